@@ -1,0 +1,35 @@
+"""One tree of errors. What a class means decides what happens next, everywhere:
+
+RukPakError
+ ├── ContentError       the bundle is wrong; nobody but its author can fix it  -> Stalled, no retry
+ ├── AccessError        credentials or permissions are missing                 -> back-off, says which right
+ ├── UnavailableError   somebody else is down or not there yet                 -> back-off, at least retry_after
+ └── ConflictError      the object belongs to somebody else                    -> back-off, names the owner
+
+The text of an error is what a user reads in a condition, an Event and the log: what happened, to which object,
+what to do next. It never holds a secret.
+"""
+
+
+class RukPakError(Exception):
+    """A failure whose text is meant for the user."""
+
+
+class ContentError(RukPakError):
+    """The content is wrong and will stay wrong until its author changes it."""
+
+
+class AccessError(RukPakError):
+    """A credential or a right is missing."""
+
+
+class UnavailableError(RukPakError):
+    """Something that is needed is not there or does not answer; it may come back."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ConflictError(RukPakError):
+    """An object that is needed belongs to somebody else."""

@@ -1,0 +1,90 @@
+"""Kubernetes objects as values: the JSON bytes plus the small head that decisions look at.
+
+Bytes are decoded where a step needs a field that the head lacks, and nowhere else.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import orjson
+
+
+class GroupKind(NamedTuple):
+    group: str
+    kind: str
+
+
+class GroupVersionKind(NamedTuple):
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @classmethod
+    def parse(cls, api_version: str, kind: str) -> Self:
+        group, _, version = api_version.rpartition("/")
+        return cls(group, version, kind)
+
+
+class ObjectKey(NamedTuple):
+    """The identity of an object in a cluster; the version is how it is spelt, not what it is."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {place}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    gvk: GroupVersionKind
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> ObjectKey:
+        return ObjectKey(self.gvk.group, self.gvk.kind, self.namespace, self.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Object:
+    """One manifest. `json` is canonical: keys sorted, no blanks."""
+
+    head: Head
+    json: bytes
+
+    @classmethod
+    def from_manifest(cls, manifest: dict[str, Any]) -> Self:
+        """A manifest is a mapping with a `kind`; what else it lacks shows as empty text in the head."""
+        metadata = manifest.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        head = Head(
+            gvk=GroupVersionKind.parse(_text(manifest.get("apiVersion")), _text(manifest.get("kind"))),
+            namespace=_text(metadata.get("namespace")),
+            name=_text(metadata.get("name")),
+        )
+        return cls(head=head, json=canonical_json(manifest))
+
+    def manifest(self) -> dict[str, Any]:
+        manifest: dict[str, Any] = orjson.loads(self.json)
+        return manifest
+
+
+def canonical_json(value: object) -> bytes:
+    """The same value gives the same bytes in every process."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
