@@ -1,0 +1,152 @@
+"""The words that other programs, manifests and documents rely on: one home for each of them.
+
+Everything here is API: a changed value breaks somebody. Reasons are stable too; users match on them in alerts.
+"""
+
+from enum import StrEnum
+
+GROUP = "core.rukpak.io"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+
+BUNDLE_KIND = "Bundle"
+BUNDLE_PLURAL = "bundles"
+BUNDLE_DEPLOYMENT_KIND = "BundleDeployment"
+BUNDLE_DEPLOYMENT_PLURAL = "bundledeployments"
+
+BUNDLE_NAME_LENGTH = 52
+BUNDLE_DEPLOYMENT_NAME_LENGTH = 45
+
+DEFAULT_SYSTEM_NAMESPACE = "rukpak-system"
+
+# Labels
+OWNER_KIND_LABEL = f"{GROUP}/owner-kind"
+OWNER_NAME_LABEL = f"{GROUP}/owner-name"
+TEMPLATE_HASH_LABEL = f"{GROUP}/bundle-template-hash"
+
+# Annotations
+APPLIED_ANNOTATION = f"{GROUP}/applied"
+OWNER_UID_ANNOTATION = f"{GROUP}/owner-uid"
+PRUNE_ANNOTATION = f"{GROUP}/prune"
+FORCE_ANNOTATION = f"{GROUP}/force"
+RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
+SAFE_CRD_UPGRADE_ANNOTATION = f"{GROUP}/safe-crd-upgrade-validation"
+
+# Finalizers
+ORDERED_DELETION_FINALIZER = f"{GROUP}/ordered-deletion"
+UPSTREAM_BUNDLE_FINALIZER = f"{GROUP}/delete-cached-bundle"  # never added, only removed from taken-over Bundles
+
+FIELD_MANAGER_PREFIX = "rukpak/"  # followed by the name of the deployment
+FIELD_MANAGER = "rukpak"  # for our own kinds and bookkeeping
+
+# Provisioner classes
+PLAIN_CLASS = "core-rukpak-io-plain"
+REGISTRY_CLASS = "core-rukpak-io-registry"
+HELM_CLASS = "core-rukpak-io-helm"
+LEGACY_CLASSES = {
+    "core.rukpak.io/plain": PLAIN_CLASS,
+    "core.rukpak.io/registry": REGISTRY_CLASS,
+    "core.rukpak.io/helm": HELM_CLASS,
+}
+
+
+def canonical_class(name: str) -> str:
+    """The modern spelling of a provisioner class; names that are no alias stay as they are."""
+    return LEGACY_CLASSES.get(name, name)
+
+
+def field_manager(deployment: str) -> str:
+    return FIELD_MANAGER_PREFIX + deployment
+
+
+# Admission
+WEBHOOK_CONFIGURATION = "rukpak-validating-webhook-configuration"
+WEBHOOK_SERVICE = "rukpak-webhook-service"
+CONTENT_SERVICE = "core"
+BUNDLE_WEBHOOK = f"vbundles.{GROUP}"
+CONFIG_MAP_WEBHOOK = f"vconfigmaps.{GROUP}"
+BUNDLE_WEBHOOK_PATH = "/validate-core-rukpak-io-v1alpha1-bundle"
+CONFIG_MAP_WEBHOOK_PATH = "/validate-core-v1-configmap"
+
+
+class SecretName(StrEnum):
+    """Our Secrets in the system namespace."""
+
+    CA = "rukpak-ca"  # ca.crt alone, for everybody who verifies us
+    SIGNER = "rukpak-ca-signer"  # the key that signs, for the leader only
+    SERVING = "rukpak-serving"  # the serving certificate and its key
+
+
+class SourceType(StrEnum):
+    IMAGE = "image"
+    GIT = "git"
+    CONFIG_MAPS = "configMaps"
+    UPLOAD = "upload"
+    HTTP = "http"
+
+
+class Phase(StrEnum):
+    """The phases of a Bundle; before the first reconcile it has none."""
+
+    PENDING = "Pending"
+    UNPACKING = "Unpacking"
+    UNPACKED = "Unpacked"
+    FAILING = "Failing"
+
+
+class ConditionType(StrEnum):
+    # both kinds; Reconciling and Stalled stand in the list only while they are true
+    READY = "Ready"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+    # Bundle
+    UNPACKED = "Unpacked"
+    # BundleDeployment
+    HAS_VALID_BUNDLE = "HasValidBundle"
+    INSTALLED = "Installed"
+    HEALTHY = "Healthy"
+
+
+class ConditionStatus(StrEnum):
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class Reason(StrEnum):
+    # Unpacked, HasValidBundle
+    UNPACK_PENDING = "UnpackPending"
+    UNPACKING = "Unpacking"
+    UNPACK_SUCCESSFUL = "UnpackSuccessful"
+    UNPACK_FAILED = "UnpackFailed"
+    CONTENT_CHANGED = "ContentChanged"
+    CONTENT_LOST = "ContentLost"
+    SPEC_CHANGED = "SpecChanged"
+    BUNDLE_LOAD_FAILED = "BundleLoadFailed"
+    # Installed
+    RECONCILE_FAILED = "ReconcileFailed"
+    ERROR_GETTING_CLIENT = "ErrorGettingClient"
+    ERROR_GETTING_RELEASE_STATE = "ErrorGettingReleaseState"
+    INSTALL_FAILED = "InstallFailed"
+    UPGRADE_FAILED = "UpgradeFailed"
+    CREATE_DYNAMIC_WATCH_FAILED = "CreateDynamicWatchFailed"
+    INSTALLATION_SUCCEEDED = "InstallationSucceeded"
+    # Healthy
+    HEALTHY = "Healthy"
+    UNHEALTHY = "Unhealthy"
+    INSTALLATION_STATUS_FALSE = "InstallationStatusFalse"
+    # a condition whose turn has not come
+    PENDING = "Pending"
+    # Ready, Reconciling, Stalled
+    SUCCEEDED = "Succeeded"
+    PROGRESSING = "Progressing"
+    RETRYING = "Retrying"
+    CONTENT_ERROR = "ContentError"
+    INVALID_SPEC = "InvalidSpec"
+    ACCESS_DENIED = "AccessDenied"
+    CONFLICT = "Conflict"
+    UNAVAILABLE = "Unavailable"
+    PRUNE_BUDGET_EXCEEDED = "PruneBudgetExceeded"
+    PRUNE_HELD_BACK = "PruneHeldBack"
+    SUSPENDED = "Suspended"
+    DELETING = "Deleting"
