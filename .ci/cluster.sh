@@ -1,0 +1,17 @@
+# Sourced by .ci/test and .ci/e2e: a cluster for the command, taken down afterwards unless it was there before.
+# RUKPAK_CLUSTER_STATE names its state directory (default .cluster); .ci/run uses one for both.
+state=${RUKPAK_CLUSTER_STATE:-.cluster}
+
+is_root_on_linux() { [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ]; }
+
+cluster() { .venv/bin/python -m e2e.cluster "$@" --state "$state"; }
+
+# up_until_exit [--node]
+up_until_exit() {
+    if ! cluster status >/dev/null 2>&1; then
+        trap 'cluster down' EXIT
+        trap 'exit 130' INT
+        trap 'exit 143' TERM
+    fi
+    cluster up "$@"
+}

@@ -1,0 +1,55 @@
+# Everything that a contributor types. `make help` lists it; the work is done by the scripts in .ci and e2e.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON := .venv/bin/python
+STAMP := .venv/.rukpak-environment
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: env
+env: $(STAMP) ## .venv with exactly the locked dependencies and this project
+
+$(STAMP): requirements/dev.txt pyproject.toml .ci/env
+	@.ci/env $(STAMP)
+
+.PHONY: lint
+lint: env ## every check, all of them even after one failed
+	@.ci/lint
+
+.PHONY: generate
+generate: env ## config/crds, the chart's copy of it, manifests/install.yaml
+	@$(PYTHON) -m e2e.generate
+
+.PHONY: test
+test: env ## the whole suite against a real API server (TESTS="tests/unit -k yaml" narrows it)
+	@.ci/test $(TESTS)
+
+.PHONY: e2e
+e2e: env ## the operator as an image, installed by Helm, in a cluster with a node
+	@.ci/e2e $(TESTS)
+
+.PHONY: run
+run: env ## local cluster, operator, samples brought to Ready; Ctrl-C takes all of it down (RUN_ONCE=1: by itself)
+	@exec $(PYTHON) -m e2e.run
+
+.PHONY: image
+image: env ## build/rukpak.tar, the operator's image
+	@$(PYTHON) -m e2e.image
+
+.PHONY: build
+build: env ## dist/: the wheel and the source archive
+	@rm -rf dist
+	@$(PYTHON) -m build --no-isolation --outdir dist .
+
+.PHONY: lock
+lock: env ## resolve requirements/*.txt again from pyproject.toml
+	@.ci/lock
+
+.PHONY: clean
+clean: ## what the other targets made here (the caches outside stay)
+	@if [ -x $(PYTHON) ] && [ -d .cluster ]; then $(PYTHON) -m e2e.cluster down; fi
+	@rm -rf .venv .cluster build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
