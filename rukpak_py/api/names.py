@@ -14,6 +14,8 @@ BUNDLE_PLURAL = "bundles"
 BUNDLE_DEPLOYMENT_KIND = "BundleDeployment"
 BUNDLE_DEPLOYMENT_PLURAL = "bundledeployments"
 
+CATEGORY = "rukpak"  # `kubectl get rukpak` lists everything of ours
+
 BUNDLE_NAME_LENGTH = 52
 BUNDLE_DEPLOYMENT_NAME_LENGTH = 45
 

@@ -1,0 +1,73 @@
+"""The kind Bundle: content that is fetched, checked and made available."""
+
+from typing import Annotated
+
+from msgspec import field
+
+from rukpak_py.api.conditions import Condition, Conditions
+from rukpak_py.api.metadata import ObjectMeta
+from rukpak_py.api.names import Phase, canonical_class
+from rukpak_py.api.schema import ApiType, doc
+from rukpak_py.api.source import Source
+
+CLASS_PATTERN = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?|core\.rukpak\.io/(plain|registry|helm))$"
+
+Generation = Annotated[
+    int, doc("The generation of the object that this status describes; -1 before the first look.", format="int64")
+]
+
+
+class BundleSpec(ApiType, frozen=True, kw_only=True):
+    """Which content to fetch and what it is. It cannot be changed once the Bundle exists."""
+
+    provisioner_class_name: Annotated[
+        str,
+        doc(
+            "Which provisioner unpacks the content: `core-rukpak-io-plain`, `core-rukpak-io-registry` or"
+            " `core-rukpak-io-helm`. A class that nobody serves leaves the status empty.",
+            pattern=CLASS_PATTERN,
+        ),
+    ]
+    source: Annotated[Source, doc("Where the content comes from.")]
+
+    @property
+    def provisioner_class(self) -> str:
+        """The class in its modern spelling."""
+        return canonical_class(self.provisioner_class_name)
+
+
+class BundleStatus(ApiType, frozen=True, kw_only=True):
+    """How far the Bundle has come."""
+
+    phase: Annotated[str, doc("`Pending`, `Unpacking`, `Unpacked` or `Failing`.")] = ""
+    resolved_source: Annotated[
+        Source | None,
+        doc("The source as it was unpacked, pinned: an image by digest, git by commit. Only set once unpacked."),
+    ] = None
+    # Spelt like upstream's field; `rename` would make it contentUrl.
+    content_url: Annotated[str, doc("Where the content can be downloaded. Only set once unpacked.")] = field(
+        default="", name="contentURL"
+    )
+    observed_generation: Generation = -1
+    conditions: Annotated[Conditions, doc("`Unpacked` and `Ready`; `Reconciling` and `Stalled` only while true.")] = ()
+    digest: Annotated[str, doc("SHA-256 identity of the content. Once set, other content is never accepted.")] = ""
+    spec_digest: Annotated[
+        str, doc("SHA-256 of the spec that was unpacked; it tells when a spec was changed past the webhook.")
+    ] = ""
+
+    @property
+    def is_unpacked(self) -> bool:
+        return self.phase == Phase.UNPACKED
+
+    def condition(self, kind: str) -> Condition | None:
+        return next((condition for condition in self.conditions if condition.type == kind), None)
+
+
+class Bundle(ApiType, frozen=True, kw_only=True):
+    """Content that should be fetched, checked and made available. A Bundle installs nothing by itself."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: Annotated[BundleSpec, doc("Which content to fetch. Immutable.")]
+    status: Annotated[BundleStatus, doc("How far the Bundle has come.")] = BundleStatus()

@@ -1,0 +1,173 @@
+"""Conditions as values: every change makes a new tuple.
+
+Invariants: each type stands once; `lastTransitionTime` moves only when the status changes; every condition carries
+the generation it speaks of; a message never exceeds the limit. `Ready` follows kstatus: it is there from the first
+write, `Reconciling` and `Stalled` stand in the list only while they are true, and never both.
+"""
+
+from enum import Enum
+from typing import Annotated
+
+from msgspec.structs import replace
+
+from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
+from rukpak_py.api.schema import ApiType, doc
+from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+
+_CUT_MARK = " … (cut)"
+
+
+class Condition(ApiType, frozen=True, kw_only=True, omit_defaults=False):
+    """One aspect of the state of the object."""
+
+    type: Annotated[
+        str,
+        doc(
+            "Type of the condition, in CamelCase.",
+            maxLength=316,
+            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+            r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        ),
+    ]
+    status: Annotated[str, doc("`True`, `False` or `Unknown`.", enum=["True", "False", "Unknown"])]
+    reason: Annotated[
+        str,
+        doc(
+            "Why, in one CamelCase word that programs can match.",
+            minLength=1,
+            maxLength=1024,
+            pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+        ),
+    ]
+    message: Annotated[str, doc("Why, for people.", maxLength=32768)]
+    last_transition_time: Annotated[str, doc("When the status last changed.", format="date-time")]
+    observed_generation: Annotated[
+        int, doc("The generation of the object that this condition speaks of.", format="int64", minimum=0)
+    ] = 0
+
+
+Conditions = tuple[Condition, ...]
+
+
+class Summary(Enum):
+    """Where an object stands as a whole. The value: status of Ready, then the type that is true beside it."""
+
+    READY = (ConditionStatus.TRUE, None)
+    PROGRESSING = (ConditionStatus.UNKNOWN, ConditionType.RECONCILING)
+    RETRYING = (ConditionStatus.FALSE, ConditionType.RECONCILING)
+    STALLED = (ConditionStatus.FALSE, ConditionType.STALLED)
+    SUSPENDED = (ConditionStatus.UNKNOWN, None)
+
+
+def set_condition(  # noqa: PLR0913 - the fields of a condition, keyword-only
+    conditions: Conditions,
+    *,
+    type: ConditionType,  # noqa: A002 - the field's name in the API
+    status: ConditionStatus,
+    reason: Reason,
+    message: str,
+    generation: int,
+    now: str,
+    limit: int = DEFAULT_LIMITS.message_characters,
+) -> Conditions:
+    """The conditions with this one added, or in the place of the one of its type."""
+    former = find_condition(conditions, type)
+    transition = former.last_transition_time if former and former.status == status else now
+    condition = Condition(
+        type=type.value,
+        status=status.value,
+        reason=reason.value,
+        message=cut(message, limit),
+        last_transition_time=transition,
+        observed_generation=generation,
+    )
+    if former is None:
+        return (*conditions, condition)
+    return tuple(condition if other.type == type else other for other in conditions)
+
+
+def find_condition(conditions: Conditions, kind: str) -> Condition | None:
+    return next((condition for condition in conditions if condition.type == kind), None)
+
+
+def without(conditions: Conditions, *kinds: ConditionType) -> Conditions:
+    return tuple(condition for condition in conditions if condition.type not in kinds)
+
+
+def summarise(  # noqa: PLR0913 - the fields of a condition, keyword-only
+    conditions: Conditions,
+    summary: Summary,
+    *,
+    reason: Reason,
+    message: str,
+    generation: int,
+    now: str,
+    limit: int = DEFAULT_LIMITS.message_characters,
+) -> Conditions:
+    """The conditions with Ready, Reconciling and Stalled as the summary says."""
+    ready, beside = summary.value
+    gone = [kind for kind in (ConditionType.RECONCILING, ConditionType.STALLED) if kind != beside]
+    conditions = without(conditions, *gone)
+    pairs = [(ConditionType.READY, ready)]
+    if beside:
+        pairs.append((beside, ConditionStatus.TRUE))
+    for kind, status in pairs:
+        conditions = set_condition(
+            conditions,
+            type=kind,
+            status=status,
+            reason=reason,
+            message=message,
+            generation=generation,
+            now=now,
+            limit=limit,
+        )
+    return conditions
+
+
+def summary_of(error: RukPakError) -> tuple[Summary, Reason]:
+    """What the class of a failure means for Ready: wrong content stalls, everything else is tried again."""
+    match error:
+        case ContentError():
+            return Summary.STALLED, Reason.CONTENT_ERROR
+        case AccessError():
+            return Summary.RETRYING, Reason.ACCESS_DENIED
+        case ConflictError():
+            return Summary.RETRYING, Reason.CONFLICT
+        case UnavailableError():
+            return Summary.RETRYING, Reason.UNAVAILABLE
+        case _:
+            return Summary.RETRYING, Reason.RETRYING
+
+
+def complete(conditions: Conditions, kinds: tuple[ConditionType, ...], *, generation: int, now: str) -> Conditions:
+    """The conditions with every type present; those whose turn has not come are Unknown, and all are of today."""
+    for kind in kinds:
+        if find_condition(conditions, kind) is None:
+            conditions = set_condition(
+                conditions,
+                type=kind,
+                status=ConditionStatus.UNKNOWN,
+                reason=Reason.PENDING,
+                message="",
+                generation=generation,
+                now=now,
+            )
+    return tuple(replace(condition, observed_generation=generation) for condition in conditions)
+
+
+BUNDLE_CONDITIONS = (ConditionType.UNPACKED, ConditionType.READY)
+BUNDLE_DEPLOYMENT_CONDITIONS = (
+    ConditionType.HAS_VALID_BUNDLE,
+    ConditionType.INSTALLED,
+    ConditionType.HEALTHY,
+    ConditionType.READY,
+)
+
+
+def cut(message: str, limit: int = DEFAULT_LIMITS.message_characters) -> str:
+    """The message within the limit; a mark shows that something is missing."""
+    if len(message) <= limit:
+        return message
+    return message[: max(0, limit - len(_CUT_MARK))] + _CUT_MARK

@@ -1,0 +1,159 @@
+"""The CustomResourceDefinitions, generated from the types: `python -m rukpak_py.api.crds config/crds`.
+
+Two things do not follow from a type alone. `oneOf` stands in the schema of Bundles only, because clients match the
+API server's text for it; templates get the same rule as CEL. Length limits of names stand beside the types.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rukpak_py.api.bundle import Bundle, BundleSpec, BundleStatus
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSpec, BundleDeploymentStatus
+from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_DEPLOYMENT_NAME_LENGTH,
+    BUNDLE_DEPLOYMENT_PLURAL,
+    BUNDLE_KIND,
+    BUNDLE_NAME_LENGTH,
+    BUNDLE_PLURAL,
+    CATEGORY,
+    GROUP,
+    VERSION,
+    SourceType,
+)
+from rukpak_py.api.openapi import Schema, schema_of
+
+HEADER = "# Generated from rukpak_py/api by `make generate`; do not edit.\n"
+
+_MEMBERS = [str(member) for member in SourceType]
+_READY = '.status.conditions[?(@.type=="Ready")]'
+
+
+def crds() -> dict[str, dict[str, Any]]:
+    """The definitions by file name."""
+    return {
+        f"{GROUP}_{BUNDLE_PLURAL}.yaml": _bundle(),
+        f"{GROUP}_{BUNDLE_DEPLOYMENT_PLURAL}.yaml": _bundle_deployment(),
+    }
+
+
+def render(crd: dict[str, Any]) -> str:
+    return HEADER + yaml.safe_dump(crd, sort_keys=False, width=120, allow_unicode=True)
+
+
+def _bundle() -> dict[str, Any]:
+    spec = schema_of(BundleSpec, rules=True)
+    source = spec["properties"]["source"]
+    source["oneOf"] = [{"required": [member]} for member in _MEMBERS]
+    source["properties"]["git"]["properties"]["ref"]["oneOf"] = [
+        {"required": [name]} for name in ("branch", "commit", "tag")
+    ]
+    return _crd(
+        names={"kind": BUNDLE_KIND, "listKind": "BundleList", "plural": BUNDLE_PLURAL, "singular": "bundle"},
+        description=Bundle.__doc__ or "",
+        name_length=BUNDLE_NAME_LENGTH,
+        spec=spec,
+        status=schema_of(BundleStatus, rules=False),
+        columns=[
+            _column("Type", ".spec.source.type"),
+            _column("Phase", ".status.phase"),
+            _AGE,
+            _column("Provisioner", ".spec.provisionerClassName", wide=True),
+            _column("Resolved Source", ".status.resolvedSource", wide=True),
+        ],
+    )
+
+
+def _bundle_deployment() -> dict[str, Any]:
+    spec = schema_of(BundleDeploymentSpec, rules=True)
+    source = spec["properties"]["template"]["properties"]["spec"]["properties"]["source"]
+    given = ", ".join(f"has(self.{member})" for member in _MEMBERS)
+    one_member = {
+        "rule": f"[{given}].filter(given, given).size() == 1",
+        "message": f"bundle.spec.source must have exactly one of {', '.join(_MEMBERS)}",
+    }
+    source["x-kubernetes-validations"].insert(0, one_member)
+    return _crd(
+        names={
+            "kind": BUNDLE_DEPLOYMENT_KIND,
+            "listKind": "BundleDeploymentList",
+            "plural": BUNDLE_DEPLOYMENT_PLURAL,
+            "singular": "bundledeployment",
+            "shortNames": ["bd", "bds"],
+        },
+        description=BundleDeployment.__doc__ or "",
+        name_length=BUNDLE_DEPLOYMENT_NAME_LENGTH,
+        spec=spec,
+        status=schema_of(BundleDeploymentStatus, rules=False),
+        columns=[
+            _column("Active Bundle", ".status.activeBundle"),
+            _column("Install State", '.status.conditions[?(@.type=="Installed")].reason'),
+            _AGE,
+            _column("Provisioner", ".spec.provisionerClassName", wide=True),
+        ],
+    )
+
+
+def _column(name: str, path: str, *, wide: bool = False, kind: str = "string") -> dict[str, Any]:
+    return {"name": name, "type": kind, "jsonPath": path} | ({"priority": 1} if wide else {})
+
+
+_AGE = _column("Age", ".metadata.creationTimestamp", kind="date")
+
+
+def _crd(  # noqa: PLR0913 - the parts in which the two kinds differ, keyword-only
+    *,
+    names: dict[str, Any],
+    description: str,
+    name_length: int,
+    spec: Schema,
+    status: Schema,
+    columns: list[dict[str, Any]],
+) -> dict[str, Any]:
+    # kstatus reads a status of an older generation as "in progress": so no new object ever looks ready
+    status["default"] = {"observedGeneration": -1}
+    schema = {
+        "description": description,
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"description": "Version of the API.", "type": "string"},
+            "kind": {"description": "Kind of the object.", "type": "string"},
+            "metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": name_length}}},
+            "spec": spec,
+            "status": status,
+        },
+    }
+    ready = [_column("Ready", f"{_READY}.status"), _column("Message", f"{_READY}.message", wide=True)]
+    version = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "additionalPrinterColumns": columns + ready,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{names['plural']}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "names": names | {"categories": [CATEGORY]},
+            "scope": "Cluster",
+            "versions": [version],
+        },
+    }
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, crd in crds().items():
+        (folder / name).write_text(render(crd), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,128 @@
+"""Where the content of a Bundle comes from: a union of five, named by `type`."""
+
+from typing import Annotated, ClassVar
+
+from rukpak_py.api.schema import ApiType, Rule, doc
+
+_CA_BUNDLE = doc(
+    "Certificates of private authorities, in PEM, trusted on top of those of the system.",
+    maxLength=65536,
+    pattern="-----BEGIN CERTIFICATE-----",
+)
+CaBundle = Annotated[str, _CA_BUNDLE]
+
+
+class SecretReference(ApiType, frozen=True, kw_only=True):
+    """A Secret in the system namespace."""
+
+    name: Annotated[str, doc("Name of the Secret.")] = ""
+
+
+class ConfigMapReference(ApiType, frozen=True, kw_only=True):
+    """A ConfigMap in the system namespace."""
+
+    name: Annotated[str, doc("Name of the ConfigMap.")] = ""
+
+
+class Authorization(ApiType, frozen=True, kw_only=True):
+    """How to log in to the server that has the content."""
+
+    secret: Annotated[
+        SecretReference,
+        doc(
+            "Secret in the system namespace: `username` and `password` for http and https, `ssh-privatekey` and"
+            " optionally `ssh-knownhosts` for ssh.",
+            x_kubernetes_map_type="atomic",
+        ),
+    ] = SecretReference()
+    insecure_skip_verify: Annotated[
+        bool, doc("Do not verify the server's certificate (https) or host key (ssh). Not for production.")
+    ] = False
+
+
+class ImageSource(ApiType, frozen=True, kw_only=True):
+    """A container image whose file system holds the bundle."""
+
+    ref: Annotated[str, doc("The image by tag or digest, as in a Pod. A digest never moves.")]
+    pull_secret: Annotated[str, doc("Name of an image pull Secret in the system namespace.")] = ""
+    ca_bundle: CaBundle = ""
+
+
+class GitRef(ApiType, frozen=True, kw_only=True):
+    """What to check out: exactly one branch, tag or commit."""
+
+    branch: Annotated[str, doc("A branch; its newest commit at the time of unpacking is used.")] = ""
+    tag: Annotated[str, doc("A tag, annotated or not.")] = ""
+    commit: Annotated[str, doc("The full hash of a commit. It never moves.")] = ""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "[has(self.branch) && self.branch != '', has(self.tag) && self.tag != '',"
+            " has(self.commit) && self.commit != ''].filter(given, given).size() == 1",
+            "bundle.spec.source.git.ref must name exactly one non-empty branch, tag or commit",
+        ),
+    )
+
+
+class GitSource(ApiType, frozen=True, kw_only=True):
+    """A directory of a git repository."""
+
+    repository: Annotated[str, doc("URL of the repository: https, http or ssh.")]
+    directory: Annotated[
+        str, doc("The directory of the repository that is the bundle's root. Default: the root of the repository.")
+    ] = ""
+    ref: Annotated[GitRef, doc("What to check out.")]
+    auth: Annotated[Authorization, doc("Credentials for the git server.")] = Authorization()
+    ca_bundle: CaBundle = ""
+
+
+class ConfigMapSource(ApiType, frozen=True, kw_only=True):
+    """A ConfigMap whose keys are files of the bundle."""
+
+    config_map: Annotated[
+        ConfigMapReference,
+        doc(
+            "The ConfigMap. It must be immutable, and cannot be deleted while a Bundle refers to it.",
+            x_kubernetes_map_type="atomic",
+        ),
+    ]
+    path: Annotated[str, doc("The directory inside the bundle that receives the files. Default: the root.")] = ""
+
+
+class UploadSource(ApiType, frozen=True, kw_only=True):
+    """Content that a client uploads after it has created the Bundle."""
+
+
+class HttpSource(ApiType, frozen=True, kw_only=True):
+    """A gzip-compressed tar archive on a web server."""
+
+    url: Annotated[str, doc("URL of the archive: https or http.")]
+    auth: Annotated[Authorization, doc("Credentials for basic authentication.")] = Authorization()
+    sha256: Annotated[
+        str, doc("Expected SHA-256 of the archive, 64 lower-case hexadecimal digits.", pattern="^[a-f0-9]{64}$")
+    ] = ""
+    ca_bundle: CaBundle = ""
+
+
+def _member_of(source_type: str, *, text: str, given: str) -> Rule:
+    message = f'bundle.spec.source.{text} must be set for source type "{text}"'
+    return Rule(f"self.type != '{source_type}' || {given}", message)
+
+
+class Source(ApiType, frozen=True, kw_only=True):
+    """Where the content comes from. Set `type` and the one member of that name."""
+
+    type: Annotated[str, doc("Which member is set: `image`, `git`, `configMaps`, `upload` or `http`.")]
+    image: Annotated[ImageSource | None, doc("Content of a container image.")] = None
+    git: Annotated[GitSource | None, doc("Content of a git repository.")] = None
+    config_maps: Annotated[tuple[ConfigMapSource, ...], doc("Content of ConfigMaps, in this order.")] = ()
+    upload: Annotated[UploadSource | None, doc("Content that a client uploads.")] = None
+    http: Annotated[HttpSource | None, doc("Content of an archive on a web server.")] = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        _member_of("image", text="image", given="has(self.image)"),
+        _member_of("git", text="git", given="has(self.git)"),
+        _member_of("configMaps", text="configmaps", given="(has(self.configMaps) && self.configMaps.size() > 0)"),
+        _member_of("upload", text="upload", given="has(self.upload)"),
+        _member_of("http", text="http", given="has(self.http)"),
+    )
