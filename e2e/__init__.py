@@ -1,0 +1,1 @@
+"""The operator in a real cluster, and the tool that brings such a cluster up."""

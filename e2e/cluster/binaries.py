@@ -1,0 +1,166 @@
+"""The programs of the cluster, built from the Go modules beside this file and kept in a cache.
+
+`${XDG_CACHE_HOME:-~/.cache}/rukpak-py/bin/<key>/NAME`, where the key is made of everything that decides
+what comes out: go.mod, go.sum, our own sources, the Go version and platform, the linker's flags. A binary
+appears under its name only when it is complete; a lock lets one process build while others wait for it.
+"""
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.files import locked
+
+HERE = Path(__file__).parent
+HEARTBEAT_SECONDS = 15.0
+LOG_LINES = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Module:
+    """A folder with a go.mod. Its programs are told the version of the module they come from."""
+
+    folder: Path
+    versioned_by: str = ""
+    version_flags: tuple[str, ...] = ()
+
+
+KUBERNETES = Module(
+    folder=HERE,
+    versioned_by="k8s.io/kubernetes",
+    version_flags=(
+        "k8s.io/component-base/version.gitVersion=v{version}",
+        "k8s.io/component-base/version.gitMajor={major}",
+        "k8s.io/component-base/version.gitMinor={minor}",
+        "k8s.io/component-base/version.gitTreeState=clean",
+    ),
+)
+HELM = Module(
+    folder=HERE / "helm",
+    versioned_by="helm.sh/helm/v3",
+    version_flags=("helm.sh/helm/v3/internal/version.version=v{version}",),
+)
+PAUSE = Module(folder=HERE / "pause")
+
+PACKAGES: dict[str, tuple[Module, str]] = {
+    "etcd": (KUBERNETES, "go.etcd.io/etcd/server/v3"),
+    "kube-apiserver": (KUBERNETES, "k8s.io/kubernetes/cmd/kube-apiserver"),
+    "kube-controller-manager": (KUBERNETES, "k8s.io/kubernetes/cmd/kube-controller-manager"),
+    "kube-scheduler": (KUBERNETES, "k8s.io/kubernetes/cmd/kube-scheduler"),
+    "kubectl": (KUBERNETES, "k8s.io/kubernetes/cmd/kubectl"),
+    "kubelet": (KUBERNETES, "k8s.io/kubernetes/cmd/kubelet"),
+    "kube-proxy": (KUBERNETES, "k8s.io/kubernetes/cmd/kube-proxy"),
+    "helm": (HELM, "helm.sh/helm/v3/cmd/helm"),
+    "pause": (PAUSE, "rukpak.io/e2e/cluster/pause"),
+    "probe": (PAUSE, "rukpak.io/e2e/cluster/pause/probe"),
+}
+CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
+NODE = (*CONTROL_PLANE, "kubelet", "kube-proxy", "pause")
+
+
+def path(name: str) -> Path:
+    """Give the program, built first when it is not there."""
+    ensure([name])
+    return location(name)
+
+
+def location(name: str) -> Path:
+    """Say where the program is or will be."""
+    return _folder(PACKAGES[name][0]) / name
+
+
+def ensure(names: Sequence[str]) -> None:
+    if all(location(name).exists() for name in names):
+        return
+    with locked(cache() / "lock"):
+        missing = [name for name in names if not location(name).exists()]
+        for number, name in enumerate(missing, start=1):
+            _build(name, f"{name} ({number}/{len(missing)})")
+
+
+def cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "rukpak-py" / "bin"
+
+
+def linker_flags(module: Module) -> str:
+    flags = ["-s", "-w"]
+    if module.versioned_by:
+        required = re.search(
+            rf"^\s*{re.escape(module.versioned_by)} v(\S+)", (module.folder / "go.mod").read_text(), re.MULTILINE
+        )
+        if required is None:
+            raise ClusterError(f"{module.folder / 'go.mod'} requires no {module.versioned_by}")
+        version = required[1]
+        major, minor, *_ = version.split(".")
+        for flag in module.version_flags:
+            flags += ["-X", flag.format(version=version, major=major, minor=minor)]
+    return " ".join(flags)
+
+
+@functools.cache
+def _folder(module: Module) -> Path:
+    key = hashlib.sha256()
+    for part in (_go_platform(module), linker_flags(module)):
+        key.update(f"{part}\n".encode())
+    for file in sorted([*module.folder.glob("go.*"), *module.folder.rglob("*.go")]):
+        key.update(f"{file.relative_to(module.folder)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return cache() / key.hexdigest()[:16]
+
+
+def _go_platform(module: Module) -> str:
+    if not shutil.which("go"):
+        raise ClusterError("Go is needed to build the cluster: install Go 1.26 or newer (https://go.dev/dl)")
+    asked = ["go", "-C", str(module.folder), "env", "GOVERSION", "GOOS", "GOARCH"]
+    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _build(name: str, title: str) -> None:
+    module, package = PACKAGES[name]
+    target = location(name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary, log = target.with_suffix(".new"), target.with_suffix(".log")
+    command = ["go", "-C", str(module.folder), "build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false"]
+    command += ["-ldflags", linker_flags(module), "-o", str(temporary), package]
+    print(f"building {title} ...", flush=True)
+    started = time.monotonic()
+    with log.open("w") as output:
+        environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            while not _ended(process):
+                print(f"  {name}: {time.monotonic() - started:.0f} s, {_progress(log)}", flush=True)
+        finally:
+            process.kill()
+            process.wait()
+    if process.returncode != 0:
+        end = "\n".join(log.read_text().splitlines()[-LOG_LINES:])
+        raise ClusterError(
+            f"go could not build {name}; modules come from GOPROXY={os.environ.get('GOPROXY', '(default)')}. "
+            f"The end of {log}:\n{end}"
+        )
+    temporary.rename(target)
+    log.unlink()
+    print(f"built {title}, {time.monotonic() - started:.0f} s", flush=True)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(HEARTBEAT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _progress(log: Path) -> str:
+    lines = log.read_text().splitlines()
+    modules = sum(line.startswith("go: downloading") for line in lines)
+    return f"{modules} modules fetched, {len(lines) - modules} packages compiled"

@@ -1,0 +1,3 @@
+module rukpak.io/e2e/cluster/pause
+
+go 1.25
