@@ -60,7 +60,7 @@ class Summary(Enum):
     SUSPENDED = (ConditionStatus.UNKNOWN, None)
 
 
-def set_condition(  # noqa: PLR0913 - the fields of a condition, keyword-only
+def set_condition(
     conditions: Conditions,
     *,
     type: ConditionType,  # noqa: A002 - the field's name in the API
@@ -95,7 +95,7 @@ def without(conditions: Conditions, *kinds: ConditionType) -> Conditions:
     return tuple(condition for condition in conditions if condition.type not in kinds)
 
 
-def summarise(  # noqa: PLR0913 - the fields of a condition, keyword-only
+def summarise(
     conditions: Conditions,
     summary: Summary,
     *,

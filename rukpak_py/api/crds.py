@@ -104,7 +104,7 @@ def _column(name: str, path: str, *, wide: bool = False, kind: str = "string") -
 _AGE = _column("Age", ".metadata.creationTimestamp", kind="date")
 
 
-def _crd(  # noqa: PLR0913 - the parts in which the two kinds differ, keyword-only
+def _crd(
     *,
     names: dict[str, Any],
     description: str,

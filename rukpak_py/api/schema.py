@@ -20,7 +20,7 @@ class ApiType(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     """The encoding that all types of the API share. A subclass may list CEL rules in a ClassVar `rules`."""
 
 
-def doc(description: str, **schema: Any) -> Meta:  # noqa: ANN401 - OpenAPI keywords take values of any type
+def doc(description: str, **schema: Any) -> Meta:
     """A field's description for users and its further OpenAPI keywords; `_` in a keyword stands for `-`."""
     extra = {name.replace("_", "-"): value for name, value in schema.items()}
     return Meta(description=description, extra_json_schema=extra or None)

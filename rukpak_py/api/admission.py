@@ -1,0 +1,101 @@
+"""The admission rules as pure functions: values in, denials out, in the original's order and with its texts.
+
+The API server has checked schemas and CEL before; these rules still hold for reviews that come another way. Of the
+checks on a Bundle the first failure wins, except that everything wrong with its ConfigMaps is told at once.
+"""
+
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+
+from rukpak_py.api.bundle import BundleSpec
+from rukpak_py.api.names import SourceType
+from rukpak_py.api.source import ConfigMapSource, Source
+from rukpak_py.api.template_hash import specs_equal
+
+SPEC_IS_IMMUTABLE = "bundle.spec is immutable"
+
+Denials = tuple[str, ...]
+
+
+def bundle_denials(*, old: BundleSpec | None, new: BundleSpec, immutable: Mapping[str, bool]) -> Denials:
+    """What is wrong with a Bundle that is created (`old` is None) or updated.
+
+    `immutable` has the flag of each ConfigMap that exists in the system namespace; one that does not exist yet may
+    be named, it must then be created immutable.
+    """
+    if old is not None and not specs_equal(old, new):
+        return (SPEC_IS_IMMUTABLE,)
+    source = new.source
+    match source.type:
+        case SourceType.IMAGE if source.image is None:
+            return ('bundle.spec.source.image must be set for source type "image"',)
+        case SourceType.GIT:
+            return _git_denials(source)
+        case SourceType.CONFIG_MAPS if not source.config_maps:
+            return ('bundle.spec.source.configmaps must be set for source type "configmaps"',)
+        case SourceType.CONFIG_MAPS:
+            return tuple(
+                denial
+                for index, item in enumerate(source.config_maps)
+                for denial in _item_denials(f"bundle.spec.source.configmaps[{index}]", item, immutable)
+            )
+        case _:
+            return ()
+
+
+def referenced_config_maps(spec: BundleSpec) -> tuple[str, ...]:
+    """The names whose flags `bundle_denials` wants to know."""
+    if spec.source.type != SourceType.CONFIG_MAPS:
+        return ()
+    return tuple(dict.fromkeys(item.config_map.name for item in spec.source.config_maps if item.config_map.name))
+
+
+def config_map_created_denials(*, name: str, immutable: bool, bundles: Sequence[str]) -> Denials:
+    """What is wrong with a new ConfigMap that these Bundles refer to."""
+    if immutable or not bundles:
+        return ()
+    field = ".spec.source.configMaps[].configMap.name"
+    names = " ".join(bundles)
+    rule = "referenced configmaps must have .immutable == true"
+    return (f"configmap {quoted(name)} is referenced in {field} by bundles [{names}]; {rule}",)
+
+
+def config_map_deleted_denials(*, name: str, bundles: Sequence[str]) -> Denials:
+    """Why a ConfigMap that these Bundles refer to must stay."""
+    return (f"configmap {quoted(name)} is in-use by bundle {quoted(bundles[0])}",) if bundles else ()
+
+
+def denial_text(denials: Denials) -> str:
+    """One text for all denials, as Go joins errors."""
+    distinct = list(dict.fromkeys(denials))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+def quoted(text: str) -> str:
+    """The text in double quotes; what could break out of them, or out of the line, is escaped."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def leaves_root(path: str) -> bool:
+    """Whether a relative path points outside the directory it starts from."""
+    clean = posixpath.normpath(path)  # of an empty path it is `.`
+    return clean == ".." or clean.startswith("../")
+
+
+def _git_denials(source: Source) -> Denials:
+    if source.git is None:
+        return ('bundle.spec.source.git must be set for source type "git"',)
+    if leaves_root(source.git.directory):
+        return ('bundle.spec.source.git.directory begins with "../": directory must define path within the repository',)
+    return ()
+
+
+def _item_denials(field: str, item: ConfigMapSource, immutable: Mapping[str, bool]) -> Denials:
+    denials = []
+    if leaves_root(item.path):
+        denials.append(f"{field}.path is invalid: {quoted(item.path)} is outside bundle root")
+    name = item.config_map.name
+    if not immutable.get(name, True):
+        denials.append(f"{field}.configmap.name is invalid: configmap {quoted(name)} is not immutable")
+    return tuple(denials)

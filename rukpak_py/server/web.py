@@ -1,0 +1,97 @@
+"""The operator's web servers: admission over TLS, probes and metrics in the clear. No request bodies are ever logged.
+
+A check is asked on each probe and answers None when all is well, else what is not.
+"""
+
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from rukpak_py.core import metrics
+
+Check = Callable[[], str | None]
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+_SHUTDOWN_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where to listen: `host:port`, `[v6]:port` or `:port` for every interface; port 0 takes any free one."""
+
+    host: str | None
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"{text!r} is no address; write it as host:port or :port")
+        return cls(host=host.strip("[]") or None, port=int(port))
+
+
+def probe_app(*, live: Mapping[str, Check], ready: Mapping[str, Check]) -> web.Application:
+    """`/healthz` says that the process works, `/readyz` that it can serve; both name what is wrong."""
+    app = web.Application()
+    app.router.add_get("/healthz", _probe(live))
+    app.router.add_get("/readyz", _probe(ready))
+    return app
+
+
+def metrics_app() -> web.Application:
+    app = web.Application()
+    app.router.add_get("/metrics", _metrics)
+    return app
+
+
+@dataclass(kw_only=True)
+class WebServer:
+    """One application on one address."""
+
+    app: web.Application
+    address: Address
+    context: ssl.SSLContext | None = None
+    _runner: web.AppRunner | None = field(default=None, init=False)
+
+    async def start(self) -> None:
+        runner = web.AppRunner(self.app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
+        await runner.setup()
+        site = web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self.context)
+        try:
+            await site.start()
+        except OSError:
+            await runner.cleanup()
+            raise
+        self._runner = runner
+
+    async def stop(self) -> None:
+        """Take no new connections, let requests in flight end within five seconds."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    @property
+    def port(self) -> int:
+        """The port that is really listened on."""
+        if self._runner is None:
+            raise RuntimeError("the server is not started")
+        port: int = self._runner.addresses[0][1]
+        return port
+
+
+def _probe(checks: Mapping[str, Check]) -> Handler:
+    async def handle(_: web.Request) -> web.Response:
+        wrong = {name: text for name, check in checks.items() if (text := check()) is not None}
+        if not wrong:
+            return web.Response(text="ok\n")
+        lines = [f"{name}: {text}\n" for name, text in sorted(wrong.items())]
+        return web.Response(status=503, text="".join(lines))
+
+    return handle
+
+
+async def _metrics(_: web.Request) -> web.Response:
+    return web.Response(body=metrics.render(), headers={"Content-Type": CONTENT_TYPE_LATEST})
