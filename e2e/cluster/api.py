@@ -34,7 +34,7 @@ class Api:
     def found(self, path: str) -> bool:
         return self.ask(path)[0] == 200
 
-    def read(self, path: str) -> Any:  # noqa: ANN401  # JSON
+    def read(self, path: str) -> Any:
         """Give the parsed object, None unless the answer is 200."""
         status, body = self.ask(path)
         return json.loads(body) if status == 200 else None

@@ -26,29 +26,32 @@ LOG_LINES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Module:
-    """A folder with a go.mod. Its programs are told the version of the module they come from."""
+    """A folder with a go.mod. `stamps` tell its programs the versions of modules that they are made of."""
 
     folder: Path
-    versioned_by: str = ""
-    version_flags: tuple[str, ...] = ()
+    stamps: tuple[tuple[str, str], ...] = ()
+    is_ours: bool = False
 
 
 KUBERNETES = Module(
     folder=HERE,
-    versioned_by="k8s.io/kubernetes",
-    version_flags=(
-        "k8s.io/component-base/version.gitVersion=v{version}",
-        "k8s.io/component-base/version.gitMajor={major}",
-        "k8s.io/component-base/version.gitMinor={minor}",
-        "k8s.io/component-base/version.gitTreeState=clean",
+    stamps=(
+        ("k8s.io/kubernetes", "k8s.io/component-base/version.gitVersion=v{major}.{minor}.{patch}"),
+        ("k8s.io/kubernetes", "k8s.io/component-base/version.gitMajor={major}"),
+        ("k8s.io/kubernetes", "k8s.io/component-base/version.gitMinor={minor}"),
+        ("k8s.io/kubernetes", "k8s.io/component-base/version.gitTreeState=clean"),
     ),
 )
+# Without a cluster at hand, helm claims the Kubernetes that its client library belongs to (v0.37 is 1.37).
 HELM = Module(
     folder=HERE / "helm",
-    versioned_by="helm.sh/helm/v3",
-    version_flags=("helm.sh/helm/v3/internal/version.version=v{version}",),
+    stamps=(
+        ("helm.sh/helm/v3", "helm.sh/helm/v3/internal/version.version=v{major}.{minor}.{patch}"),
+        ("k8s.io/client-go", "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor={minor}"),
+        ("k8s.io/client-go", "helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor={minor}"),
+    ),
 )
-PAUSE = Module(folder=HERE / "pause")
+PAUSE = Module(folder=HERE / "pause", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {
     "etcd": (KUBERNETES, "go.etcd.io/etcd/server/v3"),
@@ -93,16 +96,8 @@ def cache() -> Path:
 
 def linker_flags(module: Module) -> str:
     flags = ["-s", "-w"]
-    if module.versioned_by:
-        required = re.search(
-            rf"^\s*{re.escape(module.versioned_by)} v(\S+)", (module.folder / "go.mod").read_text(), re.MULTILINE
-        )
-        if required is None:
-            raise ClusterError(f"{module.folder / 'go.mod'} requires no {module.versioned_by}")
-        version = required[1]
-        major, minor, *_ = version.split(".")
-        for flag in module.version_flags:
-            flags += ["-X", flag.format(version=version, major=major, minor=minor)]
+    for required, stamp in module.stamps:
+        flags += ["-X", stamp.format_map(_required_version(module, required))]
     return " ".join(flags)
 
 
@@ -111,9 +106,18 @@ def _folder(module: Module) -> Path:
     key = hashlib.sha256()
     for part in (_go_platform(module), linker_flags(module)):
         key.update(f"{part}\n".encode())
-    for file in sorted([*module.folder.glob("go.*"), *module.folder.rglob("*.go")]):
+    sources = module.folder.rglob("*.go") if module.is_ours else ()
+    for file in sorted([*module.folder.glob("go.*"), *sources]):
         key.update(f"{file.relative_to(module.folder)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return cache() / key.hexdigest()[:16]
+
+
+def _required_version(module: Module, required: str) -> dict[str, str]:
+    file = module.folder / "go.mod"
+    found = re.search(rf"^\s*{re.escape(required)} v(\d+)\.(\d+)\.(\S+)", file.read_text(), re.MULTILINE)
+    if found is None:
+        raise ClusterError(f"{file} requires no {required}: run `go mod tidy` there")
+    return dict(zip(("major", "minor", "patch"), found.groups(), strict=True))
 
 
 def _go_platform(module: Module) -> str:
