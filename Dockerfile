@@ -1,0 +1,36 @@
+# The operator's image. Nothing is downloaded here: BASE_IMAGE brings Python (the version that the wheels in build/wheels
+# are for), git and ssh; the wheels are made outside by `make image`, which also builds such a base. No package index needed.
+ARG BASE_IMAGE
+
+FROM ${BASE_IMAGE} AS install
+COPY build/wheels /wheels
+# Bytecode is made here because the root file system is read-only later; its sources never change, so nothing is checked.
+RUN python3 -m venv /opt/rukpak \
+    && /opt/rukpak/bin/pip install --quiet --no-index --no-deps --no-compile /wheels/*.whl \
+    && /opt/rukpak/bin/pip check \
+    && /opt/rukpak/bin/pip uninstall --quiet --yes pip setuptools \
+    && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/rukpak/lib
+
+FROM ${BASE_IMAGE}
+ARG VERSION=0.0.0
+ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
+LABEL org.opencontainers.image.title="rukpak-py" \
+      org.opencontainers.image.description="A Kubernetes operator that installs, keeps, upgrades and removes content" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"
+# ssh refuses to run for a user without an entry in /etc/passwd.
+RUN useradd --uid 1001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin rukpak \
+    && install -d -o 1001 -g 1001 /var/cache/bundles
+COPY --from=install /opt/rukpak /opt/rukpak
+ENV PATH=/opt/rukpak/bin:/usr/local/bin:/usr/bin:/bin \
+    HOME=/tmp \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1
+USER 1001:1001
+WORKDIR /
+# metrics, probes, content, admission webhook
+EXPOSE 8080 8081 8443 9443
+ENTRYPOINT ["rukpak-operator"]

@@ -1,0 +1,89 @@
+"""The generated files: the CRDs, the chart's copy of them, and one manifest rendered from the chart.
+
+Each generator writes below a root, so `--check` generates into an empty folder and compares: a working tree with other
+changes in it is judged only by its generated files. The manifest needs helm, which `--check` does not build: where no
+earlier command built it, the end-to-end suite checks the manifest instead, and this one says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from e2e import chart
+
+ROOT = Path(__file__).resolve().parent.parent
+CRDS = Path("config/crds")
+CHART_CRDS = Path("charts/rukpak/files/crds")
+INSTALL = Path("manifests/install.yaml")
+
+
+def write_crds(root: Path) -> None:
+    for folder in (CRDS, CHART_CRDS):
+        target = root / folder
+        target.mkdir(parents=True, exist_ok=True)
+        for stale in target.glob("*.yaml"):
+            stale.unlink()
+        subprocess.run([sys.executable, "-m", "rukpak_py.api.crds", str(target)], cwd=ROOT, check=True)
+
+
+def write_install_manifest(root: Path, helm: Path) -> None:
+    target = root / INSTALL
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(chart.install_manifest(helm), encoding="utf-8")
+
+
+def differences(generated: Path, paths: list[Path]) -> list[str]:
+    """The files that `make generate` would change, as sentences."""
+    found = []
+    for path in paths:
+        wanted, actual = _files(generated / path), _files(ROOT / path)
+        for name in sorted(wanted.keys() | actual.keys()):
+            if name not in actual:
+                found.append(f"{path / name} is missing")
+            elif name not in wanted:
+                found.append(f"{path / name} is not generated any more")
+            elif wanted[name] != actual[name]:
+                found.append(f"{path / name} is stale")
+    return found
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    if path.is_file():
+        return {"": path.read_bytes()}
+    return {file.name: file.read_bytes() for file in path.glob("*.yaml")}
+
+
+def check() -> int:
+    paths = [CRDS, CHART_CRDS]
+    with tempfile.TemporaryDirectory() as folder:
+        write_crds(Path(folder))
+        helm = chart.built_helm()
+        if helm is None:
+            print(f"{INSTALL} is left to `make e2e`: helm is not built yet")
+        else:
+            write_install_manifest(Path(folder), helm)
+            paths.append(INSTALL)
+        found = differences(Path(folder), paths)
+    for sentence in found:
+        print(sentence, file=sys.stderr)
+    if found:
+        print("run `make generate` and commit what it changes", file=sys.stderr)
+    return 1 if found else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m e2e.generate", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a generated file is stale")
+    if parser.parse_args().check:
+        return check()
+    write_crds(ROOT)
+    write_install_manifest(ROOT, chart.helm())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
