@@ -1,0 +1,122 @@
+"""The metrics of the process: one registry, every metric declared in this file, labels of low cardinality.
+
+Names follow the ecosystem: unit suffixes, `rest_client_*` as Kubernetes' own clients have it. Requests to the API
+server are counted one by one, tries included, because the number of calls is a promise that tests check exactly.
+"""
+
+from collections import Counter as Tally
+from typing import NamedTuple
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+REGISTRY = CollectorRegistry()
+ProcessCollector(registry=REGISTRY)
+PlatformCollector(registry=REGISTRY)
+GCCollector(registry=REGISTRY)
+
+REQUESTS = Counter(
+    "rest_client_requests",
+    "Requests to the API server; the code is <error> when there was no answer.",
+    ["verb", "group", "resource", "subresource", "code"],
+    registry=REGISTRY,
+)
+REQUEST_SECONDS = Histogram(
+    "rest_client_request_duration_seconds",
+    "How long the API server took to answer; for watches until the answer began.",
+    ["verb"],
+    buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
+    registry=REGISTRY,
+)
+WATCH_LAST_EVENT = Gauge(
+    "rukpak_watch_last_event_timestamp_seconds",
+    "When a watch last delivered an event or a bookmark.",
+    ["group", "resource"],
+    registry=REGISTRY,
+)
+WATCH_ENDS = Counter(
+    "rukpak_watch_ends",
+    "Watches that ended, by how: clean, broken, expired, silent, busy, absent, refused.",
+    ["group", "resource", "ending"],
+    registry=REGISTRY,
+)
+SYNTHESISED_DELETES = Counter(
+    "rukpak_watch_synthesised_deletes",
+    "Deletions that no watch delivered and that the next list revealed.",
+    ["group", "resource"],
+    registry=REGISTRY,
+)
+IS_LEADER = Gauge("rukpak_leader", "1 while this process holds the lease.", registry=REGISTRY)
+EVENTS_DROPPED = Counter(
+    "rukpak_events_dropped",
+    "Events that were not written, by why: full, limited, failed.",
+    ["why"],
+    registry=REGISTRY,
+)
+
+
+class Request(NamedTuple):
+    verb: str
+    group: str
+    resource: str
+    subresource: str
+    code: str
+
+
+def request_counts() -> Tally[Request]:
+    """How often each kind of request was sent since the process began; subtract two tallies to count between."""
+    tally: Tally[Request] = Tally()
+    for metric in REQUESTS.collect():
+        for sample in metric.samples:
+            if sample.name.endswith("_total"):
+                tally[Request(**sample.labels)] = int(sample.value)
+    return tally
+
+
+def render() -> bytes:
+    """The text that a scrape answers."""
+    return generate_latest(REGISTRY)
+
+
+RECONCILE_SECONDS = Histogram(
+    "rukpak_reconcile_duration_seconds",
+    "How long one look at an object took.",
+    ["kind", "result"],
+    buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0),
+    registry=REGISTRY,
+)
+APPLIED = Counter("rukpak_apply", "Objects written, by action.", ["action"], registry=REGISTRY)
+DRIFT_CORRECTED = Counter("rukpak_drift_corrected", "Objects put back after a foreign change.", registry=REGISTRY)
+PRUNED = Counter("rukpak_pruned_objects", "Objects deleted because they left the content.", registry=REGISTRY)
+FETCH_SECONDS = Histogram(
+    "rukpak_source_fetch_duration_seconds",
+    "How long fetching, checking and storing content took.",
+    ["source", "result"],
+    buckets=(0.01, 0.05, 0.25, 1.0, 5.0, 30.0, 120.0),
+    registry=REGISTRY,
+)
+GHOSTS = Counter(
+    "rukpak_ghosts",
+    "Objects of our kinds whose deletion no watch delivered and that a list revealed.",
+    ["kind"],
+    registry=REGISTRY,
+)
+QUEUE_DEPTH = Gauge("rukpak_queue_depth", "Keys that wait for a worker.", ["kind"], registry=REGISTRY)
+LOOP_LAG = Histogram(
+    "rukpak_event_loop_lag_seconds",
+    "How late the event loop was for a timer.",
+    buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0),
+    registry=REGISTRY,
+)
+
+
+def observe_reconcile(kind: str, result: str, seconds: float) -> None:
+    RECONCILE_SECONDS.labels(kind, result).observe(seconds)

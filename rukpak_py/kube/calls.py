@@ -1,0 +1,81 @@
+"""One request to the API server as a value, and its answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from rukpak_py.kube.resources import Resource
+
+JSON = "application/json"
+
+
+class Repeat(Enum):
+    """When a request that failed may be sent again."""
+
+    SAFE = auto()  # repeating it does no harm even if the first one was carried out
+    UNTOUCHED = auto()  # only when the server certainly did nothing: 429, or no connection was made
+    NEVER = auto()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    method: str
+    verb: str  # get, list, watch, create, apply, patch, update, delete, review, discover
+    resource: Resource | None = None
+    path: str = ""  # where there is no resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    params: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    content_type: str = JSON
+    accept: str = JSON
+    etag: str = ""
+    repeat: Repeat = Repeat.SAFE
+    dry_run: bool = False
+    user: str = ""  # whom to act as
+
+    @property
+    def counted_verb(self) -> str:
+        """A dry-run is counted as such whatever it tries: it changes nothing."""
+        return "dry_run" if self.dry_run else self.verb
+
+    @property
+    def url_path(self) -> str:
+        return self.resource.path(self.namespace, self.name, self.subresource) if self.resource else self.path
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return {**self.params, "dryRun": "All"} if self.dry_run else self.params
+
+    @property
+    def headers(self) -> dict[str, str]:
+        headers = {"Accept": self.accept}
+        if self.body is not None:
+            headers["Content-Type"] = self.content_type
+        if self.etag:
+            headers["If-None-Match"] = self.etag
+        if self.user:
+            headers["Impersonate-User"] = self.user
+        return headers
+
+    @property
+    def subject(self) -> str:
+        """What this asks, for messages: `apply ConfigMap shop/settings`."""
+        if self.resource is None:
+            return f"{self.verb} {self.path}"
+        place = "/".join(part for part in (self.namespace if self.resource.namespaced else "", self.name) if part)
+        return f"{self.verb} {self.resource.gvk.kind} {place}".rstrip()
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Its answers may quote the values of a Secret."""
+        return self.resource is not None and self.resource.group_kind == ("", "Secret")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+    resent: bool = False  # an earlier try may have been carried out without its answer reaching us

@@ -1,0 +1,297 @@
+"""The API of a cluster, as calls on a `Resource`. Bodies go in as JSON bytes; what comes back is metadata or bytes.
+
+Answers are metadata-only wherever the whole object was not asked for. A write is repeated after a lost answer only
+where that is harmless; where it may matter, the result says so (`Applied.resent`). Every failure is an `ApiError`.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from rukpak_py.kube.answers import Applied, Listing, read_object, read_page, read_remains
+from rukpak_py.kube.calls import JSON, Answer, Call, Repeat
+from rukpak_py.kube.config import Connection
+from rukpak_py.kube.errors import GoneError
+from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.transport import Transport
+from rukpak_py.kube.watching import Batch, events_of
+
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+FIELD_MANAGER = "rukpak"
+PAGE = 500
+
+
+class Client:
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        in_flight: int = 32,
+        timeout: float = 30.0,
+        transport: Transport | None = None,
+        user: str = "",
+    ) -> None:
+        self._connection = connection
+        self._transport = transport or Transport(connection, in_flight=in_flight, timeout=timeout)
+        self._user = user
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that the kubeconfig or the pod names."""
+        return self._connection.namespace
+
+    def acting_as(self, user: str) -> "Client":
+        """The same connection with another identity. Its groups are the server's business, never ours."""
+        return Client(self._connection, transport=self._transport, user=user)
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        """The whole object as JSON."""
+        call = Call(method="GET", verb="get", resource=resource, namespace=namespace, name=name)
+        return (await self._send(call)).body
+
+    async def get_metadata(self, resource: Resource, namespace: str, name: str) -> Metadata:
+        call = Call(method="GET", verb="get", resource=resource, namespace=namespace, name=name, accept=METADATA_ONLY)
+        return read_object(resource, await self._send(call), full=False).metadata
+
+    async def list(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        page: int = PAGE,
+    ) -> Listing:
+        """All objects whole, page by page, as of one version."""
+        params = selection(label_selector, field_selector) | {"limit": str(page)}
+        return await self._pages(resource, namespace, params, full=True)
+
+    async def list_metadata(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        page: int = PAGE,
+    ) -> Listing:
+        params = selection(label_selector, field_selector) | {"limit": str(page)}
+        return await self._pages(resource, namespace, params, full=False)
+
+    async def list_cached(
+        self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], full: bool = False
+    ) -> Listing:
+        """What the server's watch cache holds: cheap for it, possibly a little old, and always in one page."""
+        return await self._pages(resource, namespace, {**params, "resourceVersion": "0"}, full=full)
+
+    async def create(
+        self,
+        resource: Resource,
+        namespace: str,
+        body: bytes,
+        *,
+        field_manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+    ) -> LiveObject:
+        call = Call(
+            method="POST",
+            verb="create",
+            resource=resource,
+            namespace=namespace,
+            params={"fieldManager": field_manager},
+            body=body,
+            repeat=Repeat.UNTOUCHED,
+            dry_run=dry_run,
+        )
+        return read_object(resource, await self._send(call), full=True)
+
+    async def apply(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: bytes,
+        *,
+        field_manager: str,
+        force: bool,
+        dry_run: bool = False,
+        full: bool = False,
+    ) -> Applied:
+        """Server-side apply. Without `force` other managers' fields raise `FieldConflictError`."""
+        call = Call(
+            method="PATCH",
+            verb="apply",
+            resource=resource,
+            namespace=namespace,
+            name=name,
+            params={"fieldManager": field_manager, "force": "true" if force else "false"},
+            body=body,
+            content_type=APPLY_PATCH,
+            accept=JSON if full else METADATA_ONLY,
+            dry_run=dry_run,
+        )
+        answer = await self._send(call)
+        applied = read_object(resource, answer, full=full)
+        return Applied(status=answer.status, object=applied, resent=answer.resent)
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: bytes,
+        *,
+        content_type: str = MERGE_PATCH,
+        field_manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> LiveObject:
+        call = Call(
+            method="PATCH",
+            verb="patch",
+            resource=resource,
+            namespace=namespace,
+            name=name,
+            subresource=subresource,
+            params={"fieldManager": field_manager},
+            body=body,
+            content_type=content_type,
+            accept=METADATA_ONLY,
+            repeat=Repeat.UNTOUCHED,
+            dry_run=dry_run,
+        )
+        return read_object(resource, await self._send(call), full=False)
+
+    async def patch_status(
+        self, resource: Resource, namespace: str, name: str, body: bytes, *, content_type: str = MERGE_PATCH
+    ) -> LiveObject:
+        return await self.patch(resource, namespace, name, body, content_type=content_type, subresource="status")
+
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: bytes, *, subresource: str = ""
+    ) -> LiveObject:
+        """Compare and swap where the body has a resourceVersion: `StaleError` when somebody was faster."""
+        call = Call(
+            method="PUT",
+            verb="update",
+            resource=resource,
+            namespace=namespace,
+            name=name,
+            subresource=subresource,
+            params={"fieldManager": FIELD_MANAGER},
+            body=body,
+            repeat=Repeat.UNTOUCHED,
+        )
+        return read_object(resource, await self._send(call), full=True)
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: str | None = None,
+        dry_run: bool = False,
+    ) -> Metadata | None:
+        """Delete; None when it is gone, else the metadata of what waits for finalizers.
+
+        A precondition (uid, resourceVersion) that does not hold raises `StaleError`; only with one is a request
+        repeated whose answer was lost, because the name may have been taken by another object meanwhile.
+        """
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        preconditions = {key: value for key, value in conditions.items() if value is not None}
+        options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
+        if propagation is not None:
+            options["propagationPolicy"] = propagation
+        call = Call(
+            method="DELETE",
+            verb="delete",
+            resource=resource,
+            namespace=namespace,
+            name=name,
+            body=orjson.dumps(options),
+            accept=METADATA_ONLY,
+            repeat=Repeat.SAFE if preconditions else Repeat.UNTOUCHED,
+            dry_run=dry_run,
+        )
+        return read_remains(resource, await self._send(call))
+
+    async def review(self, resource: Resource, body: bytes, namespace: str = "") -> bytes:
+        """Ask what the API spells as a create (access reviews): nothing is stored, so repeating it is harmless."""
+        call = Call(method="POST", verb="review", resource=resource, namespace=namespace, body=body)
+        return (await self._send(call)).body
+
+    async def raw_get(self, path: str, *, accept: str = JSON, etag: str = "", verb: str = "get") -> Answer:
+        """A path that is no resource: discovery, version, readiness. 304 when `etag` still holds."""
+        return await self._send(Call(method="GET", verb=verb, path=path, accept=accept, etag=etag))
+
+    async def watch(
+        self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], idle: float, full: bool = False
+    ) -> AsyncGenerator[Batch, None]:
+        """The events as they arrive, in batches, until the server ends it; an ERROR event raises what it means.
+
+        `TimeoutError`: silent for `idle` seconds. Close the generator (`aclosing`) to end the watch.
+        """
+        call = Call(
+            method="GET",
+            verb="watch",
+            resource=resource,
+            namespace=namespace,
+            params={"watch": "true", **params},
+            accept=JSON if full else METADATA_ONLY,
+            repeat=Repeat.NEVER,
+            user=self._user,
+        )
+        async with self._transport.stream(call, idle=idle) as content, aclosing(events_of(content, call)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def _pages(self, resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool) -> Listing:
+        items: list[LiveObject] = []
+        token, may_restart = "", True
+        accept = JSON if full else METADATA_LIST
+        call = Call(method="GET", verb="list", resource=resource, namespace=namespace, accept=accept)
+        while True:
+            try:
+                answer = await self._send(replace(call, params={**params, **({"continue": token} if token else {})}))
+            except GoneError:
+                if not token or not may_restart:
+                    raise
+                items, token, may_restart = [], "", False  # that version is history: once more from the first page
+                continue
+            page = read_page(resource, answer, full=full)
+            items += page.items
+            token = page.token
+            if not token:
+                return Listing(items=items, resource_version=page.resource_version)
+
+    async def _send(self, call: Call) -> Answer:
+        return await self._transport.send(replace(call, user=self._user) if self._user else call)
+
+
+def selection(label_selector: str, field_selector: str) -> dict[str, str]:
+    """The query parameters of a selection; an empty selector selects everything."""
+    chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
+    return {name: value for name, value in chosen.items() if value}

@@ -1,0 +1,165 @@
+"""How to reach the API server: from a kubeconfig, or from inside a pod.
+
+Order: the path that is given, `KUBECONFIG` (its first existing file), the pod's service account, `~/.kube/config`.
+Exec and OIDC plugins are left to the `kubernetes` package, which is imported only for them. Nothing here is logged,
+and the `repr` of a `Connection` shows no credential.
+"""
+
+import asyncio
+import base64
+import binascii
+import os
+import ssl
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rukpak_py.core.errors import AccessError
+from rukpak_py.kube.credentials import CommandToken, FileToken, FixedToken, TokenSource
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    server: str
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+    token: TokenSource | None = field(default=None, repr=False)
+    proxy: str | None = field(default=None, repr=False)  # may hold a password
+    server_name: str | None = None  # the name in the server's certificate, where it is not the address
+    namespace: str = "default"
+
+
+async def load_connection(
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> Connection:
+    """The connection that the place we run in offers; raises `AccessError` that says what was looked for."""
+    return await asyncio.to_thread(_load, kubeconfig, context, environ, service_account)
+
+
+def _load(given: Path | None, context: str | None, environ: Mapping[str, str], service_account: Path) -> Connection:
+    home = Path(environ.get("HOME", "/")) / ".kube" / "config"
+    named = [Path(part) for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    for path in [given] if given else named:
+        if path.is_file():
+            return _from_kubeconfig(path, context)
+    if given or named:
+        looked = ", ".join(str(path) for path in ([given] if given else named))
+        raise AccessError(f"there is no kubeconfig at {looked}")
+    if environ.get("KUBERNETES_SERVICE_HOST") and (service_account / "token").exists():
+        return _in_cluster(environ, service_account)
+    if home.is_file():
+        return _from_kubeconfig(home, context)
+    raise AccessError(f"no API server: not in a pod, KUBECONFIG is not set, and there is no {home}")
+
+
+def _in_cluster(environ: Mapping[str, str], folder: Path) -> Connection:
+    host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
+    namespace = folder / "namespace"
+    return Connection(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        tls=ssl.create_default_context(cafile=str(folder / "ca.crt")),
+        token=FileToken(folder / "token"),
+        namespace=namespace.read_text().strip() if namespace.exists() else "default",
+    )
+
+
+def _from_kubeconfig(path: Path, context: str | None) -> Connection:
+    try:
+        config = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        raise AccessError(f"{path} is not YAML") from None  # the parser's message quotes the file, credentials included
+    except OSError as error:
+        raise AccessError(f"cannot read {path}: {error.strerror}") from error
+    if not isinstance(config, dict):
+        raise AccessError(f"{path} is not a kubeconfig")
+    name = context or config.get("current-context")
+    chosen = _entry(config, "contexts", "context", name, path)
+    cluster = _entry(config, "clusters", "cluster", chosen.get("cluster"), path)
+    user = _entry(config, "users", "user", chosen.get("user"), path) if chosen.get("user") else {}
+    server = cluster.get("server")
+    if not isinstance(server, str):
+        raise AccessError(f"{path}: the cluster of context {name!r} has no server")
+    try:
+        return Connection(
+            server=server.rstrip("/"),
+            tls=_tls(cluster, user, path.parent) if server.startswith("https:") else None,
+            token=_token(user, path, name),
+            proxy=cluster.get("proxy-url"),
+            server_name=cluster.get("tls-server-name"),
+            namespace=chosen.get("namespace") or "default",
+        )
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError, binascii.Error a ValueError
+        raise AccessError(
+            f"{path}: the certificates of context {name!r} are unusable: {type(error).__name__}"
+        ) from None
+
+
+def _entry(config: dict[str, Any], group: str, kind: str, name: object, path: Path) -> dict[str, Any]:
+    for entry in config.get(group) or []:
+        if isinstance(entry, dict) and entry.get("name") == name and isinstance(entry.get(kind), dict):
+            found: dict[str, Any] = entry[kind]
+            return found
+    raise AccessError(f"{path} has no {kind} named {name!r}")
+
+
+def _tls(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> ssl.SSLContext:
+    authority = _material(cluster, "certificate-authority", folder)
+    tls = ssl.create_default_context(cadata=authority.decode() if authority else None)
+    if cluster.get("insecure-skip-tls-verify"):
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
+    certificate, key = _material(user, "client-certificate", folder), _material(user, "client-key", folder)
+    if certificate and key:
+        _load_pair(tls, certificate, key)
+    return tls
+
+
+def _load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """The ssl module reads pairs from files only; this one is private and gone at once."""
+    with tempfile.NamedTemporaryFile(mode="wb", prefix="rukpak-") as file:  # created with mode 0600
+        file.write(certificate + b"\n" + key)
+        file.flush()
+        tls.load_cert_chain(file.name)
+
+
+def _material(entry: dict[str, Any], name: str, folder: Path) -> bytes | None:
+    """`<name>-data` in base64, else the file `<name>` names, relative to the kubeconfig."""
+    data, file = entry.get(f"{name}-data"), entry.get(name)
+    if data:
+        try:
+            return base64.b64decode(data, validate=False)
+        except binascii.Error:
+            raise ValueError(name) from None
+    return (folder / file).read_bytes() if file else None
+
+
+def _token(user: dict[str, Any], path: Path, context: str | None) -> TokenSource | None:
+    if user.get("token"):
+        return FixedToken(str(user["token"]))
+    if user.get("tokenFile"):
+        return FileToken(path.parent / user["tokenFile"])
+    if user.get("exec") or user.get("auth-provider"):
+        return CommandToken(lambda: _ask_plugin(path, context))
+    return None
+
+
+def _ask_plugin(path: Path, context: str | None) -> str:
+    from kubernetes import client, config  # noqa: PLC0415 - 75 MB of modules that hardly anybody needs
+
+    configuration = client.Configuration()
+    config.load_kube_config(str(path), context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]  # ships no types
+    header = configuration.get_api_key_with_prefix("authorization") or ""
+    if not header.startswith("Bearer "):
+        raise AccessError(
+            f"the credential plugin of {path} gave no bearer token; client certificates are not supported"
+        )
+    return str(header.removeprefix("Bearer "))

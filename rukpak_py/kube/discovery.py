@@ -1,0 +1,134 @@
+"""Which kinds the cluster serves. Two GETs with ETags answer for all groups; nothing changed costs two empty answers.
+
+Look-ups are on the last snapshot and never wait. `refresh` is single-flight: who asks while one runs gets a run that
+began after the question. A kind shows in discovery up to 0.3 s after its definition is Established, and its URL may
+answer 404 a little longer: `resource_for(wait=…)` and `once_served` sit that out.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from rukpak_py.core.objects import GroupKind, GroupVersionKind
+from rukpak_py.kube.backoff import Backoff
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery_documents import (
+    AGGREGATED,
+    GroupVersion,
+    Served,
+    read_aggregated,
+    read_group_version,
+    read_index,
+    serve,
+)
+from rukpak_py.kube.errors import ApiError, KindNotServedError, Refusal, ServerUnavailableError
+from rukpak_py.kube.resources import Resource
+
+SETTLE_SECONDS = 10.0  # how long a kind may answer 404 after its definition was Established
+ROOTS = ("/api", "/apis")
+T = TypeVar("T")
+
+
+class Discovery:
+    def __init__(self, client: Client, *, accept: str = AGGREGATED) -> None:
+        self._client = client
+        self._accept = accept
+        self._served = Served()
+        self._etags: dict[str, str] = {}
+        self._read: dict[str, list[GroupVersion]] = {}
+        self._turn = asyncio.Lock()
+        self._began = 0  # runs that have begun
+
+    @property
+    def served(self) -> Served:
+        return self._served
+
+    @property
+    def stale_groups(self) -> frozenset[str]:
+        """Group versions without a backend. Each of them blocks the deletion of every namespace."""
+        return self._served.stale
+
+    def find(self, gvk: GroupVersionKind) -> Resource | None:
+        return self._served.resources.get(gvk)
+
+    def preferred(self, group: str, kind: str) -> Resource | None:
+        """The kind in the version that the server prefers."""
+        return self._served.preferred.get(GroupKind(group, kind))
+
+    async def refresh(self) -> bool:
+        """Ask the server; True when something changed. Raises `ApiError` and keeps the snapshot."""
+        seen, before = self._began, self._served
+        async with self._turn:
+            if self._began == seen:
+                self._began += 1
+                await self._fetch()
+        return self._served is not before
+
+    async def resource_for(self, gvk: GroupVersionKind, *, wait: float = 0.0) -> Resource:
+        """The resource of a kind; on a miss the server is asked, again and again for `wait` seconds."""
+        found = self.find(gvk)
+        if found is None:
+            found = await once_served(lambda: self._asked(gvk), limit=wait)
+        return found
+
+    async def _asked(self, gvk: GroupVersionKind) -> Resource:
+        await self.refresh()
+        found = self.find(gvk)
+        if found is None:
+            text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
+            if gvk.api_version in self.stale_groups:
+                text += " (its API service has no backend that answers)"
+            raise KindNotServedError(Refusal(subject=f"discover {gvk.kind}", status=404, message=text))
+        return found
+
+    async def _fetch(self) -> None:
+        changes = [await self._fetch_root(root) for root in ROOTS]
+        if any(changes):
+            self._served = serve([version for root in ROOTS for version in self._read[root]])
+
+    async def _fetch_root(self, root: str) -> bool:
+        answer = await self._client.raw_get(root, accept=self._accept, etag=self._etags.get(root, ""), verb="discover")
+        if answer.status == 304:
+            return False
+        try:
+            versions = read_aggregated(answer.body)
+            if versions is None:
+                names = read_index(answer.body)
+                versions = [await self._fetch_group_version(name) for name in names]
+        except msgspec.MsgspecError as error:
+            text = "the answer is no discovery document"
+            raise ServerUnavailableError(Refusal(subject=f"get {root}", status=answer.status, message=text)) from error
+        # The older index says nothing about changes inside a group, so its ETag proves nothing.
+        self._etags[root] = answer.headers.get("ETag", "") if self._is_aggregated(answer.headers) else ""
+        changed = versions != self._read.get(root)
+        self._read[root] = versions
+        return changed
+
+    async def _fetch_group_version(self, name: str) -> GroupVersion:
+        try:
+            answer = await self._client.raw_get(f"/apis/{name}" if "/" in name else f"/api/{name}", verb="discover")
+        except ApiError:
+            group, _, version = name.rpartition("/")
+            return GroupVersion(group=group, version=version, is_stale=True)
+        return read_group_version(name, answer.body)
+
+    @staticmethod
+    def _is_aggregated(headers: Mapping[str, str]) -> bool:
+        return "APIGroupDiscoveryList" in headers.get("Content-Type", "")
+
+
+async def once_served(call: Callable[[], Awaitable[T]], *, limit: float = SETTLE_SECONDS) -> T:
+    """The result of `call`, repeated while the kind is not served, for at most `limit` seconds."""
+    backoff = Backoff(first=0.05, limit=1.0)
+    deadline = time.monotonic() + limit
+    while True:
+        try:
+            return await call()
+        except KindNotServedError:
+            wait = backoff.next()
+            if time.monotonic() + wait > deadline:
+                raise
+        await asyncio.sleep(wait)

@@ -1,0 +1,128 @@
+"""What the API server's refusals mean, as types.
+
+RukPakError
+ └── ApiError                     status, reason, message, causes
+      ├── NotFoundError           the object (or the namespace it was to go to) does not exist
+      ├── KindNotServedError      no such kind here, or not yet                          + UnavailableError
+      ├── AlreadyExistsError
+      ├── FieldConflictError      apply without force: others manage these fields        + ConflictError
+      ├── StaleError              resourceVersion or uid precondition: read again
+      ├── InvalidError            this body is refused and will be refused again
+      │    ├── SchemaError        a field that the schema does not know, or of another type
+      │    └── TooLargeError
+      ├── ForbiddenError          a right is missing, or admission said no               + AccessError
+      ├── UnauthorizedError       the credential itself is refused                       + AccessError
+      ├── TerminatingError        the namespace or definition around it is going away    + UnavailableError
+      ├── GoneError               this resourceVersion is history: list again            + UnavailableError
+      └── ServerUnavailableError  overload, failure, time-out, no connection             + UnavailableError
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rukpak_py.core.errors import AccessError, ConflictError, RukPakError, UnavailableError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    reason: str = ""
+    field: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """One answer that is not a success. `subject` says what was asked of what: `apply ConfigMap shop/settings`."""
+
+    subject: str
+    status: int = 0  # 0: there was no answer
+    reason: str = ""
+    message: str = ""
+    causes: Sequence[Cause] = ()
+    retry_after: float | None = None
+
+
+class ApiError(RukPakError):
+    """The API server refused, or could not be asked. `message` is the server's text, without values of Secrets."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        Exception.__init__(self, f"{refusal.subject}: {refusal.message}")
+        self.status = refusal.status
+        self.reason = refusal.reason
+        self.message = refusal.message
+        self.causes = tuple(refusal.causes)
+        self.retry_after = refusal.retry_after
+
+
+class NotFoundError(ApiError):
+    """404 about an object."""
+
+
+class KindNotServedError(ApiError, UnavailableError):
+    """404 about a kind. Right after a definition is Established it may last a few seconds."""
+
+
+class AlreadyExistsError(ApiError):
+    """The name is taken, possibly by an object that is being deleted."""
+
+
+class FieldConflictError(ApiError, ConflictError):
+    """An apply without force met other field managers."""
+
+    @property
+    def managers(self) -> tuple[str, ...]:
+        """Who manages the fields, each name once, in the server's order."""
+        found = (_quoted(cause.message) for cause in self.causes)
+        return tuple(dict.fromkeys(name for name in found if name))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cause.field for cause in self.causes if cause.field))
+
+
+class StaleError(ApiError):
+    """Somebody wrote or re-created the object since it was read."""
+
+
+class InvalidError(ApiError):
+    """The body (or the request) is wrong; repeating it cannot help."""
+
+
+class SchemaError(InvalidError):
+    """Server-side apply could not type the body: HTTP 500 without a reason, terminal all the same."""
+
+    @property
+    def unknown_fields(self) -> tuple[str, ...]:
+        """The paths that the schema does not declare, as the server spells them: `.spec.nonsense`."""
+        return tuple(cause.field for cause in self.causes if cause.reason == UNDECLARED)
+
+
+class TooLargeError(InvalidError):
+    """The object is larger than the API server or its store take."""
+
+
+class ForbiddenError(ApiError, AccessError):
+    """A right is missing, a quota is used up, or an admission plugin or webhook said no: the message says which."""
+
+
+class UnauthorizedError(ApiError, AccessError):
+    """The API server does not accept the credential."""
+
+
+class TerminatingError(ApiError, UnavailableError):
+    """What the object would live in is being deleted."""
+
+
+class GoneError(ApiError, UnavailableError):
+    """The asked resourceVersion or continue token is too old."""
+
+
+class ServerUnavailableError(ApiError, UnavailableError):
+    """The API server is overloaded, failing, slow or not reachable."""
+
+
+UNDECLARED = "FieldNotDeclared"  # our name for the cause; the server sends a sentence
+
+
+def _quoted(text: str) -> str:
+    return text.split('"')[1] if text.count('"') > 1 else ""

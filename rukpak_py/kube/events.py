@@ -1,0 +1,214 @@
+"""Kubernetes Events, best effort: they inform people and never delay or fail the work they tell about.
+
+* `record` only puts into a bounded queue; one writer drains it. What does not fit is dropped and counted.
+* The same text about the same object within ten minutes raises the count of the Event that is there.
+* Each object has a budget of new Events that refills slowly, so that nothing can flood the cluster.
+* Events about cluster-scoped objects go to the namespace `default`, where `kubectl describe` looks for them.
+"""
+
+import asyncio
+import logging
+import re
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from rukpak_py.core.metrics import EVENTS_DROPPED
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import ApiError, NotFoundError
+from rukpak_py.kube.resources import EVENTS
+
+CLUSTER_SCOPED_NAMESPACE = "default"
+MESSAGE_CHARACTERS = 1024  # the API's limit
+NAME_CHARACTERS = 253
+QUEUE_LENGTH = 1000
+REMEMBERED = 4096  # Events and budgets
+SAME_WITHIN_SECONDS = 600.0
+BURST = 25  # new Events about one object ...
+REFILL_SECONDS = 300.0  # ... and one more each
+REPEAT_BURST = 10  # counts written for one Event; what exceeds it goes with a later one ...
+REPEAT_REFILL_SECONDS = 30.0  # ... of which there is one more each
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """The object that an Event is about."""
+
+    gvk: GroupVersionKind
+    namespace: str = ""
+    name: str
+    uid: str = ""
+    resource_version: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Note:
+    about: Reference
+    type: str
+    reason: str
+    message: str
+    at: datetime
+
+    @property
+    def sameness(self) -> tuple[str, ...]:
+        about = self.about
+        return about.uid, about.gvk.kind, about.namespace, about.name, self.type, self.reason, self.message
+
+
+@dataclass(kw_only=True)
+class _Budget:
+    burst: float
+    refill_seconds: float
+    left: float
+    at: float
+
+    def spend(self, now: float) -> bool:
+        self.left = min(self.burst, self.left + (now - self.at) / self.refill_seconds)
+        self.at = now
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+
+@dataclass(kw_only=True)
+class _Written:
+    name: str
+    count: int
+    at: float
+    repeats: _Budget
+
+
+class EventRecorder:
+    def __init__(
+        self, client: Client, *, component: str, instance: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client = client
+        self._component = component
+        self._instance = instance
+        self._clock = clock
+        self._queue: asyncio.Queue[_Note] = asyncio.Queue(QUEUE_LENGTH)
+        self._written: OrderedDict[tuple[str, ...], _Written] = OrderedDict()
+        self._budgets: OrderedDict[tuple[str, ...], _Budget] = OrderedDict()
+        self._task: asyncio.Task[None] | None = None
+
+    def record(self, about: Reference, *, reason: str, message: str, type: str = "Normal") -> None:  # noqa: A002 - the API's word
+        """Tell about an object; never waits or fails. `reason`: CamelCase and stable; `message`: without secrets."""
+        text = message if len(message) <= MESSAGE_CHARACTERS else message[: MESSAGE_CHARACTERS - 1] + "…"
+        note = _Note(about=about, type=type, reason=reason, message=text, at=datetime.now(UTC))
+        try:
+            self._queue.put_nowait(note)
+        except asyncio.QueueFull:
+            EVENTS_DROPPED.labels("full").inc()
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._drain(), name="event recorder")
+
+    async def close(self, seconds: float = 5.0) -> None:
+        """Write what is queued, for at most `seconds`, and end."""
+        if self._task is None:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._queue.join()
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        self._task = None
+
+    async def _drain(self) -> None:
+        while True:
+            note = await self._queue.get()
+            try:
+                await self._write(note)
+            except ApiError as error:
+                EVENTS_DROPPED.labels("failed").inc()
+                log.warning("an Event (%s) was not written: %s", note.reason, error)
+            except Exception:
+                EVENTS_DROPPED.labels("failed").inc()
+                log.exception("an Event (%s) was not written", note.reason)
+            finally:
+                self._queue.task_done()
+
+    async def _write(self, note: _Note) -> None:
+        written, now = self._written.get(note.sameness), self._clock()
+        if written is not None and now - written.at < SAME_WITHIN_SECONDS:
+            with suppress(NotFoundError):  # it has expired or was deleted: write a new one
+                await self._repeat(note, written, now)
+                return
+        if not self._may_write(note.about, now):
+            EVENTS_DROPPED.labels("limited").inc()
+            return
+        body = self._event(note)
+        await self._client.create(EVENTS, _namespace(note.about), orjson.dumps(body))
+        repeats = _Budget(burst=REPEAT_BURST, refill_seconds=REPEAT_REFILL_SECONDS, left=REPEAT_BURST, at=now)
+        self._written[note.sameness] = _Written(name=body["metadata"]["name"], count=1, at=now, repeats=repeats)
+        self._written.move_to_end(note.sameness)
+        if len(self._written) > REMEMBERED:
+            self._written.popitem(last=False)
+
+    async def _repeat(self, note: _Note, written: _Written, now: float) -> None:
+        written.count += 1
+        if written.repeats.spend(now):
+            patch = orjson.dumps({"count": written.count, "lastTimestamp": _stamp(note.at)})
+            await self._client.patch(EVENTS, _namespace(note.about), written.name, patch)
+
+    def _may_write(self, about: Reference, now: float) -> bool:
+        key = (about.uid, about.gvk.kind, about.namespace, about.name)
+        budget = self._budgets.get(key)
+        if budget is None:
+            budget = self._budgets[key] = _Budget(burst=BURST, refill_seconds=REFILL_SECONDS, left=BURST, at=now)
+        self._budgets.move_to_end(key)
+        if len(self._budgets) > REMEMBERED:
+            self._budgets.popitem(last=False)
+        return budget.spend(now)
+
+    def _event(self, note: _Note) -> dict[str, Any]:
+        about, stamp, namespace = note.about, _stamp(note.at), _namespace(note.about)
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": _event_name(about.name), "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": about.gvk.api_version,
+                "kind": about.gvk.kind,
+                "namespace": about.namespace,
+                "name": about.name,
+                "uid": about.uid,
+                "resourceVersion": about.resource_version,
+            },
+            "type": note.type,
+            "reason": note.reason,
+            "message": note.message,
+            "source": {"component": self._component, "host": self._instance},
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+            "firstTimestamp": stamp,
+            "lastTimestamp": stamp,
+            "count": 1,
+        }
+
+
+def _namespace(about: Reference) -> str:
+    return about.namespace or CLUSTER_SCOPED_NAMESPACE
+
+
+def _event_name(name: str) -> str:
+    """A name of its own, beginning like the object's: RBAC objects may have names that an Event may not."""
+    suffix = uuid.uuid4().hex[:16]
+    start = re.sub(r"[^a-z0-9.-]+", "-", name.lower())[: NAME_CHARACTERS - len(suffix) - 1].strip(".-")
+    return f"{start or 'event'}.{suffix}"
+
+
+def _stamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,255 @@
+"""A live copy of the objects of one resource, fed by a watch that never gives up.
+
+It starts with a WatchList (initial events, then a bookmark that says they are complete), or, where the server cannot,
+with a LIST from the server's cache. It resumes from the last version seen, bookmarks included. However a watch ends,
+`Ending` names it and one table says what follows. Deletions that no watch delivered are told at the next fresh start.
+
+A kind that is not served, twice in a row, has no objects: they are told as deleted, and the kind is looked for again,
+slowly or at a `nudge`, until `stop`. All waits are jittered: a restarted server ends every watch at once.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Iterator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from enum import Enum
+
+import msgspec
+
+from rukpak_py.core.metrics import SYNTHESISED_DELETES, WATCH_ENDS, WATCH_LAST_EVENT
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.answers import live_object
+from rukpak_py.kube.backoff import Backoff
+from rukpak_py.kube.client import Client, selection
+from rukpak_py.kube.errors import ApiError, GoneError, InvalidError, KindNotServedError, ServerUnavailableError
+from rukpak_py.kube.live_cache import LiveCache, OnChange
+from rukpak_py.kube.metadata import LiveObject, decode_metadata
+from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.watching import WatchEvent
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+WATCH_LIST = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+ABSENT_AFTER = 2  # answers "not served" in a row before a kind counts as gone
+SILENCES = 2  # in a row before the last version is not trusted any more
+log = logging.getLogger(__name__)
+
+
+class Ending(Enum):
+    CLEAN = "clean"  # the server ended it: its time was up, or the definition was edited
+    BROKEN = "broken"  # the connection was lost or never made
+    EXPIRED = "expired"  # the version we know is too old
+    SILENT = "silent"  # neither event nor bookmark for too long
+    BUSY = "busy"  # 429, 5xx: the server wants us to wait
+    ABSENT = "absent"  # the kind is not served
+    REFUSED = "refused"  # no right, or the request is not understood
+    NO_WATCH_LIST = "no-watch-list"  # the server does not send initial events
+
+
+@dataclass(frozen=True, kw_only=True)
+class InformerSettings:
+    idle_seconds: float = 90.0  # bookmarks come every 60 s
+    initial_seconds: float = 60.0  # for the initial events; then LIST is tried
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+    spread_seconds: float = 1.0  # a fresh start after 410 is put off by up to this
+
+
+class Informer:
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        full: bool = False,
+        on_change: OnChange | None = None,
+        settings: InformerSettings | None = None,
+    ) -> None:
+        self.resource = resource
+        self.synced = asyncio.Event()
+        self.served = True  # False while the kind does not exist
+        self.last_event = 0.0  # wall clock, as the metric
+        self._client = client
+        self._namespace = namespace
+        self._selection = selection(label_selector, field_selector)
+        self._full = full
+        self._settings = settings or InformerSettings()
+        self._cache = LiveCache(full=full, on_change=on_change)
+        self._position: str | None = None  # the version to resume from; None: a fresh start is due
+        self._lists = False  # the server does not do WatchList
+        self._backoff = Backoff(first=self._settings.first_wait, limit=self._settings.longest_wait)
+        self._absences = 0
+        self._silences = 0
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._labels = (resource.gvk.group, resource.plural)
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    def __iter__(self) -> Iterator[LiveObject]:
+        return iter(self._cache)
+
+    def get(self, key: ObjectKey) -> LiveObject | None:
+        return self._cache.get(key)
+
+    def store(self, live: LiveObject) -> bool:
+        """Make our own write readable at once; only for objects that the selection selects."""
+        return self._cache.store(live)
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name=f"informer {self.resource.plural}")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+            with suppress(KeyError):
+                WATCH_LAST_EVENT.remove(*self._labels)
+
+    async def wait_synced(self, seconds: float | None = None) -> None:
+        """Until the cache was complete once (a kind that is not served has no objects); raises `TimeoutError`."""
+        async with asyncio.timeout(seconds):
+            await self.synced.wait()
+
+    def nudge(self) -> None:
+        """Try again now instead of after the wait: the kind was seen to appear, the server to come back."""
+        self._wake.set()
+
+    async def _run(self) -> None:
+        while True:
+            ending, at_least = await self._watch_once()
+            WATCH_ENDS.labels(*self._labels, ending.value).inc()
+            wait = self._consequence(ending, at_least)
+            log.debug("the watch of %s ended: %s; again in %.1f s", self.resource.plural, ending.value, wait)
+            self._wake.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._wake.wait()
+
+    def _consequence(self, ending: Ending, at_least: float | None) -> float:
+        """What an ending means for the next start; returns how long to wait for it."""
+        self._absences = self._absences + 1 if ending is Ending.ABSENT else 0
+        self._silences = self._silences + 1 if ending is Ending.SILENT else 0
+        match ending:
+            case Ending.EXPIRED | Ending.REFUSED:
+                self._position = None
+            case Ending.NO_WATCH_LIST:
+                self._position, self._lists = None, True
+            case Ending.SILENT if self._silences >= SILENCES:
+                self._position = None
+            case Ending.ABSENT if self._absences >= ABSENT_AFTER:
+                self._vanish()
+            case _:
+                pass
+        spread = random.random() * self._settings.spread_seconds if ending is Ending.EXPIRED else 0.0  # noqa: S311 - jitter
+        return self._backoff.next(at_least) + spread
+
+    def _vanish(self) -> None:
+        self._position, self.served = None, False
+        SYNTHESISED_DELETES.labels(*self._labels).inc(self._cache.clear())
+        self.synced.set()
+
+    async def _watch_once(self) -> tuple[Ending, float | None]:
+        """Follow one watch to its end, whatever it is: this never raises."""
+        try:
+            await self._follow()
+        except GoneError:
+            return Ending.EXPIRED, None
+        except KindNotServedError:
+            return Ending.ABSENT, None
+        except ServerUnavailableError as error:
+            return (Ending.BUSY if error.status else Ending.BROKEN), error.retry_after
+        except InvalidError as error:
+            if self._cache.is_starting and not self._lists:
+                return Ending.NO_WATCH_LIST, None
+            log.warning("%s", error)
+            return Ending.REFUSED, None
+        except ApiError as error:
+            log.warning("%s", error)
+            return Ending.REFUSED, None
+        except TimeoutError:
+            no_end = self._cache.is_starting and not self._lists
+            return (Ending.NO_WATCH_LIST if no_end else Ending.SILENT), None
+        except Exception:
+            log.exception("the watch of %s failed", self.resource.plural)
+            return Ending.BROKEN, None
+        return Ending.CLEAN, None
+
+    async def _follow(self) -> None:
+        if self._position is None and self._lists:
+            await self._list()
+        params = {**self._selection, "allowWatchBookmarks": "true"}
+        if self._position is None:
+            self._cache.begin(consistent=True)
+            params |= WATCH_LIST
+        else:
+            params["resourceVersion"] = self._position
+        limit = self._settings.initial_seconds if self._position is None else None
+        watch = self._client.watch(
+            self.resource, self._namespace, params=params, idle=self._settings.idle_seconds, full=self._full
+        )
+        async with asyncio.timeout(limit) as deadline, aclosing(watch) as batches:
+            async for batch in batches:
+                for event in batch:
+                    self._take(event)
+                self._arrived()
+                if self._position is not None and deadline.when() is not None:
+                    deadline.reschedule(None)
+
+    async def _list(self) -> None:
+        listing = await self._client.list_cached(
+            self.resource, self._namespace, params=self._selection, full=self._full
+        )
+        self._cache.begin(consistent=False)
+        for live in listing.items:
+            self._cache.observe(live)
+        self._complete(listing.resource_version)
+        self._arrived()
+
+    def _take(self, event: WatchEvent) -> None:
+        json = bytes(event.object)  # a copy of its own: the event is a view on what arrived with it
+        try:
+            if event.type == "BOOKMARK":
+                self._bookmark(json)
+                return
+            live = live_object(self.resource, json, full=self._full)
+        except msgspec.MsgspecError as error:
+            log.error("an object of %s cannot be read and is left out: %s", self.resource.plural, error)  # noqa: TRY400 - no traceback: it is about what was sent
+            return
+        if event.type == "DELETED":
+            self._cache.forget(live)
+        else:
+            self._cache.observe(live)
+        if not self._cache.is_starting:
+            self._position = live.metadata.resource_version
+
+    def _bookmark(self, json: bytes) -> None:
+        metadata = decode_metadata(json)
+        if not self._cache.is_starting:
+            self._cache.passed(metadata.version)
+            self._position = metadata.resource_version
+        elif metadata.annotations.get(INITIAL_EVENTS_END) == "true":
+            self._complete(metadata.resource_version)
+
+    def _complete(self, position: str) -> None:
+        """A fresh start is complete: what it did not send does not exist."""
+        revealed = self._cache.finish(int(position) if position.isdecimal() else 0)
+        SYNTHESISED_DELETES.labels(*self._labels).inc(revealed)
+        self._position, self.served = position, True
+        self.synced.set()
+
+    def _arrived(self) -> None:
+        self.last_event = time.time()
+        WATCH_LAST_EVENT.labels(*self._labels).set(self.last_event)
+        self._absences = self._silences = 0
+        if self._position is not None:
+            self._backoff.reset()

@@ -1,0 +1,245 @@
+"""Who of several replicas leads, decided by a Lease with the semantics of Kubernetes' own controllers.
+
+* Clocks of other machines are never compared: a record is stale when *we* have seen it unchanged for the duration
+  that it names, by our monotonic clock.
+* Every write is a compare-and-swap by resourceVersion.
+* A leader that could not renew for `renew_seconds` stops before anybody else may start, because that is shorter than
+  the duration, and it counts from when its last successful renewal was *sent*.
+* A clean end releases the lease, so the next leader need not wait.
+
+The identity is `<pod>_<address>`, different for each process: whoever reads the Lease knows where the leader is.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.metrics import IS_LEADER
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import AlreadyExistsError, ApiError, NotFoundError, StaleError
+from rukpak_py.kube.resources import LEASES
+
+log = logging.getLogger(__name__)
+
+
+class LeaseLostError(UnavailableError):
+    """The lease is somebody else's, or may be: this process must end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseSettings:
+    duration_seconds: float = 15.0
+    renew_seconds: float = 10.0
+    retry_seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.retry_seconds * 1.2 < self.renew_seconds < self.duration_seconds:
+            raise ValueError("a lease needs retry x 1.2 < renew deadline < duration")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holder:
+    """The leader as the Lease names it."""
+
+    pod: str
+    address: str
+
+    @property
+    def identity(self) -> str:
+        return f"{self.pod}_{self.address}"
+
+    @classmethod
+    def parse(cls, identity: str) -> "Holder | None":
+        pod, _, address = identity.rpartition("_")
+        return cls(pod=pod, address=address) if pod else None
+
+
+@dataclass(kw_only=True)
+class _Record:
+    """The Lease as last seen, and since when we have seen it so."""
+
+    body: dict[str, Any]
+    since: float
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        spec = self.body.get("spec")
+        return spec if isinstance(spec, dict) else {}
+
+    @property
+    def holder(self) -> str:
+        return self.spec.get("holderIdentity") or ""
+
+    @property
+    def mark(self) -> tuple[object, ...]:
+        return self.holder, self.spec.get("renewTime"), self.spec.get("leaseTransitions")
+
+
+class LeaderElector:
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        name: str,
+        identity: Holder,
+        *,
+        settings: LeaseSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+        self._identity = identity.identity
+        self._settings = settings or LeaseSettings()
+        self._clock = clock
+        self._record: _Record | None = None
+        self.is_leader = False
+
+    @property
+    def holder(self) -> Holder | None:
+        """Who leads, as far as we know; followers forward to its address."""
+        return Holder.parse(self._record.holder) if self._record else None
+
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the lease, then run `lead` for as long as we hold it.
+
+        Returns when `lead` ends by itself; raises `LeaseLostError` after `lead` was cancelled because the lease was
+        lost. Cancelling this cancels `lead`, waits for it and releases the lease.
+        """
+        sent = await self._acquire()
+        self.is_leader = True
+        IS_LEADER.set(1)
+        work = asyncio.ensure_future(lead())
+        try:
+            await self._hold(work, sent)
+        finally:
+            self.is_leader = False
+            IS_LEADER.set(0)
+            await _ended(work)
+            await self._release()
+
+    async def _acquire(self) -> float:
+        while True:
+            sent = self._clock()
+            if await self._attempt(self._settings.renew_seconds):
+                log.info("leading as %s", self._identity)
+                return sent
+            await asyncio.sleep(self._settings.retry_seconds * (1 + 0.2 * random.random()))  # noqa: S311 - jitter
+
+    async def _hold(self, work: asyncio.Future[None], renewed: float) -> None:
+        while not work.done():
+            left = renewed + self._settings.renew_seconds - self._clock()
+            if left <= 0:
+                raise LeaseLostError(f"the lease {self._namespace}/{self._name} could not be renewed in time")
+            await asyncio.wait({work}, timeout=min(self._settings.retry_seconds, left))
+            if work.done():
+                break
+            sent = self._clock()
+            if await self._attempt(renewed + self._settings.renew_seconds - sent):
+                renewed = sent
+            elif self._record is not None and self._record.holder != self._identity:
+                raise LeaseLostError(f"the lease {self._namespace}/{self._name} went to {self._record.holder!r}")
+        work.result()
+
+    async def _attempt(self, seconds: float) -> bool:
+        """Take or renew the lease; False when somebody else holds it or the API server does not let us."""
+        try:
+            async with asyncio.timeout(max(seconds, 0.0)):
+                return await self._renew() or await self._take()
+        except (StaleError, AlreadyExistsError):  # somebody was faster
+            return False
+        except (ApiError, TimeoutError) as error:
+            log.warning("the lease %s/%s: %s", self._namespace, self._name, error or "no answer in time")
+            return False
+
+    async def _renew(self) -> bool:
+        """The leader's short way: write without reading. False when the record is not as we left it."""
+        if not self.is_leader or self._record is None:
+            return False
+        try:
+            await self._write(self._record, holder=self._identity)
+        except StaleError:  # perhaps our own write, whose answer was lost
+            return False
+        return True
+
+    async def _take(self) -> bool:
+        try:
+            self._see(await self._client.get(LEASES, self._namespace, self._name))
+        except NotFoundError:
+            self._see(await self._create())
+            return True
+        record = self._record
+        if record is None or not self._is_free(record):
+            return False
+        await self._write(record, holder=self._identity)
+        return True
+
+    def _is_free(self, record: _Record) -> bool:
+        if self.is_leader:
+            return record.holder == self._identity
+        if record.holder in {"", self._identity}:
+            return True
+        duration = max(self._settings.duration_seconds, record.spec.get("leaseDurationSeconds") or 0)
+        return self._clock() >= record.since + float(duration)
+
+    def _see(self, body: bytes) -> None:
+        record = _Record(body=orjson.loads(body), since=self._clock())
+        if self._record is not None and self._record.mark == record.mark:
+            record.since = self._record.since
+        self._record = record
+
+    async def _create(self) -> bytes:
+        body = {
+            "apiVersion": LEASES.gvk.api_version,
+            "kind": LEASES.gvk.kind,
+            "metadata": {"name": self._name, "namespace": self._namespace},
+            "spec": self._spec({}, holder=self._identity),
+        }
+        created = await self._client.create(LEASES, self._namespace, orjson.dumps(body))
+        return created.json or b"{}"
+
+    async def _write(self, record: _Record, *, holder: str) -> None:
+        body = {**record.body, "spec": self._spec(record.spec, holder=holder)}
+        written = await self._client.replace(LEASES, self._namespace, self._name, orjson.dumps(body))
+        self._see(written.json or b"{}")
+
+    def _spec(self, before: dict[str, Any], *, holder: str) -> dict[str, Any]:
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # for people; nobody compares it with a clock
+        changed = before.get("holderIdentity") != holder
+        spec = {
+            **before,
+            "holderIdentity": holder,
+            "leaseDurationSeconds": max(1, round(self._settings.duration_seconds)) if holder else 1,
+            "renewTime": now,
+            "leaseTransitions": before.get("leaseTransitions") or 0,
+        }
+        if holder and changed:
+            spec |= {"acquireTime": now, "leaseTransitions": spec["leaseTransitions"] + (1 if before else 0)}
+        return spec
+
+    async def _release(self) -> None:
+        """Let the next leader begin at once. Best effort: if it fails, the lease runs out."""
+        record = self._record
+        if record is None or record.holder != self._identity:
+            return
+        try:
+            async with asyncio.timeout(self._settings.retry_seconds):
+                await self._write(record, holder="")
+        except (ApiError, TimeoutError) as error:
+            log.warning("the lease %s/%s could not be released: %s", self._namespace, self._name, error)
+
+
+async def _ended(work: asyncio.Future[None]) -> None:
+    """Cancel the work and wait until it has really ended: nobody else may begin before."""
+    work.cancel()
+    await asyncio.wait({work})
+    if not work.cancelled() and work.exception() is not None:
+        log.error("what the leader did ended with %r", work.exception())

@@ -1,0 +1,188 @@
+"""From an answer of the API server to the error it means.
+
+An answer may be a `Status`, plain text, or anything that a proxy in between wrote. What it says about a Secret is
+never passed on as it is: server messages quote the values they complain about.
+"""
+
+import re
+
+import msgspec
+
+from rukpak_py.kube.errors import (
+    UNDECLARED,
+    AlreadyExistsError,
+    ApiError,
+    Cause,
+    FieldConflictError,
+    ForbiddenError,
+    GoneError,
+    InvalidError,
+    KindNotServedError,
+    NotFoundError,
+    Refusal,
+    SchemaError,
+    ServerUnavailableError,
+    StaleError,
+    TerminatingError,
+    TooLargeError,
+    UnauthorizedError,
+)
+
+MESSAGE_CHARACTERS = 8_000  # of a plain-text body; a Status is taken as it is
+_UNTYPED = ("failed to create typed patch object", "failed to convert new object", "failed to create manager for")
+_TOO_LARGE = ("etcdserver: request is too large", "larger than max")
+_TERMINATING = "while custom resource definition is terminating"
+_SCHEMA_LINE = re.compile(r"(?:^|: |\s)(?P<field>\.[^\s:]+): (?P<text>[^\n]*)")
+_RIGHT = re.compile(r'secrets( "[^"]*")? is forbidden: User "[^"]*" cannot \w+ resource "secrets" in API group ""[^:]*')
+_NAMED = re.compile(r'(secrets|namespaces) "[^"]*" (not found|already exists)')
+_WEBHOOK = re.compile(r'admission webhook "[^"]*" denied the request')
+
+
+class _SentCause(msgspec.Struct, gc=False, kw_only=True):
+    reason: str | None = None
+    field: str | None = None
+    message: str | None = None
+
+
+class _SentDetails(msgspec.Struct, gc=False, kw_only=True, rename="camel"):
+    name: str | None = None
+    causes: list[_SentCause] | None = None
+    retry_after_seconds: float | None = None
+
+
+class SentStatus(msgspec.Struct, gc=False, kw_only=True):
+    kind: str | None = None
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    details: _SentDetails | None = None
+
+
+_STATUS = msgspec.json.Decoder(SentStatus)
+
+
+def decode_status(body: bytes) -> SentStatus | None:
+    """The `Status` in an answer's body, or None when the body is something else."""
+    try:
+        status = _STATUS.decode(body)
+    except msgspec.MsgspecError:
+        return None
+    return status if status.kind == "Status" else None
+
+
+def error_of(
+    subject: str, code: int, body: bytes, *, retry_after: float | None = None, sensitive: bool = False
+) -> ApiError:
+    """The error for an answer. `sensitive`: it is about a Secret, so the server's text is replaced."""
+    status = decode_status(body)
+    if status is None:
+        text = body[:MESSAGE_CHARACTERS].decode(errors="replace").strip() or f"HTTP status {code} without a body"
+        refusal = Refusal(subject=subject, status=code, message=text, retry_after=retry_after)
+    else:
+        refusal = _refusal(subject, code, status, retry_after)
+    named = status is not None and status.details is not None and bool(status.details.name)
+    error_class = _class_of(refusal, named=named)
+    return error_class(_without_values(refusal, error_class) if sensitive else refusal)
+
+
+def _refusal(subject: str, code: int, status: SentStatus, retry_after: float | None) -> Refusal:
+    details = status.details or _SentDetails()
+    message = status.message or status.reason or f"HTTP status {code}"
+    causes = [
+        Cause(reason=cause.reason or "", field=cause.field or "", message=cause.message or "")
+        for cause in details.causes or []
+    ]
+    if not causes and message.startswith(_UNTYPED):
+        causes = _schema_causes(message)
+    wait = details.retry_after_seconds if retry_after is None else retry_after
+    return Refusal(
+        subject=subject,
+        status=code,
+        reason=status.reason or "",
+        message=message,
+        causes=causes,
+        retry_after=wait or None,
+    )
+
+
+def _schema_causes(message: str) -> list[Cause]:
+    """The paths in `failed to create typed patch object (…): .spec.x: field not declared in schema`."""
+    _, _, found = message.partition("): ")
+    return [
+        Cause(
+            field=match["field"],
+            message=match["text"],
+            reason=UNDECLARED if match["text"].startswith("field not declared in schema") else "FieldValueInvalid",
+        )
+        for match in _SCHEMA_LINE.finditer(found)
+    ]
+
+
+def _class_of(refusal: Refusal, *, named: bool) -> type[ApiError]:  # noqa: C901, PLR0911, PLR0912 - one table
+    message, reasons = refusal.message, {cause.reason for cause in refusal.causes}
+    if "NamespaceTerminating" in reasons or _TERMINATING in message:
+        return TerminatingError
+    match refusal.status:
+        case 401:
+            return UnauthorizedError
+        case 403:
+            return ForbiddenError
+        case 404 if not named:  # plain text, or a Status about no object
+            return KindNotServedError
+        case 404:
+            return NotFoundError
+        case 409 if refusal.reason == "AlreadyExists":
+            return AlreadyExistsError
+        case 409 if "FieldManagerConflict" in reasons:
+            return FieldConflictError
+        case 409:
+            return StaleError
+        case 410:
+            return GoneError
+        case 413:
+            return TooLargeError
+        case 429:
+            return ServerUnavailableError
+        case code if code >= 500 and any(text in message for text in _TOO_LARGE):
+            return TooLargeError
+        case 500 if message.startswith(_UNTYPED):
+            return SchemaError
+        case code if 400 <= code < 500:
+            return InvalidError
+        case _:
+            return ServerUnavailableError
+
+
+def _without_values(refusal: Refusal, error_class: type[ApiError]) -> Refusal:
+    """The same refusal in our words: what kind of refusal it was and which fields it names."""
+    causes = [
+        Cause(
+            reason=cause.reason,
+            field=cause.field,
+            message=cause.message if cause.reason == "FieldManagerConflict" else "",
+        )
+        for cause in refusal.causes
+    ]
+    text = _harmless(refusal.message)
+    if error_class is FieldConflictError:
+        text = "; ".join(f"{cause.message}: {cause.field}" for cause in causes)
+    elif not text:
+        kind = refusal.reason or ("SchemaMismatch" if error_class is SchemaError else f"HTTP status {refusal.status}")
+        fields = ", ".join(dict.fromkeys(cause.field for cause in causes if cause.field))
+        text = f"{kind}{f' in {fields}' if fields else ''} (the server's text is withheld: it may quote values)"
+    return Refusal(
+        subject=refusal.subject,
+        status=refusal.status,
+        reason=refusal.reason,
+        message=text,
+        causes=causes,
+        retry_after=refusal.retry_after,
+    )
+
+
+def _harmless(message: str) -> str:
+    """The part of a message that the server composes from names alone: a missing right, the webhook that refused."""
+    if _RIGHT.fullmatch(message) or _NAMED.fullmatch(message):
+        return message
+    webhook = _WEBHOOK.match(message)
+    return webhook[0] if webhook else ""

@@ -1,0 +1,58 @@
+"""A kind as the API server serves it: where its objects live and what may be done with them."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resource:
+    gvk: GroupVersionKind
+    plural: str
+    namespaced: bool
+    verbs: frozenset[str] = frozenset()
+    subresources: frozenset[str] = frozenset()
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return self.gvk.group_kind
+
+    def key(self, namespace: str, name: str) -> ObjectKey:
+        return ObjectKey(self.gvk.group, self.gvk.kind, namespace if self.namespaced else "", name)
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The URL path. Names are quoted: content must never reach another path through its name."""
+        parts = ["", "apis", self.gvk.group, self.gvk.version] if self.gvk.group else ["", "api", self.gvk.version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", _segment(namespace)]
+        parts.append(self.plural)
+        if name:
+            parts.append(_segment(name))
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+
+def _segment(name: str) -> str:
+    """`.` and `..` would be resolved away by the client and must stay one segment."""
+    quoted = quote(name, safe="")
+    return quoted.replace(".", "%2E") if quoted in {".", ".."} else quoted
+
+
+def _core(kind: str, plural: str, *, namespaced: bool = True) -> Resource:
+    return Resource(gvk=GroupVersionKind("", "v1", kind), plural=plural, namespaced=namespaced)
+
+
+CONFIG_MAPS = _core("ConfigMap", "configmaps")
+SECRETS = _core("Secret", "secrets")
+NAMESPACES = _core("Namespace", "namespaces", namespaced=False)
+SERVICE_ACCOUNTS = _core("ServiceAccount", "serviceaccounts")
+PODS = _core("Pod", "pods")
+EVENTS = _core("Event", "events")
+LEASES = Resource(gvk=GroupVersionKind("coordination.k8s.io", "v1", "Lease"), plural="leases", namespaced=True)
+CRDS = Resource(
+    gvk=GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+    plural="customresourcedefinitions",
+    namespaced=False,
+)

@@ -1,0 +1,182 @@
+"""HTTP to the API server: one session, bounded requests in flight, safe repetition, every try counted.
+
+* HTTP/1.1 keep-alive; no proxy from the environment, only the kubeconfig's; answers are not compressed.
+* At most `in_flight` ordinary requests at once; waiting to try again does not hold a place. Watches are not bounded.
+* A failed request is sent again only as its `Repeat` allows, at most `TRIES` times, and not when the server asks for
+  a longer wait than a caller should sit through: then the error carries `retry_after`.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+
+from rukpak_py import __version__
+from rukpak_py.core.metrics import REQUEST_SECONDS, REQUESTS
+from rukpak_py.kube.backoff import Backoff
+from rukpak_py.kube.calls import Answer, Call, Repeat
+from rukpak_py.kube.config import Connection
+from rukpak_py.kube.errors import ApiError, Refusal, ServerUnavailableError
+from rukpak_py.kube.refusals import error_of
+
+TRIES = 4
+FIRST_WAIT = 0.2
+LONGEST_WAIT = 10.0
+REQUEST_SECONDS_LIMIT = 30.0
+CONNECT_SECONDS = 10.0
+USER_AGENT = f"rukpak-py/{__version__}"
+_RETRYABLE_500 = {"ServerTimeout", "Timeout"}
+
+
+class Transport:
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        in_flight: int = 32,
+        timeout: float = REQUEST_SECONDS_LIMIT,
+    ) -> None:
+        self._connection = connection
+        self._places = asyncio.Semaphore(in_flight)
+        self._limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
+        self._open_session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        if self._open_session is not None:
+            await self._open_session.close()
+
+    async def send(self, call: Call) -> Answer:
+        """Send a request and return its successful answer (304 counts); raises `ApiError`."""
+        backoff = Backoff(first=FIRST_WAIT, limit=LONGEST_WAIT)
+        resent = False
+        while True:
+            try:
+                async with self._places:
+                    return await self._try(call, resent=resent)
+            except ApiError as error:
+                untouched = error.status in {401, 429} or isinstance(error.__cause__, aiohttp.ClientConnectorError)
+                wait = _wait(error, backoff)
+                if wait is None or not _may_repeat(call, untouched=untouched):
+                    raise
+                resent = resent or not untouched
+            await asyncio.sleep(wait)
+
+    @asynccontextmanager
+    async def stream(self, call: Call, *, idle: float) -> AsyncIterator[aiohttp.StreamReader]:
+        """An answer that goes on; raises `TimeoutError` when nothing arrives for `idle` seconds."""
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=idle)
+        try:
+            async with self._request(call, limits) as response:
+                if response.status != 200:
+                    raise self._refusal(call, response, await response.read())
+                yield response.content
+        except aiohttp.SocketTimeoutError:  # silence; a connection that is not made in time is something else
+            raise
+        except (aiohttp.ClientError, OSError) as error:
+            raise _unreachable(call, error) from error
+
+    async def _try(self, call: Call, *, resent: bool) -> Answer:
+        try:
+            async with self._request(call, self._limits) as response:
+                body = await response.read()
+        except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
+            raise _unreachable(call, error) from error
+        if response.status >= 400:
+            raise self._refusal(call, response, body)
+        return Answer(status=response.status, body=body, headers=response.headers, resent=resent)
+
+    @asynccontextmanager
+    async def _request(self, call: Call, limits: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send once and count it, by its status or as `<error>` when no answer began."""
+        code, began = "<error>", time.perf_counter()
+        try:
+            async with self._session().request(
+                call.method,
+                self._connection.server + call.url_path,
+                params=call.query or None,
+                data=call.body,
+                headers=await self._headers(call),
+                timeout=limits,
+                proxy=self._connection.proxy,
+                server_hostname=self._connection.server_name,
+                allow_redirects=False,
+            ) as response:
+                code = str(response.status)
+                _count(call, code, began)
+                yield response
+        finally:
+            if code == "<error>":
+                _count(call, code, began)
+
+    async def _headers(self, call: Call) -> dict[str, str]:
+        headers = call.headers
+        if self._connection.token is not None:
+            headers["Authorization"] = f"Bearer {await self._connection.token.token()}"
+        return headers
+
+    def _refusal(self, call: Call, response: aiohttp.ClientResponse, body: bytes) -> ApiError:
+        if response.status == 401 and self._connection.token is not None:
+            self._connection.token.forget()
+        return error_of(
+            call.subject,
+            response.status,
+            body,
+            retry_after=_seconds(response.headers.get("Retry-After")),
+            sensitive=call.is_sensitive,
+        )
+
+    def _session(self) -> aiohttp.ClientSession:
+        """The session, opened inside the running loop by the first request."""
+        if self._open_session is None:
+            tls = self._connection.tls
+            self._open_session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=tls if tls is not None else True),
+                headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                raise_for_status=False,
+            )
+        return self._open_session
+
+
+def _may_repeat(call: Call, *, untouched: bool) -> bool:
+    return call.repeat is Repeat.SAFE or (untouched and call.repeat is Repeat.UNTOUCHED)
+
+
+def _wait(error: ApiError, backoff: Backoff) -> float | None:
+    """How long until the same request is worth another try; None: it is not."""
+    if backoff.failures >= TRIES - 1 or (error.retry_after or 0.0) > LONGEST_WAIT:
+        return None
+    if error.status == 401 and not backoff.failures:  # a rotated token: once, with the new one
+        return backoff.next()
+    if not isinstance(error, ServerUnavailableError):
+        return None
+    meant = error.status in {0, 429, 502, 503, 504} or error.retry_after or error.reason in _RETRYABLE_500
+    return backoff.next(error.retry_after) if meant else None
+
+
+def _unreachable(call: Call, error: Exception) -> ServerUnavailableError:
+    """No answer. The text of aiohttp's errors names addresses and reasons, never headers."""
+    what = "no answer in time" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
+    return ServerUnavailableError(
+        Refusal(subject=call.subject, message=f"the API server cannot be reached ({what})"),
+    )
+
+
+def _seconds(header: str | None) -> float | None:
+    """`Retry-After` in seconds; Kubernetes never sends a date."""
+    return float(header) if header and header.isdecimal() else None
+
+
+def _count(call: Call, code: str, began: float) -> None:
+    resource = call.resource
+    REQUESTS.labels(
+        call.counted_verb,
+        resource.gvk.group if resource else "",
+        resource.plural if resource else call.path,
+        call.subresource,
+        code,
+    ).inc()
+    REQUEST_SECONDS.labels(call.counted_verb).observe(time.perf_counter() - began)
