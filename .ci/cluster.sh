@@ -1,6 +1,11 @@
-# Sourced by .ci/test and .ci/e2e: a cluster for the command, taken down afterwards unless it was there before.
-# RUKPAK_CLUSTER_STATE names its state directory (default .cluster); .ci/run uses one for both.
-state=${RUKPAK_CLUSTER_STATE:-.cluster}
+# Sourced by .ci/run, .ci/test and .ci/e2e: a cluster for the command, taken down afterwards unless it was there before.
+# RUKPAK_CLUSTER_STATE names its state directory (default .cluster); .ci/run uses one for both of its steps.
+state=${RUKPAK_CLUSTER_STATE:-$PWD/.cluster}
+# The sockets of a node lie below it, and the kernel has a limit on their paths.
+if [ ${#state} -gt 60 ]; then
+    state=${TMPDIR:-/tmp}/rukpak-$(printf %s "$state" | cksum | cut -d' ' -f1)
+    echo "the state of the cluster lies in $state: the path of this folder is too long for it"
+fi
 
 is_root_on_linux() { [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ]; }
 

@@ -1,0 +1,76 @@
+"""The operator in the cluster of RUKPAK_TEST_KUBECONFIG, installed the way that a user installs it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from e2e import chart, image, sample_image
+from e2e.kubectl import Kubectl, KubectlError
+from e2e.release import Release
+from e2e.steps import Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+SAMPLES = Path(__file__).resolve().parent.parent / "manifests/samples"
+
+
+@pytest.fixture(scope="session")
+def kubectl() -> Kubectl:
+    kubeconfig = os.environ.get("RUKPAK_TEST_KUBECONFIG")
+    if not kubeconfig:
+        pytest.fail("RUKPAK_TEST_KUBECONFIG names no cluster; `make e2e` brings one up")
+    return Kubectl.on(Path(kubeconfig))
+
+
+@pytest.fixture(scope="session")
+def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The operator's image, freshly built, and the sample's."""
+    archives = [image.build(Steps()), sample_image.write(tmp_path_factory.mktemp("images") / "sample.tar")]
+    for archive in archives:
+        load = [sys.executable, "-m", "e2e.cluster", "load-image", str(archive)]
+        subprocess.run([*load, f"--state={kubectl.kubeconfig.parent}"], check=True)
+
+
+@pytest.fixture(scope="module")
+def release(kubectl: Kubectl, loaded_images: None) -> Iterator[Release]:
+    """Installed with two replicas into a namespace that admits only `restricted` pods; all of it goes at the end."""
+    del loaded_images  # only has to have happened
+    remove_everything(kubectl)
+    kubectl.run("create", "namespace", chart.NAMESPACE)
+    kubectl.run("label", "namespace", chart.NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    installed = Release(helm=chart.helm(), kubectl=kubectl)
+    try:
+        installed.install("replicaCount=2")
+        yield installed
+    finally:
+        remove_everything(kubectl)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows the cluster as it was left."""
+    report = yield
+    release = getattr(item, "funcargs", {}).get("release")
+    if report.when == "call" and report.failed and isinstance(release, Release):
+        report.sections.append(("the release", release.diagnosis()))
+    return report
+
+
+def remove_everything(kubectl: Kubectl) -> None:
+    """For a cluster that is used again. Deployments go while the operator still runs."""
+    with contextlib.suppress(KubectlError):  # no such kind
+        kubectl.run("delete", "bundledeployments", "--all", "--timeout=60s")
+        kubectl.run("delete", "bundles", "--all", "--timeout=60s")
+    release = Release(helm=chart.helm(), kubectl=kubectl)
+    release.uninstall(missing_ok=True)
+    crds = ["bundledeployments.core.rukpak.io", "bundles.core.rukpak.io"]
+    kubectl.run("delete", "crd", *crds, "--ignore-not-found", "--timeout=60s")
+    kubectl.run("delete", "namespace", chart.NAMESPACE, "--ignore-not-found", "--timeout=120s")

@@ -1,0 +1,75 @@
+"""The operator as a process of this machine, outside the cluster that it works on.
+
+The API server reaches its webhook by URL, so both must be on one machine (or the URL must name this one).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+from e2e.cluster.ports import free_ports
+from e2e.waiting import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+STOP_SECONDS = 30
+READY_SECONDS = 60
+
+
+class OperatorError(Exception):
+    """The operator ended or did not become ready; the text has the end of its log."""
+
+
+@contextlib.contextmanager
+def running(*, kubeconfig: Path, folder: Path) -> Iterator[Path]:
+    """Ready from the first statement of the block on; gives the path of its log."""
+    log = folder / "operator.log"
+    ports = free_ports(["probes", "metrics", "webhook"], "127.0.0.1")
+    command = [
+        *(sys.executable, "-m", "rukpak_py"),
+        f"--kubeconfig={kubeconfig}",
+        f"--provisioner-storage-dir={folder / 'bundles'}",
+        f"--health-probe-bind-address=127.0.0.1:{ports['probes']}",
+        f"--metrics-bind-address=127.0.0.1:{ports['metrics']}",
+        f"--webhook-bind-address=127.0.0.1:{ports['webhook']}",
+        f"--webhook-url=https://127.0.0.1:{ports['webhook']}",
+        "--log-format=text",
+    ]
+    with log.open("wb") as output:
+        # A session of its own: Ctrl-C is for us, and we stop it in our own order.
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        eventually(lambda: _is_ready(process, ports["probes"], log), what="operator ready", seconds=READY_SECONDS)
+        yield log
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _is_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> bool:
+    if process.poll() is not None:
+        end = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+        raise OperatorError(f"the operator ended with exit code {process.returncode}; the end of its log:\n{end}")
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def follow(log: Path) -> None:
+    """Print the log from its beginning, until interrupted."""
+    with contextlib.suppress(KeyboardInterrupt):
+        subprocess.run(["tail", "-n", "+1", "-f", str(log)], check=False, env=os.environ)

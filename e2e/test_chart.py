@@ -1,0 +1,89 @@
+# ruff: noqa: S101 - pytest asserts
+"""What the chart renders; needs helm and no cluster."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from e2e import chart
+from rukpak_py.server.webhook_configuration import ServiceClient, webhook_configuration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Manifest = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    return chart.helm()
+
+
+def rendered(helm: Path, *settings: str) -> dict[str, Manifest]:
+    documents = yaml.safe_load_all(chart.render(helm, *settings))
+    return {f"{item['kind']}/{item['metadata']['name']}": item for item in documents if item}
+
+
+def crds(objects: dict[str, Manifest]) -> list[Manifest]:
+    return [item for item in objects.values() if item["kind"] == "CustomResourceDefinition"]
+
+
+def test_lint_finds_nothing(helm: Path) -> None:
+    subprocess.run([str(helm), "lint", "--strict", str(chart.CHART)], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_webhooks_are_those_that_the_operator_serves(helm: Path) -> None:
+    shipped = rendered(helm)["ValidatingWebhookConfiguration/rukpak-validating-webhook-configuration"]
+    client = ServiceClient(namespace=chart.NAMESPACE)
+    served = webhook_configuration(system_namespace=chart.NAMESPACE, client=client)
+    assert shipped["webhooks"] == served["webhooks"]
+
+
+def test_crds_are_kept_on_uninstall_unless_told_otherwise(helm: Path) -> None:
+    kept, dropped = crds(rendered(helm)), crds(rendered(helm, "crds.keep=false"))
+    assert len(kept) == len(dropped) == len(list(chart.CHART.glob("files/crds/*.yaml")))
+    assert all(crd["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep" for crd in kept)
+    assert not any("annotations" in crd["metadata"] for crd in dropped)
+    assert crds(rendered(helm, "crds.enabled=false")) == []
+
+
+def test_a_disruption_budget_needs_a_second_replica(helm: Path) -> None:
+    assert "PodDisruptionBudget/core" not in rendered(helm)
+    assert "PodDisruptionBudget/core" in rendered(helm, "replicaCount=2")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ([], "localhost/rukpak-py/operator:0.1.0"),
+        (["image.registry=", "image.tag=v2"], "rukpak-py/operator:v2"),
+        ([f"image.digest=sha256:{'a' * 64}"], f"localhost/rukpak-py/operator@sha256:{'a' * 64}"),
+    ],
+)
+def test_the_image_is_named_by_tag_or_digest(helm: Path, settings: list[str], expected: str) -> None:
+    pod = rendered(helm, *settings)["Deployment/core"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == expected
+
+
+@pytest.mark.parametrize("setting", ["replicas=2", "image.name=x", "log.level=loud", "replicaCount=many"])
+def test_values_that_mean_nothing_are_refused(helm: Path, setting: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        chart.render(helm, setting)
+    assert "values don't meet the specifications of the schema" in refused.value.stderr
+
+
+def test_the_readme_names_every_value() -> None:
+    values = yaml.safe_load((chart.CHART / "values.yaml").read_text(encoding="utf-8"))
+    named = set(re.findall(r"`([\w.]+)`", (chart.CHART / "README.md").read_text(encoding="utf-8")))
+    whole = {"resources", "podSecurityContext", "securityContext"}  # documented as one
+    leaves = {
+        f"{name}.{inner}" if inner else name
+        for name, value in values.items()
+        for inner in (value if isinstance(value, dict) and value and name not in whole else [""])
+    }
+    assert leaves - named == set()
