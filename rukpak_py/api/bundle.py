@@ -68,6 +68,6 @@ class Bundle(ApiType, frozen=True, kw_only=True):
 
     api_version: str = ""
     kind: str = ""
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[BundleSpec, doc("Which content to fetch. Immutable.")]
     status: Annotated[BundleStatus, doc("How far the Bundle has come.")] = BundleStatus()

@@ -3,8 +3,6 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from msgspec import field
-
 from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation
 from rukpak_py.api.conditions import Condition, Conditions
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
@@ -148,6 +146,6 @@ class BundleDeployment(ApiType, frozen=True, kw_only=True):
 
     api_version: str = ""
     kind: str = ""
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[BundleDeploymentSpec, doc("Which content to install and how.")]
     status: Annotated[BundleDeploymentStatus, doc("What is installed and how it is.")] = BundleDeploymentStatus()
