@@ -1,0 +1,111 @@
+"""Whether a live object does what it was made for.
+
+The first rule that decides wins: API services by their own condition; then deletion, a generation that was not observed
+yet, the conditions Reconciling and Stalled; then the rule of the kind, or the condition Ready for kinds that have none.
+The texts are upstream's: users match on them.
+
+Nothing that an object holds makes `judge` raise: what cannot be read is in progress, and the message says what is odd.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from rukpak_py.apply.health.api_services import api_service
+from rukpak_py.apply.health.crds import custom_resource_definition
+from rukpak_py.apply.health.fields import Live, OddStatus
+from rukpak_py.apply.health.generic import always_current, by_ready_condition, common
+from rukpak_py.apply.health.pods import job, pod
+from rukpak_py.apply.health.result import Health, HealthStatus, in_progress
+from rukpak_py.apply.health.services import service
+from rukpak_py.apply.health.storage import persistent_volume_claim
+from rukpak_py.apply.health.workloads import daemon_set, deployment, replica_set, stateful_set
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+
+__all__ = ["Health", "HealthStatus", "describe", "has_health", "judge"]
+
+_POD = GroupKind("", "Pod")
+_API_SERVICE = GroupKind("apiregistration.k8s.io", "APIService")
+
+_RULES: Mapping[GroupKind, Callable[[Live], Health]] = {
+    GroupKind("", "ConfigMap"): always_current,
+    GroupKind("", "PersistentVolumeClaim"): persistent_volume_claim,
+    GroupKind("", "Secret"): always_current,
+    GroupKind("", "Service"): service,
+    GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): custom_resource_definition,
+    GroupKind("apps", "DaemonSet"): daemon_set,
+    GroupKind("apps", "Deployment"): deployment,
+    GroupKind("apps", "ReplicaSet"): replica_set,
+    GroupKind("apps", "StatefulSet"): stateful_set,
+    GroupKind("batch", "CronJob"): always_current,
+    GroupKind("batch", "Job"): job,
+    GroupKind("extensions", "DaemonSet"): daemon_set,
+    GroupKind("extensions", "Deployment"): deployment,
+    GroupKind("extensions", "ReplicaSet"): replica_set,
+    GroupKind("policy", "PodDisruptionBudget"): always_current,
+}
+
+# Kinds whose metadata alone says all there is to say. Everything else is kept whole.
+_WITHOUT_HEALTH = frozenset(
+    GroupKind(group, kind)
+    for group, kinds in {
+        "": (
+            "ConfigMap",
+            "Endpoints",
+            "LimitRange",
+            "Namespace",
+            "PodTemplate",
+            "ResourceQuota",
+            "Secret",
+            "ServiceAccount",
+        ),
+        "admissionregistration.k8s.io": (
+            "MutatingWebhookConfiguration",
+            "ValidatingAdmissionPolicyBinding",
+            "ValidatingWebhookConfiguration",
+        ),
+        "apps": ("ControllerRevision",),
+        "batch": ("CronJob",),
+        "coordination.k8s.io": ("Lease",),
+        "discovery.k8s.io": ("EndpointSlice",),
+        "networking.k8s.io": ("Ingress", "IngressClass", "NetworkPolicy"),
+        "node.k8s.io": ("RuntimeClass",),
+        "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+        "scheduling.k8s.io": ("PriorityClass",),
+        "storage.k8s.io": ("CSIDriver", "StorageClass", "VolumeAttributesClass"),
+    }.items()
+    for kind in kinds
+)
+
+
+def has_health(gvk: GroupVersionKind) -> bool:
+    """Whether the judgement needs more of the object than its metadata."""
+    return gvk.group_kind not in _WITHOUT_HEALTH
+
+
+def judge(obj: Live, *, now: datetime | None = None) -> Health:
+    """`now` matters to a Pod that nobody schedules; it is the time of the call unless a test says otherwise."""
+    kind = _group_kind(obj)
+    try:
+        if kind == _API_SERVICE:
+            return api_service(obj)
+        decided = common(obj)
+        if decided is not None:
+            return decided
+        if kind == _POD:
+            return pod(obj, now or datetime.now(UTC))
+        return _RULES.get(kind, by_ready_condition)(obj)
+    except OddStatus as odd:
+        return in_progress(str(odd))
+
+
+def describe(gvk: GroupVersionKind, key: ObjectKey, health: Health) -> str:
+    """The line about an object that is not healthy."""
+    place = f"{key.namespace}/{key.name}" if key.namespace else key.name
+    why = health.message if gvk.group_kind == _API_SERVICE else f"object {health.status}: {health.message}"
+    return f"({gvk.group}/{gvk.version}, Kind={gvk.kind})({place}): {why}"
+
+
+def _group_kind(obj: Live) -> GroupKind:
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    group, _, _ = api_version.rpartition("/") if isinstance(api_version, str) else ("", "", "")
+    return GroupKind(group, kind if isinstance(kind, str) else "")

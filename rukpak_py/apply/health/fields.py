@@ -1,0 +1,104 @@
+"""Reading a live object that may hold anything. Null and absent are the same; a wrong type raises `OddStatus`, which
+`judge` turns into a message. Paths are dotted; no field that is read here has a dot in its name.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Live = Mapping[str, Any]
+
+
+class OddStatus(Exception):  # noqa: N818 - not a failure: the reason why an object cannot be judged yet
+    """The text says what is odd and where."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    type: str
+    status: str
+    reason: str
+    message: str
+
+    @property
+    def is_true(self) -> bool:
+        return self.status == "True"
+
+    @property
+    def is_false(self) -> bool:
+        return self.status == "False"
+
+
+def value_at(obj: Live, path: str) -> Any:
+    *parents, last = path.split(".")
+    holder: Any = obj
+    for depth, key in enumerate(parents, start=1):
+        holder = holder.get(key)
+        if holder is None:
+            return None
+        if not isinstance(holder, Mapping):
+            raise OddStatus(f"{'.'.join(parents[:depth])} is not a mapping")
+    return holder.get(last)
+
+
+def number(obj: Live, path: str, default: int) -> int:
+    found = optional_number(obj, path)
+    return default if found is None else found
+
+
+def optional_number(obj: Live, path: str) -> int | None:
+    value = value_at(obj, path)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise OddStatus(f"{path} is not a whole number")
+    return value
+
+
+def text(obj: Live, path: str, default: str = "") -> str:
+    value = value_at(obj, path)
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise OddStatus(f"{path} is not text")
+    return value
+
+
+def mappings(obj: Live, path: str) -> Iterator[Live]:
+    value = value_at(obj, path)
+    if value is None:
+        return
+    if not isinstance(value, list):
+        raise OddStatus(f"{path} is not a list")
+    for index, item in enumerate(value):
+        if not isinstance(item, Mapping):
+            raise OddStatus(f"{path}[{index}] is not a mapping")
+        yield item
+
+
+def conditions(obj: Live) -> list[Condition]:
+    return [
+        Condition(
+            type=_condition_text(item, "type", index),
+            status=_condition_text(item, "status", index),
+            reason=_or_blank(item.get("reason")),
+            message=_or_blank(item.get("message")),
+        )
+        for index, item in enumerate(mappings(obj, "status.conditions"))
+    ]
+
+
+def condition(obj: Live, wanted: str) -> Condition | None:
+    """The first one of that type."""
+    return next((found for found in conditions(obj) if found.type == wanted), None)
+
+
+def _condition_text(item: Live, key: str, index: int) -> str:
+    value = item.get(key)
+    if value is not None and not isinstance(value, str):
+        raise OddStatus(f"status.conditions[{index}].{key} is not text")
+    return value or ""
+
+
+def _or_blank(value: object) -> str:
+    return value if isinstance(value, str) else ""

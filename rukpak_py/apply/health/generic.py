@@ -1,0 +1,43 @@
+"""The rules for objects of every kind: before the rule of the kind, and instead of it."""
+
+from rukpak_py.apply.health.fields import Live, OddStatus, condition, conditions, optional_number, text, value_at
+from rukpak_py.apply.health.result import CURRENT, Health, HealthStatus, failed, in_progress
+
+
+def common(obj: Live) -> Health | None:
+    """What decides for every kind; None leaves the decision to the rule of the kind."""
+    if value_at(obj, "metadata.deletionTimestamp") is not None:
+        return Health(HealthStatus.TERMINATING, "Resource scheduled for deletion")
+    return _generation(obj) or _reconciling_or_stalled(obj)
+
+
+def by_ready_condition(obj: Live) -> Health:
+    """For kinds without a rule of their own."""
+    ready = condition(obj, "Ready")
+    if ready is None or ready.is_true:
+        return CURRENT
+    if ready.status not in {"False", "Unknown"}:
+        raise OddStatus(f"the condition Ready has the status {ready.status[:40]!r}")
+    return in_progress(ready.message)
+
+
+def always_current(_obj: Live) -> Health:
+    return CURRENT
+
+
+def _generation(obj: Live) -> Health | None:
+    generation = optional_number(obj, "metadata.generation")
+    observed = optional_number(obj, "status.observedGeneration")
+    if generation is None or observed is None or generation == observed:
+        return None
+    kind = text(obj, "kind")
+    return in_progress(f"{kind} generation is {generation}, but latest observed generation is {observed}")
+
+
+def _reconciling_or_stalled(obj: Live) -> Health | None:
+    for found in conditions(obj):
+        if found.type == "Reconciling" and found.is_true:
+            return in_progress(found.message)
+        if found.type == "Stalled" and found.is_true:
+            return failed(found.message)
+    return None

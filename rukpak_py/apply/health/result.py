@@ -1,0 +1,34 @@
+"""What a judgement says."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class HealthStatus(StrEnum):
+    """The values are the words of the messages that users see."""
+
+    CURRENT = "Current"
+    IN_PROGRESS = "InProgress"
+    FAILED = "Failed"
+    TERMINATING = "Terminating"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    status: HealthStatus
+    message: str
+
+    @property
+    def is_healthy(self) -> bool:
+        return self.status is HealthStatus.CURRENT
+
+
+CURRENT = Health(HealthStatus.CURRENT, "Resource is current")
+
+
+def in_progress(message: str) -> Health:
+    return Health(HealthStatus.IN_PROGRESS, message)
+
+
+def failed(message: str) -> Health:
+    return Health(HealthStatus.FAILED, message)

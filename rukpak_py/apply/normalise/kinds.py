@@ -1,0 +1,122 @@
+"""What single kinds need before they are applied; every rule was seen on a real server to be needed.
+
+Rules see a manifest whose nulls are gone. They return the same value when there is nothing to change.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rukpak_py.apply.normalise.authorities import leave_authorities_to_injector
+from rukpak_py.apply.normalise.edit import edit, without
+from rukpak_py.apply.normalise.lists import POD_SPEC_PATHS, drop_blank_protocols, merge_account_secrets, merge_pod_lists
+from rukpak_py.apply.normalise.notes import Notes
+from rukpak_py.core.objects import GroupKind
+
+_ADMISSION = "admissionregistration.k8s.io"
+
+
+def normalise_kind(manifest: dict[str, Any], kind: GroupKind, notes: Notes) -> dict[str, Any]:
+    path = POD_SPEC_PATHS.get(kind)
+    if path is not None:
+        manifest = merge_pod_lists(manifest, path, notes)
+    for rule in _RULES.get(kind, ()):
+        manifest = rule(manifest, notes)
+    return manifest
+
+
+def _secret(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """As `stringData` the values would be owned under a name that is never stored: their drift would be invisible."""
+    if "stringData" not in manifest:
+        return manifest
+    try:
+        texts = {
+            key: base64.b64encode(text.encode()).decode()
+            for key, text in notes.text_map(manifest["stringData"], "stringData").items()
+        }
+    except UnicodeEncodeError:
+        # `from None`: the original error quotes the value
+        raise notes.error("stringData holds text that is not valid Unicode") from None
+    result = without(manifest, "stringData")
+    if not texts:
+        return result
+    return {**result, "data": {**notes.mapping(manifest.get("data", {}), "data"), **texts}}
+
+
+def _cluster_role(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """The rules of an aggregated role belong to its controller: owning them is an endless fight."""
+    if "aggregationRule" not in manifest or "rules" not in manifest:
+        return manifest
+    if manifest["rules"]:
+        notes.warn("rules are dropped: the server computes the rules of a role with an aggregationRule")
+    return without(manifest, "rules")
+
+
+def _network_policy(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """The server compares the spec as given with the spec as stored, and does not store empty lists.
+
+    So `ingress: []` and its absence mean the same (which is: no rule), and `from: []` and its absence too (which is:
+    any peer). Empty mappings are another matter: `ingress: [{}]` and `podSelector: {}` keep their meaning.
+    """
+    return edit(notes, manifest, ["spec"], lambda spec, _at: _without_empty(spec))
+
+
+def _webhook_configuration(manifest: dict[str, Any], _notes: Notes) -> dict[str, Any]:
+    """As for a NetworkPolicy: `webhooks`, `rules`, `matchConditions` and selectors are stored without empty lists."""
+    if "webhooks" not in manifest:
+        return manifest
+    webhooks = _without_empty(manifest["webhooks"])
+    if webhooks == []:
+        return without(manifest, "webhooks")
+    return manifest if webhooks is manifest["webhooks"] else {**manifest, "webhooks": webhooks}
+
+
+def _storage_class(manifest: dict[str, Any], _notes: Notes) -> dict[str, Any]:
+    """Empty parameters are not stored; given again, they are a refused change of parameters."""
+    return without(manifest, "parameters") if manifest.get("parameters") == {} else manifest
+
+
+def _job(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """The server replaces an empty selector by a generated one; given again, it is a refused change of the selector."""
+
+    def spec(value: object, at: str) -> dict[str, Any]:
+        fields = notes.mapping(value, at)
+        is_empty = fields.get("selector") in ({}, {"matchLabels": {}})
+        return without(fields, "selector") if is_empty and fields.get("manualSelector") is not True else fields
+
+    return edit(notes, manifest, ["spec"], spec)
+
+
+def _service(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    return edit(notes, manifest, ["spec", "ports"], drop_blank_protocols(notes))
+
+
+def _without_empty(value: Any) -> Any:
+    """Without the fields that are an empty list, and without empty `matchLabels`."""
+    if isinstance(value, list):
+        items = [_without_empty(item) for item in value]
+        return value if all(a is b for a, b in zip(value, items, strict=True)) else items
+    if not isinstance(value, dict):
+        return value
+    fields = {key: _without_empty(item) for key, item in value.items() if not _is_empty(key, item)}
+    return value if len(fields) == len(value) and all(fields[key] is value[key] for key in value) else fields
+
+
+def _is_empty(key: str, value: object) -> bool:
+    return value == [] or (key == "matchLabels" and value == {})
+
+
+_Rule = Callable[[dict[str, Any], Notes], dict[str, Any]]
+_RULES: Mapping[GroupKind, tuple[_Rule, ...]] = {
+    GroupKind("", "Secret"): (_secret,),
+    GroupKind("", "Service"): (_service,),
+    GroupKind("", "ServiceAccount"): (merge_account_secrets,),
+    GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): (leave_authorities_to_injector,),
+    GroupKind("apiregistration.k8s.io", "APIService"): (leave_authorities_to_injector,),
+    GroupKind("batch", "Job"): (_job,),
+    GroupKind("networking.k8s.io", "NetworkPolicy"): (_network_policy,),
+    GroupKind("rbac.authorization.k8s.io", "ClusterRole"): (_cluster_role,),
+    GroupKind("storage.k8s.io", "StorageClass"): (_storage_class,),
+    GroupKind(_ADMISSION, "MutatingWebhookConfiguration"): (_webhook_configuration, leave_authorities_to_injector),
+    GroupKind(_ADMISSION, "ValidatingWebhookConfiguration"): (_webhook_configuration, leave_authorities_to_injector),
+}

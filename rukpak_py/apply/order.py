@@ -1,0 +1,158 @@
+"""The order of applying, and its reverse for ordered deletion.
+
+Objects of one phase may be applied at the same time; a phase starts when the one before it is done. Accounts come
+before configuration because a token Secret without its account is deleted by the token controller; roles come before
+bindings because, under impersonation, the server looks into the role that a binding grants. Webhooks, API services and
+custom resources come last: they need the workloads that serve them.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from enum import IntEnum, auto
+from typing import Any
+
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head
+
+
+class Phase(IntEnum):
+    NAMESPACES = auto()
+    CRDS = auto()
+    ACCOUNTS = auto()
+    ROLES = auto()
+    BINDINGS = auto()
+    CONFIG = auto()
+    STORAGE = auto()
+    SERVICES = auto()
+    WORKLOADS = auto()
+    WEBHOOKS = auto()
+    API_SERVICES = auto()
+    CUSTOM_RESOURCES = auto()
+
+
+# A list and not a suffix: CRDs live in groups like gateway.networking.k8s.io and snapshot.storage.k8s.io.
+_BUILTIN_GROUPS = frozenset(
+    {
+        "",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "apps",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "autoscaling",
+        "batch",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "extensions",
+        "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+        "storagemigration.k8s.io",
+    }
+)
+
+CRD_KIND = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
+
+_ADMISSION = "admissionregistration.k8s.io"
+_RBAC = "rbac.authorization.k8s.io"
+
+# Built-in kinds that stand in no list are configuration: classes, quotas, policies, leases.
+_KINDS_OF_PHASE: Mapping[Phase, tuple[tuple[str, str], ...]] = {
+    Phase.NAMESPACES: (("", "Namespace"),),
+    Phase.CRDS: (CRD_KIND,),
+    Phase.ACCOUNTS: (("", "ServiceAccount"),),
+    Phase.ROLES: ((_RBAC, "ClusterRole"), (_RBAC, "Role")),
+    Phase.BINDINGS: ((_RBAC, "ClusterRoleBinding"), (_RBAC, "RoleBinding")),
+    Phase.STORAGE: (
+        ("storage.k8s.io", "CSIDriver"),
+        ("storage.k8s.io", "StorageClass"),
+        ("storage.k8s.io", "VolumeAttributesClass"),
+        ("", "PersistentVolume"),
+        ("", "PersistentVolumeClaim"),
+    ),
+    Phase.SERVICES: (
+        ("", "Service"),
+        ("", "Endpoints"),
+        ("discovery.k8s.io", "EndpointSlice"),
+        ("networking.k8s.io", "Ingress"),
+        ("extensions", "Ingress"),
+    ),
+    Phase.WORKLOADS: (
+        ("", "Pod"),
+        ("", "ReplicationController"),
+        *((group, kind) for group in ("apps", "extensions") for kind in ("Deployment", "DaemonSet", "ReplicaSet")),
+        ("apps", "StatefulSet"),
+        ("batch", "Job"),
+        ("batch", "CronJob"),
+        ("autoscaling", "HorizontalPodAutoscaler"),
+    ),
+    Phase.WEBHOOKS: tuple(
+        (_ADMISSION, kind)
+        for kind in (
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+            "MutatingAdmissionPolicy",
+            "MutatingAdmissionPolicyBinding",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+        )
+    ),
+    Phase.API_SERVICES: (("apiregistration.k8s.io", "APIService"),),
+}
+_PHASE_OF_KIND = {GroupKind(*kind): phase for phase, kinds in _KINDS_OF_PHASE.items() for kind in kinds}
+
+
+def is_builtin(group: str) -> bool:
+    """Whether the API server itself serves the group. A group of a CRD or of an aggregated API is not."""
+    return group in _BUILTIN_GROUPS
+
+
+def phase_of(gvk: GroupVersionKind, *, custom: bool) -> Phase:
+    """`custom`: the kind is served by a CRD. A kind of an aggregated API waits for its API service just the same."""
+    if custom or not is_builtin(gvk.group):
+        return Phase.CUSTOM_RESOURCES
+    return _PHASE_OF_KIND.get(gvk.group_kind, Phase.CONFIG)
+
+
+def in_phases(heads: Iterable[Head], *, custom: Container[GroupKind]) -> list[tuple[Phase, list[Head]]]:
+    """The phases that are needed, each with its objects by kind, namespace and name: the same for any input order."""
+    phases: dict[Phase, list[Head]] = {}
+    for head in heads:
+        phases.setdefault(phase_of(head.gvk, custom=head.gvk.group_kind in custom), []).append(head)
+    return [(phase, sorted(phases[phase], key=sort_key)) for phase in sorted(phases)]
+
+
+def sort_key(head: Head) -> tuple[str, str, str, str]:
+    return (head.gvk.kind, head.gvk.group, head.namespace, head.name)
+
+
+def custom_kinds_of(manifests: Iterable[Mapping[str, Any]]) -> dict[GroupKind, bool]:
+    """The kinds that the CRDs among the manifests define, and whether their objects are namespaced.
+
+    A CRD that does not say so defines nothing; the server refuses it with its own words.
+    """
+    kinds: dict[GroupKind, bool] = {}
+    for manifest in manifests:
+        group, _, _ = _text(manifest.get("apiVersion")).rpartition("/")
+        if GroupKind(group, _text(manifest.get("kind"))) != CRD_KIND:
+            continue
+        spec = _mapping(manifest.get("spec"))
+        kind = GroupKind(_text(spec.get("group")), _text(_mapping(spec.get("names")).get("kind")))
+        if kind.group and kind.kind:
+            kinds[kind] = spec.get("scope") != "Cluster"
+    return kinds
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
