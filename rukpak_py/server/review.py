@@ -31,8 +31,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     sub_resource: str = ""
     name: str = ""
     namespace: str = ""
-    object: msgspec.Raw | None = None
-    old_object: msgspec.Raw | None = None
+    object: msgspec.Raw = msgspec.Raw()
+    old_object: msgspec.Raw = msgspec.Raw()
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -57,9 +57,9 @@ def read_review(body: bytes) -> Request:
     return review.request
 
 
-def read_object(raw: msgspec.Raw | None, what: str) -> dict[str, Any]:
+def read_object(raw: msgspec.Raw, what: str) -> dict[str, Any]:
     """The object of a review; `what` names the field for the error."""
-    if raw is None or bytes(raw) == b"null":
+    if bytes(raw) in {b"", b"null"}:
         raise ReviewError(f"the review has no {what}")
     try:
         return _OBJECT_DECODER.decode(raw)

@@ -1,0 +1,195 @@
+"""The webhook answers every review, and what is no review gets a text."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.web import Application, Request
+
+from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.limits import Limits
+from rukpak_py.server.admission import Admission, webhook_app
+
+Document = dict[str, Any]
+Client = TestClient[Request, Application]
+
+UPLOAD = {"provisionerClassName": "p", "source": {"type": "upload", "upload": {}}}
+CONFIG_MAPS = {
+    "provisionerClassName": "p",
+    "source": {"type": "configMaps", "configMaps": [{"configMap": {"name": "mutable"}, "path": "manifests"}]},
+}
+
+
+class Known:
+    """Both ports, answered from what a test knows."""
+
+    async def immutable(self, namespace: str, name: str) -> bool | None:
+        if name == "broken":
+            raise UnavailableError("the API server does not answer")
+        return {("system", "fixed"): True, ("system", "mutable"): False}.get((namespace, name))
+
+    async def using(self, config_map: str) -> Sequence[str]:
+        return ["b1", "b2"] if config_map == "used" else []
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Client]:
+    admission = Admission(system_namespace="system", config_maps=Known(), bundles=Known())
+    async with TestClient(TestServer(webhook_app(admission, Limits(review_bytes=100_000)))) as client:
+        yield client
+
+
+def bundle_review(operation: str = "CREATE", **request: Any) -> Document:
+    resource = {"group": "core.rukpak.io", "version": "v1alpha1", "resource": "bundles"}
+    return review({"operation": operation, "resource": resource, "name": "b"} | request)
+
+
+def config_map_review(operation: str, **request: Any) -> Document:
+    resource = {"group": "", "version": "v1", "resource": "configmaps"}
+    return review({"operation": operation, "resource": resource, "namespace": "system", "name": "used"} | request)
+
+
+def review(request: Document) -> Document:
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1"} | request}
+
+
+def bundle(spec: Document) -> Document:
+    return {"apiVersion": "core.rukpak.io/v1alpha1", "kind": "Bundle", "metadata": {"name": "b"}, "spec": spec}
+
+
+async def ask(client: Client, path: str, body: Document) -> Document:
+    async with client.post(path, json=body) as response:
+        assert response.status == 200, await response.text()
+        answer = await response.json()
+    assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    assert answer["response"]["uid"] == "u-1"
+    return dict(answer["response"])
+
+
+def allowed(response: Document) -> bool:
+    assert response["allowed"] is ("status" not in response)
+    return bool(response["allowed"])
+
+
+async def test_a_denial_has_code_reason_and_message(client: Client) -> None:
+    other = UPLOAD | {"provisionerClassName": "q"}
+    response = await ask(
+        client, BUNDLE_WEBHOOK_PATH, bundle_review("UPDATE", object=bundle(other), oldObject=bundle(UPLOAD))
+    )
+    text = "bundle.spec is immutable"
+    assert response == {
+        "uid": "u-1",
+        "allowed": False,
+        "status": {"status": "Failure", "code": 403, "reason": text, "message": text},
+    }
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_good_bundle_passes(client: Client, dry_run: bool) -> None:  # noqa: FBT001 - a table's column
+    body = bundle_review(object=bundle(UPLOAD), oldObject=None, dryRun=dry_run)
+    assert allowed(await ask(client, BUNDLE_WEBHOOK_PATH, body))
+
+
+async def test_deleting_a_bundle_is_nobodys_business(client: Client) -> None:
+    assert allowed(await ask(client, BUNDLE_WEBHOOK_PATH, bundle_review("DELETE", oldObject=bundle(UPLOAD))))
+
+
+async def test_a_mutable_config_map_is_refused(client: Client) -> None:
+    response = await ask(client, BUNDLE_WEBHOOK_PATH, bundle_review(object=bundle(CONFIG_MAPS)))
+    assert response["status"]["message"] == (
+        'bundle.spec.source.configmaps[0].configmap.name is invalid: configmap "mutable" is not immutable'
+    )
+
+
+async def test_a_config_map_in_use_cannot_be_deleted(client: Client) -> None:
+    response = await ask(client, CONFIG_MAP_WEBHOOK_PATH, config_map_review("DELETE"))
+    assert response["status"]["reason"] == 'configmap "used" is in-use by bundle "b1"'
+
+
+@pytest.mark.parametrize("flag", [{"immutable": False}, {"immutable": None}, {}])
+async def test_a_config_map_in_use_is_created_immutable(client: Client, flag: Document) -> None:
+    config_map = {"metadata": {"name": "used", "namespace": "system"}}
+    fixed = config_map_review("CREATE", object=config_map | {"immutable": True})
+    assert allowed(await ask(client, CONFIG_MAP_WEBHOOK_PATH, fixed))
+    assert not allowed(
+        await ask(client, CONFIG_MAP_WEBHOOK_PATH, config_map_review("CREATE", object=config_map | flag))
+    )
+
+
+@pytest.mark.parametrize("change", [{"namespace": "elsewhere"}, {"name": "unused"}])
+async def test_other_config_maps_are_free(client: Client, change: Document) -> None:
+    assert allowed(await ask(client, CONFIG_MAP_WEBHOOK_PATH, config_map_review("DELETE", **change)))
+
+
+async def test_updates_of_config_maps_have_no_rule(client: Client) -> None:
+    assert allowed(await ask(client, CONFIG_MAP_WEBHOOK_PATH, config_map_review("UPDATE")))
+
+
+HOSTILE = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "no object": b"[]",
+    "null": b"null",
+    "no UTF-8": b'{"apiVersion":"\xff"}',
+    "deep": b'{"request":' + b"[" * 50_000,
+    "no request": b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
+    "older version": bundle_review(object=bundle(UPLOAD)) | {"apiVersion": "admission.k8s.io/v1beta1"},
+    "another kind": bundle_review(object=bundle(UPLOAD)) | {"kind": "ConversionReview"},
+    "no uid": review({"uid": "", "operation": "CREATE", "resource": {}}),
+    "no object in a create": bundle_review(),
+    "null object": bundle_review(object=None),
+    "object is a list": bundle_review(object=[]),
+    "object is deep": (
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",'
+        b'"resource":{"group":"core.rukpak.io","resource":"bundles"},"object":{"spec":'
+        + b"[" * 30_000
+        + b"]" * 30_000
+        + b"}}}"
+    ),
+    "no spec": bundle_review(object={"metadata": {"name": "b"}}),
+    "spec of wrong type": bundle_review(object=bundle({"provisionerClassName": 1, "source": []})),
+    "no old object in an update": bundle_review("UPDATE", object=bundle(UPLOAD)),
+    "subresource": bundle_review("UPDATE", object=bundle(UPLOAD), oldObject=bundle(UPLOAD), subResource="status"),
+    "another resource": bundle_review(resource={"group": "", "version": "v1", "resource": "pods"}, object={}),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_what_is_no_review_gets_a_text(client: Client, what: str, caplog: pytest.LogCaptureFixture) -> None:
+    body = HOSTILE[what]
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    async with client.post(BUNDLE_WEBHOOK_PATH, data=content) as response:
+        text = await response.text()
+        assert (response.status, response.content_type) == (400, "text/plain")
+    assert text
+    assert "Traceback" not in text + caplog.text
+
+
+@pytest.mark.parametrize("config_map", [None, {}, {"metadata": []}, {"metadata": {"name": 1}}])
+async def test_a_config_map_without_a_name_gets_a_text(client: Client, config_map: Document | None) -> None:
+    body = config_map_review("CREATE", object=config_map)
+    async with client.post(CONFIG_MAP_WEBHOOK_PATH, json=body) as response:
+        assert response.status == 400
+
+
+async def test_a_review_over_the_limit_is_refused_by_name(client: Client) -> None:
+    async with client.post(BUNDLE_WEBHOOK_PATH, data=b" " * 100_001) as response:
+        assert response.status == 413
+        assert await response.text() == "the admission review exceeds the limit of 100000 (--limit-review-bytes)"
+
+
+async def test_a_failing_port_is_told_as_unavailable(client: Client) -> None:
+    items = [{"configMap": {"name": "broken"}}]
+    spec = CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}
+    async with client.post(BUNDLE_WEBHOOK_PATH, json=bundle_review(object=bundle(spec))) as response:
+        assert response.status == 503
+        assert await response.text() == "the API server does not answer"
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", BUNDLE_WEBHOOK_PATH, 405), ("POST", "/else", 404)])
+async def test_other_requests_are_refused(client: Client, method: str, path: str, status: int) -> None:
+    async with client.request(method, path) as response:
+        assert response.status == status

@@ -1,0 +1,271 @@
+"""The leader makes and rotates the certificates; every replica serves the same; no crash and no race splits them."""
+
+import asyncio
+import base64
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.names import SecretName
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.server import x509
+from rukpak_py.server.certificates import CA_KEY, CertificateKeeper, KeeperSettings, Secret
+from rukpak_py.server.webhook_configuration import UrlClient, webhook_configuration
+
+HOSTS = ("localhost",)
+
+
+class Cluster:
+    """Secrets with optimistic locking, one webhook configuration, and a log of the writes."""
+
+    def __init__(self) -> None:
+        self.secrets: dict[str, Secret] = {}
+        self.configuration: dict[str, Any] | None = webhook_configuration(
+            system_namespace="system", client=UrlClient("https://localhost:9443")
+        )
+        self.writes: list[str] = []
+        self.fail_after: int | None = None
+
+    async def read(self, name: str) -> Any:
+        await asyncio.sleep(0)  # lets a rival in, as a real request would
+        return self.secrets.get(name) if name in set(SecretName) else self.configuration
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
+        await asyncio.sleep(0)
+        if name in self.secrets:
+            return False
+        self._write(name)
+        self.secrets[name] = Secret(data=dict(data), version="1")
+        return True
+
+    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
+        await asyncio.sleep(0)
+        if self.secrets[name].version != version:
+            return False
+        self._write(name)
+        self.secrets[name] = Secret(data=dict(data), version=str(int(version) + 1))
+        return True
+
+    async def patch(self, name: str, patch: list[dict[str, Any]]) -> None:
+        assert self.configuration is not None
+        self._write("caBundle")
+        for step in patch:
+            _, _, index, *path = step["path"].split("/")
+            webhook = self.configuration["webhooks"][int(index)]
+            if step["op"] == "test":
+                assert webhook[path[0]] == step["value"]
+            else:
+                webhook[path[0]][path[1]] = step["value"]
+
+    def _write(self, what: str) -> None:
+        if self.fail_after is not None and len(self.writes) >= self.fail_after:
+            raise UnavailableError("the process was killed here")
+        self.writes.append(what)
+
+    @property
+    def trusted(self) -> bytes:
+        return self.secrets[SecretName.CA].data[CA_KEY]
+
+    @property
+    def serving(self) -> bytes:
+        return self.secrets[SecretName.SERVING].data["tls.crt"]
+
+    def assert_consistent(self) -> None:
+        assert any(x509.is_signed_by(self.serving, authority) for authority in x509.split(self.trusted))
+        assert self.configuration is not None
+        for webhook in self.configuration["webhooks"]:
+            assert base64.b64decode(webhook["clientConfig"]["caBundle"]) == self.trusted
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime.now(UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def keeper(cluster: Cluster, clock: Clock) -> CertificateKeeper:
+    return new_keeper(cluster, clock)
+
+
+def new_keeper(cluster: Cluster, clock: Clock, hosts: tuple[str, ...] = HOSTS) -> CertificateKeeper:
+    settings = KeeperSettings(interval=60, waiting=0.001, retry=0.001)
+    return CertificateKeeper(secrets=cluster, configurations=cluster, hosts=hosts, clock=clock, settings=settings)
+
+
+async def test_the_leader_makes_everything_in_one_pass(cluster: Cluster, keeper: CertificateKeeper) -> None:
+    await keeper.keep(leading=True)
+    assert cluster.writes == [SecretName.SIGNER, SecretName.CA, "caBundle", SecretName.SERVING]
+    assert keeper.loaded.is_set()
+    cluster.assert_consistent()
+
+
+async def test_the_key_of_the_authority_is_not_where_clients_read(cluster: Cluster, keeper: CertificateKeeper) -> None:
+    await keeper.keep(leading=True)
+    assert set(cluster.secrets[SecretName.CA].data) == {"ca.crt"}
+    assert b"PRIVATE" not in cluster.trusted
+
+
+async def test_a_second_pass_writes_nothing(cluster: Cluster, keeper: CertificateKeeper) -> None:
+    await keeper.keep(leading=True)
+    cluster.writes.clear()
+    await keeper.keep(leading=True)
+    assert cluster.writes == []
+
+
+async def test_a_follower_waits_and_never_writes(cluster: Cluster, clock: Clock, keeper: CertificateKeeper) -> None:
+    follower = new_keeper(cluster, clock)
+    await follower.keep(leading=False)
+    assert not follower.loaded.is_set()
+    await keeper.keep(leading=True)
+    cluster.writes.clear()
+    await follower.keep(leading=False)
+    assert follower.loaded.is_set()
+    assert cluster.writes == []
+
+
+async def test_rivals_end_with_the_same_authority(cluster: Cluster, clock: Clock) -> None:
+    rivals = [new_keeper(cluster, clock) for _ in range(3)]
+    await asyncio.gather(*(rival.keep(leading=True) for rival in rivals))
+    await rivals[0].keep(leading=True)
+    cluster.assert_consistent()
+    assert cluster.writes.count(SecretName.SIGNER) == 1
+    assert len(x509.split(cluster.trusted)) == 1
+
+
+async def test_the_serving_certificate_is_rotated_alone(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    trusted, serving = cluster.trusted, cluster.serving
+    clock.now += timedelta(days=61)
+    await keeper.keep(leading=True)
+    assert cluster.trusted == trusted
+    assert cluster.serving != serving
+    cluster.assert_consistent()
+
+
+async def test_a_new_authority_is_trusted_before_it_is_served(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    clock.now += timedelta(days=200)
+    await keeper.keep(leading=True)
+    old, serving = cluster.trusted, cluster.serving
+    clock.now += timedelta(days=44)  # the authority is due after 243 days, the serving certificate is young
+    await keeper.keep(leading=True)
+    newer, *former = x509.split(cluster.trusted)
+    assert former == [old]
+    assert cluster.serving == serving
+    cluster.assert_consistent()
+    await keeper.keep(leading=True)
+    assert x509.is_signed_by(cluster.serving, newer)
+    clock.now += timedelta(days=125)  # the old one expires after 365
+    await keeper.keep(leading=True)
+    assert x509.split(cluster.trusted) == [newer]
+    cluster.assert_consistent()
+
+
+@pytest.mark.parametrize("written", range(4))
+async def test_a_crash_between_two_writes_is_healed(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper, written: int
+) -> None:
+    cluster.fail_after = written
+    with pytest.raises(UnavailableError):
+        await keeper.keep(leading=True)
+    cluster.fail_after = None
+    await new_keeper(cluster, clock).keep(leading=True)
+    cluster.assert_consistent()
+
+
+@pytest.mark.parametrize("name", list(SecretName))
+@pytest.mark.parametrize("junk", [{}, {"ca.crt": b"x", "tls.crt": b"x", "tls.key": b"x"}])
+async def test_a_ruined_secret_is_repaired(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper, name: SecretName, junk: dict[str, bytes]
+) -> None:
+    await keeper.keep(leading=True)
+    cluster.secrets[name] = Secret(data=junk, version="7")
+    await keeper.keep(leading=True)
+    await keeper.keep(leading=True)
+    cluster.assert_consistent()
+
+
+async def test_other_keys_of_a_secret_survive(cluster: Cluster, clock: Clock, keeper: CertificateKeeper) -> None:
+    cluster.secrets[SecretName.CA] = Secret(data={"mine": b"1"}, version="7")
+    await keeper.keep(leading=True)
+    assert cluster.secrets[SecretName.CA].data["mine"] == b"1"
+
+
+async def test_a_ruined_serving_secret_never_replaces_what_a_follower_serves(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    follower = new_keeper(cluster, clock)
+    await follower.keep(leading=False)
+    cluster.secrets[SecretName.SERVING] = Secret(data={"tls.crt": b"x"}, version="7")
+    await follower.keep(leading=False)
+    assert follower.loaded.is_set()
+
+
+async def test_a_new_host_name_gets_a_new_certificate(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    await new_keeper(cluster, clock, ("localhost", "192.0.2.1")).keep(leading=True)
+    assert x509.covers(cluster.serving, ["localhost", "192.0.2.1"])
+
+
+async def test_a_wiped_ca_bundle_is_filled_again(cluster: Cluster, keeper: CertificateKeeper) -> None:
+    await keeper.keep(leading=True)
+    assert cluster.configuration is not None
+    del cluster.configuration["webhooks"][1]["clientConfig"]["caBundle"]
+    cluster.writes.clear()
+    await keeper.keep(leading=True)
+    assert cluster.writes == ["caBundle"]
+    cluster.assert_consistent()
+
+
+async def test_a_missing_configuration_is_no_failure(cluster: Cluster, keeper: CertificateKeeper) -> None:
+    cluster.configuration = None
+    await keeper.keep(leading=True)
+    assert keeper.loaded.is_set()
+
+
+async def test_the_loop_survives_failures_and_can_be_woken(
+    cluster: Cluster, keeper: CertificateKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.fail_after = 0
+    passes: asyncio.Queue[None] = asyncio.Queue()
+
+    def is_leader() -> bool:
+        passes.put_nowait(None)
+        return True
+
+    async with asyncio.timeout(10):
+        task = asyncio.create_task(keeper.run(is_leader))
+        for _ in range(3):
+            await passes.get()
+        assert "killed here" in caplog.text
+        cluster.fail_after = None
+        await keeper.loaded.wait()
+        while not passes.empty():
+            passes.get_nowait()
+        keeper.wake()
+        await passes.get()  # long before the interval of a minute is over
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
