@@ -66,7 +66,8 @@ class ControlPlane:
             except BaseException as error:
                 again = isinstance(error, PortTakenError) and attempt < ATTEMPTS
                 plane.processes.kill_all()
-                state.remove(keep_logs=isinstance(error, ClusterError) and not again)
+                logs = {"logs"} if isinstance(error, ClusterError) and not again else set()
+                state.remove(keep={"node", "lock", *logs})
                 if not again:
                     raise
             else:

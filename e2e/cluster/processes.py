@@ -23,6 +23,11 @@ POLL_SECONDS = 0.05
 TAIL_LINES = 15
 TAIL_BYTES = 16_384
 KILL_SECONDS = 10.0
+PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+PROGRAMS = (
+    *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+    *("containerd", "containerd-shim-runc-v2", "kubelet", "kube-proxy"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +64,13 @@ class Processes:
     def is_alive(self, name: str) -> bool:
         return name in self._processes and self._processes[name].is_alive
 
-    def start(self, name: str, argv: Sequence[str], *, tied_to_caller: bool = False) -> None:
-        """Start a component; `tied_to_caller` ends it with the thread that called (its process, usually)."""
+    def start(
+        self, name: str, argv: Sequence[str], *, tied_to_caller: bool = False, through_proxy: bool = False
+    ) -> None:
+        """Start a component; `tied_to_caller` ends it with the thread that called (its process, usually).
+
+        Its environment has the machine's HTTP proxies only when it asks: nothing of a local cluster goes through one.
+        """
         if tied_to_caller and (setpriv := shutil.which("setpriv")):
             argv = [setpriv, "--pdeathsig", "KILL", *argv]
         self._logs.mkdir(parents=True, exist_ok=True)
@@ -68,7 +78,7 @@ class Processes:
         pid = os.posix_spawn(
             argv[0],
             list(argv),
-            os.environ,
+            _environment(with_proxies=through_proxy),
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, str(self.log(name)), appended, 0o600),
@@ -79,8 +89,8 @@ class Processes:
         self._processes[name] = Process(pid=pid, started=start_time(pid), boot=boot_id(), argv=tuple(map(str, argv)))
         self._save()
 
-    def start_again(self, name: str) -> None:
-        self.start(name, self._processes[name].argv)
+    def start_again(self, name: str, *, through_proxy: bool = False) -> None:
+        self.start(name, self._processes[name].argv, through_proxy=through_proxy)
 
     def stop(self, name: str, number: signal.Signals, *, seconds: float = KILL_SECONDS) -> None:
         process = self._processes.get(name)
@@ -131,6 +141,30 @@ class Processes:
         write_private(self._record, json.dumps(entries, indent=1))
 
 
+def strays(folder: Path) -> list[int]:
+    """Find components that work for this state directory, whether or not a record knows them."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue  # it ended while we looked
+        if Path(words[0]).name in PROGRAMS and any(f"{folder}/" in word for word in words[1:]):
+            found.append(int(entry.parent.name))
+    return found
+
+
+def kill_strays(folder: Path) -> None:
+    for pid in strays(folder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + KILL_SECONDS
+    while strays(folder):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"these processes of {folder} do not end: {strays(folder)}")
+        time.sleep(POLL_SECONDS)
+
+
 def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
@@ -146,6 +180,10 @@ def start_time(pid: int) -> str:
     state, threads, started = fields[0], fields[17], fields[19]
     # A zombie with threads is still ending: it holds its sockets.
     return "" if state in "ZX" and int(threads) <= 1 else started
+
+
+def _environment(*, with_proxies: bool) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if with_proxies or name.lower() not in PROXIES}
 
 
 def _process(entry: dict[str, object]) -> Process:

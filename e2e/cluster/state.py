@@ -3,7 +3,7 @@
 import contextlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ class StateDir:
     def exists(self) -> bool:
         return self._record.exists()
 
-    def claim(self) -> None:
-        """Make the directory ours. One with anything else in it is somebody's: it is left alone."""
+    def refuse_strangers(self) -> None:
+        """Leave a directory alone that holds anything but a cluster: it is somebody's."""
         if self.path.is_dir() and not self.exists:
             strangers = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ENTRIES)
             if strangers:
@@ -38,8 +38,12 @@ class StateDir:
                     f"{self.path} is not the state of a cluster (it holds {strangers[0]}): "
                     "choose a new or an empty directory"
                 )
+
+    def claim(self) -> None:
+        self.refuse_strangers()
         for folder in (self.path, self.pki, self.users, self.logs):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)
 
     def read(self) -> dict[str, Any]:
         """Read what `write` left; empty when there is no cluster here."""
@@ -51,10 +55,10 @@ class StateDir:
     def write(self, record: Mapping[str, Any]) -> None:
         write_private(self._record, json.dumps(record, indent=1))
 
-    def remove(self, *, keep_logs: bool = False) -> None:
+    def remove(self, *, keep: Collection[str] = ()) -> None:
         for name in ENTRIES:
             entry = self.path / name
-            if keep_logs and entry == self.logs:
+            if name in keep:
                 continue
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)

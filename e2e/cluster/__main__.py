@@ -1,0 +1,88 @@
+"""`python -m e2e.cluster up [--node] | down | status | load-image ARCHIVE`, each with `[--state DIR]`."""
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from e2e.cluster import binaries, lifecycle
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.processes import Processes
+from e2e.cluster.state import StateDir
+
+DEFAULT_STATE = Path(__file__).parents[2] / ".cluster"
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _run(arguments)
+    except ClusterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted: what was started is taken down again", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    path: Path = arguments.state
+    match arguments.command:
+        case "up":
+            started = time.monotonic()
+            state = lifecycle.up(path, node=arguments.node)
+            print(f"ready after {time.monotonic() - started:.1f} s: export KUBECONFIG={state.kubeconfig}")
+        case "down":
+            started = time.monotonic()
+            was_there = lifecycle.down(path)
+            print(f"down, {time.monotonic() - started:.1f} s" if was_there else f"there is no cluster in {path}")
+        case "load-image":
+            print("loaded", *lifecycle.load_image(path, arguments.archive))
+        case _:
+            return _status(StateDir(path))
+    return 0
+
+
+def _status(state: StateDir) -> int:
+    if not state.exists:
+        print(f"there is no cluster in {state.path}")
+        return 1
+    record = state.read()
+    print(f"cluster     {record['provider']}, {'with' if record['node'] else 'without'} a node")
+    for name, pid in Processes(record=state.processes, logs=state.logs).pids.items():
+        print(f"  {name:<24} pid {pid}")
+    print(f"kubeconfig  {state.kubeconfig}")
+    for name in ("kubectl", "helm"):
+        built = "" if binaries.location(name).exists() else "  (not built yet)"
+        print(f"{name:<11} {binaries.location(name)}{built}")
+    print(f"logs        {state.logs}")
+    wrong = lifecycle.problems(state)
+    print(f"state       {'; '.join(wrong) or 'healthy'}")
+    return 1 if wrong else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m e2e.cluster", description="A Kubernetes on this machine.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    up = commands.add_parser("up", help="bring a cluster up, or make sure that it runs")
+    up.add_argument("--node", action="store_true", help="with a node that runs pods (root on Linux)")
+    down = commands.add_parser("down", help="take it down and remove everything it made")
+    status = commands.add_parser("status", help="say what runs and where things are; exit 1 unless healthy")
+    load = commands.add_parser("load-image", help="load a docker-archive or OCI archive into the cluster")
+    load.add_argument("archive", type=Path, metavar="ARCHIVE")
+    for command in (up, down, status, load):
+        command.add_argument(
+            "--state", type=Path, default=DEFAULT_STATE, metavar="DIR", help="state directory (default: .cluster)"
+        )
+    return parser
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

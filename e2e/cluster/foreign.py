@@ -1,0 +1,36 @@
+"""A cluster that somebody else brought up: the one of KUBECONFIG, only when RUKPAK_USE_KUBECONFIG=1."""
+
+import os
+import subprocess
+
+from e2e.cluster import binaries
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.files import write_private
+from e2e.cluster.state import StateDir
+
+ANSWER_SECONDS = 20.0
+SWITCH = "RUKPAK_USE_KUBECONFIG"
+
+
+def is_wanted() -> bool:
+    return os.environ.get(SWITCH) == "1"
+
+
+def adopt(state: StateDir) -> None:
+    """Copy what KUBECONFIG says about its current context into the state directory."""
+    if not os.environ.get("KUBECONFIG"):
+        raise ClusterError(f"{SWITCH}=1 but KUBECONFIG is not set: name the cluster to use")
+    text = _kubectl("config", "view", "--minify", "--flatten", "--raw", "--output=json")
+    _kubectl("get", "--raw=/readyz")
+    write_private(state.kubeconfig, text)
+
+
+def _kubectl(*arguments: str) -> str:
+    command = [str(binaries.path("kubectl")), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise ClusterError(f"the cluster of {SWITCH} does not answer within {ANSWER_SECONDS:.0f} s") from error
+    if done.returncode != 0:
+        raise ClusterError(f"the cluster of {SWITCH}: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,171 @@
+"""up, down, status and load-image of the cluster in one state directory, whichever way it was made.
+
+The record `cluster.json` says which: `provider` is `built`, `kind` or `kubeconfig`.
+"""
+
+import subprocess
+from pathlib import Path
+
+from e2e.cluster import binaries, foreign, kind
+from e2e.cluster.control_plane import ControlPlane
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.node import claim, containerd
+from e2e.cluster.node.layout import Layout
+from e2e.cluster.node.removal import remove_node
+from e2e.cluster.node.start import is_ready, prepare_machine, repair_node, start_node
+from e2e.cluster.processes import Processes, kill_strays, strays
+from e2e.cluster.state import StateDir
+from e2e.cluster.steps import step
+
+ANSWER_SECONDS = 20.0
+
+
+def up(path: Path, *, node: bool) -> StateDir:
+    state = StateDir(path)
+    state.refuse_strangers()
+    with state.locked():
+        if not _keep_running(state, node=node):
+            _create(state, node=node)
+    return state
+
+
+def down(path: Path) -> bool:
+    """Take the cluster down; False when there was none."""
+    state = StateDir(path)
+    if not state.exists and not _has_leftovers(state):
+        return False
+    with state.locked():
+        _remove(state)
+    return True
+
+
+def load_image(path: Path, archive: Path) -> list[str]:
+    """Give the names of the images that are new in the cluster (kind does not say)."""
+    state = StateDir(path)
+    record = state.read()
+    match record.get("provider"), record.get("node"):
+        case "built", True:
+            return containerd.import_archive(Layout(state), archive)
+        case "kind", _:
+            kind.load_image(state, record["engine"], archive)
+            return []
+        case "built", _:
+            raise ClusterError("this cluster has no node that could run images: `down`, then `up --node`")
+        case "kubeconfig", _:
+            raise ClusterError("images cannot be loaded into the cluster of KUBECONFIG: push them to its registry")
+        case _:
+            raise ClusterError(f"there is no cluster in {state.path}: `python -m e2e.cluster up --node` makes one")
+
+
+def problems(state: StateDir) -> list[str]:
+    """Say what is wrong with a cluster that should run; nothing when it is healthy."""
+    record = state.read()
+    if record.get("provider") != "built":
+        return [] if _answers(state.kubeconfig) else ["its API server does not answer"]
+    plane = ControlPlane(state)
+    found = [f"{name} does not run" for name in plane.processes.names if not plane.processes.is_alive(name)]
+    if not state.kubeconfig.exists():
+        found.append("it was never ready: an earlier `up` was interrupted")
+    if not plane.api.found("/readyz"):
+        found.append(f"{plane.url} is not ready")
+    elif record["node"] and not is_ready(plane.api):
+        found.append("the node is not ready")
+    return found
+
+
+def _keep_running(state: StateDir, *, node: bool) -> bool:
+    """Find a cluster that runs or can be repaired; remove what is left of one that cannot."""
+    if not state.exists:
+        if _has_leftovers(state):
+            with step("removing what an earlier cluster left"):
+                _remove(state, keep={"lock"})
+        return False
+    record = state.read()
+    if record["provider"] == "built" and node and not record["node"]:
+        raise ClusterError(f"the cluster in {state.path} has no node: run `down` first, then `up --node`")
+    wrong = problems(state)
+    if not wrong:
+        print(f"the cluster in {state.path} is running")
+        return True
+    print(f"the cluster in {state.path}: {', '.join(wrong)}")
+    if record["provider"] == "built" and state.kubeconfig.exists() and ControlPlane(state).pids:
+        _repair(state, node=record["node"])
+        return True
+    with step("removing what is left of it"):
+        _remove(state, keep={"lock"})
+    return False
+
+
+def _repair(state: StateDir, *, node: bool) -> None:
+    plane = ControlPlane(state)
+    with step("starting again what does not run"):
+        try:
+            names = [*plane.repair(), *(repair_node(plane) if node else [])]
+        except ClusterError as error:
+            raise ClusterError(f"{error}\nThe cluster cannot be repaired: run `down`, then `up`") from error
+    print(f"started again: {', '.join(names) or 'nothing, it only needed time'}")
+
+
+def _create(state: StateDir, *, node: bool) -> None:
+    state.claim()
+    try:
+        if foreign.is_wanted():
+            state.write({"provider": "kubeconfig", "node": True})
+            foreign.adopt(state)
+        elif not _create_kind(state):
+            _create_built(state, node=node)
+    except BaseException as error:
+        # What failed is explained by the logs; what was interrupted leaves nothing.
+        _remove(state, keep={"logs"} if isinstance(error, ClusterError) else ())
+        raise
+
+
+def _create_kind(state: StateDir) -> bool:
+    try:
+        engine = kind.usable_engine()
+        state.write({"provider": "kind", "node": True, "engine": engine})
+        with step("creating a cluster with kind"):
+            kind.create(state, engine)
+    except kind.UnusableError as reason:
+        print(f"not with kind: {reason}")
+        return False
+    return True
+
+
+def _create_built(state: StateDir, *, node: bool) -> None:
+    record = {"provider": "built", "node": node}
+    if not node:
+        binaries.ensure(binaries.CONTROL_PLANE)
+        with step("starting the control plane"):
+            ControlPlane.start(state.path, record=record)
+        return
+    with step("preparing this machine for a node"):
+        network = prepare_machine(state)
+    with step("starting the control plane"):
+        plane = ControlPlane.start(state.path, network=network, record=record)
+    with step("starting the node"):
+        start_node(plane)
+
+
+def _remove(state: StateDir, *, keep: tuple[str, ...] | set[str] = ()) -> None:
+    record = state.read()
+    if record.get("provider") == "kind":
+        kind.delete(state, record["engine"])
+    processes = Processes(record=state.processes, logs=state.logs)
+    if claim.holds(state.path) or state.node.exists():
+        remove_node(state, processes)
+    processes.kill_all()
+    kill_strays(state.path)
+    state.remove(keep=keep)
+
+
+def _has_leftovers(state: StateDir) -> bool:
+    return claim.holds(state.path) or state.node.exists() or bool(strays(state.path))
+
+
+def _answers(kubeconfig: Path) -> bool:
+    command = [str(binaries.path("kubectl")), f"--kubeconfig={kubeconfig}", "get", "--raw=/readyz"]
+    try:
+        return subprocess.run(command, check=False, capture_output=True, timeout=ANSWER_SECONDS).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False

@@ -1,0 +1,48 @@
+"""One node per network namespace: who has it, and who else may be using iptables here."""
+
+from pathlib import Path
+
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.files import locked, write_private
+from e2e.cluster.node import iptables
+
+RUN = Path("/run")
+
+
+def claim(state: Path) -> None:
+    holder_file = _holder_file()
+    with locked(holder_file.with_suffix(".lock")):
+        holder = _read(holder_file)
+        if holder not in {None, state}:
+            raise ClusterError(
+                f"this machine already has a node, of the cluster in {holder}, and can have one: "
+                f"`python -m e2e.cluster down --state {holder}` removes it, or what is left of it"
+            )
+        if holder != state and any(iptables.strangers_in(iptables.save(family)) for family in iptables.FAMILIES):
+            raise ClusterError(
+                "another Kubernetes has its chains (KUBE-...) in this machine's iptables, and two would fight: "
+                "stop it and remove its rules, or go without --node"
+            )
+        write_private(holder_file, str(state))
+
+
+def holds(state: Path) -> bool:
+    return _read(_holder_file()) == state
+
+
+def release(state: Path) -> None:
+    if holds(state):
+        _holder_file().unlink()
+        _holder_file().with_suffix(".lock").unlink(missing_ok=True)
+
+
+def _holder_file() -> Path:
+    namespace = Path("/proc/self/ns/net").readlink().name
+    return RUN / f"rukpak-node-{''.join(filter(str.isdigit, namespace))}"
+
+
+def _read(file: Path) -> Path | None:
+    try:
+        return Path(file.read_text())
+    except OSError:
+        return None
