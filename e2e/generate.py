@@ -1,4 +1,4 @@
-"""The generated files: the CRDs, the chart's copy of them, and one manifest rendered from the chart.
+"""The generated files: the CRDs, what is made of them (the chart's copy, the reference), and the rendered chart.
 
 Each generator writes below a root, so `--check` generates into an empty folder and compares: a working tree with other
 changes in it is judged only by its generated files. The manifest needs helm, which `--check` does not build: where no
@@ -13,11 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from e2e import chart
+from e2e import chart, reference
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("config/crds")
 CHART_CRDS = Path("charts/rukpak/files/crds")
+REFERENCE = Path("docs/reference.md")
 INSTALL = Path("manifests/install.yaml")
 
 
@@ -30,10 +31,17 @@ def write_crds(root: Path) -> None:
         subprocess.run([sys.executable, "-m", "rukpak_py.api.crds", str(target)], cwd=ROOT, check=True)
 
 
+def write_reference(root: Path) -> None:
+    _write(root / REFERENCE, reference.page(root / CRDS))
+
+
 def write_install_manifest(root: Path, helm: Path) -> None:
-    target = root / INSTALL
+    _write(root / INSTALL, chart.install_manifest(helm))
+
+
+def _write(target: Path, text: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(chart.install_manifest(helm), encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
 
 
 def differences(generated: Path, paths: list[Path]) -> list[str]:
@@ -58,9 +66,10 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def check() -> int:
-    paths = [CRDS, CHART_CRDS]
+    paths = [CRDS, CHART_CRDS, REFERENCE]
     with tempfile.TemporaryDirectory() as folder:
         write_crds(Path(folder))
+        write_reference(Path(folder))
         helm = chart.built_helm()
         if helm is None:
             print(f"{INSTALL} is left to `make e2e`: helm is not built yet")
@@ -81,6 +90,7 @@ def main() -> int:
     if parser.parse_args().check:
         return check()
     write_crds(ROOT)
+    write_reference(ROOT)
     write_install_manifest(ROOT, chart.helm())
     return 0
 
