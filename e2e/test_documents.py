@@ -1,0 +1,34 @@
+# ruff: noqa: S101 - pytest asserts
+"""What the documents promise to have; needs no cluster."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.api.names import Reason
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("charts/*/*.md")])
+
+
+def test_every_reason_is_explained() -> None:
+    page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"`(\w+)`", "".join(line for line in page.splitlines() if line.startswith("| `"))))
+    assert {reason.value for reason in Reason} - explained == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+    prose = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)]+)\)", prose):
+        path, _, anchor = target.partition("#")
+        if "://" in path:
+            continue
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{page.name} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
