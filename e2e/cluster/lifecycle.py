@@ -152,7 +152,7 @@ def _remove(state: StateDir, *, keep: tuple[str, ...] | set[str] = ()) -> None:
     if record.get("provider") == "kind":
         kind.delete(state, record["engine"])
     processes = Processes(record=state.processes, logs=state.logs)
-    if claim.holds(state.path) or state.node.exists():
+    if _has_node_parts(state):
         remove_node(state, processes)
     processes.kill_all()
     kill_strays(state.path)
@@ -160,7 +160,11 @@ def _remove(state: StateDir, *, keep: tuple[str, ...] | set[str] = ()) -> None:
 
 
 def _has_leftovers(state: StateDir) -> bool:
-    return claim.holds(state.path) or state.node.exists() or bool(strays(state.path))
+    return _has_node_parts(state) or bool(strays(state.path))
+
+
+def _has_node_parts(state: StateDir) -> bool:
+    return claim.holds(state.path) or state.node.exists() or Layout(state).has_bridge
 
 
 def _answers(kubeconfig: Path) -> bool:

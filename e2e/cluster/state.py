@@ -58,7 +58,7 @@ class StateDir:
     def remove(self, *, keep: Collection[str] = ()) -> None:
         for name in ENTRIES:
             entry = self.path / name
-            if name in keep:
+            if name in keep and not _is_empty(entry):
                 continue
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
@@ -71,3 +71,7 @@ class StateDir:
     def locked(self) -> Iterator[None]:
         with locked(self.path / "lock"):
             yield
+
+
+def _is_empty(entry: Path) -> bool:
+    return entry.is_dir() and not any(entry.iterdir())

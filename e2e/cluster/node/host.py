@@ -64,10 +64,10 @@ def change_host(layout: Layout, network: Network) -> None:
 
 def restore_host(layout: Layout) -> None:
     iptables.remove_ours()
-    if (Path("/sys/class/net") / layout.bridge).exists():
-        _ip("link", "delete", layout.bridge)
     if layout.host_record.exists():
         _set(json.loads(layout.host_record.read_text()))
+    if layout.has_bridge:
+        _ip("link", "delete", layout.bridge)
 
 
 def _load_bridge_filter() -> None:

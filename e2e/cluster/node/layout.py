@@ -1,6 +1,7 @@
 """What a node is called and where its parts lie: all of it follows from the state directory."""
 
 import hashlib
+from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.node.mounts import filesystem_of
@@ -26,6 +27,11 @@ class Layout:
         self.kubelet = self.folder / "kubelet"
         self.pod_logs = self.folder / "pod-logs"
         self.host_record = self.folder / "host.json"
+
+    @property
+    def has_bridge(self) -> bool:
+        """Say whether the machine's network still holds parts of this node: the bridge goes last."""
+        return (Path("/sys/class/net") / self.bridge).exists()
 
     def make(self) -> None:
         if len(str(self.folder)) > LONGEST_FOLDER:

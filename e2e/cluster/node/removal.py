@@ -35,7 +35,8 @@ def remove_node(state: StateDir, processes: Processes) -> None:
         if mount.is_relative_to(layout.folder):
             subprocess.run(["umount", "--lazy", str(mount)], check=False, capture_output=True)
     remove_traces(layout, containers, shim_sockets)
-    if holds(state.path):  # else the machine was restarted, and its rules may belong to another by now
+    if holds(state.path) or layout.has_bridge:
+        # Else the machine was restarted: nothing of ours is left, and the rules may be another's by now.
         restore_host(layout)
     if layout.folder.exists():
         shutil.rmtree(layout.folder)
