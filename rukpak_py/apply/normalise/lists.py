@@ -77,8 +77,8 @@ def merge_by(key_of: _Key, word: str, notes: Notes, merge: _Merge | None = None)
                 continue
             earlier = result[places[key]]
             result[places[key]] = merge(earlier, entry) if merge else entry
-            if earlier != entry:
-                notes.warn(f"{at}: {word} {key} is given more than once; {'all' if merge else 'the last one'} counts")
+            if merge is None and earlier != entry:
+                notes.warn(f"{at}: {word} {key} is given more than once; the last one counts")
         return entries if len(result) == len(entries) else result
 
     return merged

@@ -1,0 +1,152 @@
+"""The order in which objects are applied."""
+
+import random
+from typing import Any
+
+import pytest
+
+from rukpak_py.apply.order import Phase, custom_kinds_of, in_phases, is_builtin, phase_of
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head
+
+RBAC = "rbac.authorization.k8s.io/v1"
+ADMISSION = "admissionregistration.k8s.io/v1"
+
+
+def head(api_version: str, kind: str, name: str = "x", namespace: str = "shop") -> Head:
+    return Head(gvk=GroupVersionKind.parse(api_version, kind), namespace=namespace, name=name)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "phase"),
+    [
+        ("v1", "Namespace", Phase.NAMESPACES),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", Phase.CRDS),
+        ("v1", "ServiceAccount", Phase.ACCOUNTS),
+        (RBAC, "Role", Phase.ROLES),
+        (RBAC, "ClusterRole", Phase.ROLES),
+        (RBAC, "RoleBinding", Phase.BINDINGS),
+        (RBAC, "ClusterRoleBinding", Phase.BINDINGS),
+        ("v1", "ConfigMap", Phase.CONFIG),
+        ("v1", "Secret", Phase.CONFIG),
+        ("networking.k8s.io/v1", "NetworkPolicy", Phase.CONFIG),
+        ("scheduling.k8s.io/v1", "PriorityClass", Phase.CONFIG),
+        ("a.built.in/v1", "Shop", Phase.CUSTOM_RESOURCES),
+        ("v1", "SomethingNew", Phase.CONFIG),
+        ("storage.k8s.io/v1", "StorageClass", Phase.STORAGE),
+        ("v1", "PersistentVolumeClaim", Phase.STORAGE),
+        ("v1", "Service", Phase.SERVICES),
+        ("networking.k8s.io/v1", "Ingress", Phase.SERVICES),
+        ("apps/v1", "Deployment", Phase.WORKLOADS),
+        ("batch/v1", "CronJob", Phase.WORKLOADS),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", Phase.WORKLOADS),
+        (ADMISSION, "ValidatingWebhookConfiguration", Phase.WEBHOOKS),
+        (ADMISSION, "ValidatingAdmissionPolicy", Phase.WEBHOOKS),
+        ("apiregistration.k8s.io/v1", "APIService", Phase.API_SERVICES),
+        ("metrics.k8s.io/v1", "NodeMetrics", Phase.CUSTOM_RESOURCES),
+        ("gateway.networking.k8s.io/v1", "Gateway", Phase.CUSTOM_RESOURCES),
+    ],
+)
+def test_the_phase_of_a_kind(api_version: str, kind: str, phase: Phase) -> None:
+    assert phase_of(GroupVersionKind.parse(api_version, kind), custom=False) is phase
+
+
+def test_what_a_crd_serves_comes_last_whatever_its_group() -> None:
+    gvk = GroupVersionKind("networking.k8s.io", "v1", "Ingress")
+    assert phase_of(gvk, custom=True) is Phase.CUSTOM_RESOURCES
+
+
+def test_the_phases_are_in_the_order_of_the_design() -> None:
+    assert [phase.name for phase in sorted(Phase)] == [
+        "NAMESPACES",
+        "CRDS",
+        "ACCOUNTS",
+        "ROLES",
+        "BINDINGS",
+        "CONFIG",
+        "STORAGE",
+        "SERVICES",
+        "WORKLOADS",
+        "WEBHOOKS",
+        "API_SERVICES",
+        "CUSTOM_RESOURCES",
+    ]
+
+
+@pytest.mark.parametrize(
+    "group", ["", "apps", "batch", "policy", "autoscaling", "networking.k8s.io", "storage.k8s.io", "resource.k8s.io"]
+)
+def test_groups_that_the_server_itself_serves(group: str) -> None:
+    assert is_builtin(group)
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "core.rukpak.io",
+        "cert-manager.io",
+        "gateway.networking.k8s.io",
+        "policy.networking.k8s.io",
+        "snapshot.storage.k8s.io",
+        "metrics.k8s.io",
+        "cluster.x-k8s.io",
+    ],
+)
+def test_groups_of_crds_and_aggregated_servers(group: str) -> None:
+    assert not is_builtin(group)
+
+
+def test_the_order_does_not_depend_on_the_order_of_the_input() -> None:
+    heads = [
+        head("v1", "ConfigMap", "b"),
+        head("v1", "ConfigMap", "a"),
+        head("v1", "ConfigMap", "a", "another"),
+        head("v1", "Secret", "a"),
+        head("apps/v1", "Deployment"),
+        head("v1", "Namespace", "shop", ""),
+        head("shop.test/v1", "Shop"),
+        head("policy/v1", "Shop"),
+    ]
+    wanted = [
+        (Phase.NAMESPACES, [heads[5]]),
+        (Phase.CONFIG, [heads[2], heads[1], heads[0], heads[3]]),
+        (Phase.WORKLOADS, [heads[4]]),
+        (Phase.CUSTOM_RESOURCES, [heads[7], heads[6]]),
+    ]
+    shuffled = heads.copy()
+    for seed in range(20):
+        random.Random(seed).shuffle(shuffled)  # noqa: S311 - an order, not a secret
+        assert in_phases(shuffled, custom={GroupKind("policy", "Shop")}) == wanted
+
+
+def crd(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+
+
+def test_the_kinds_that_crds_define() -> None:
+    manifests = [
+        crd(group="shop.test", names={"kind": "Shop"}, scope="Namespaced"),
+        crd(group="shop.test", names={"kind": "City"}, scope="Cluster"),
+        {"apiVersion": "v1", "kind": "ConfigMap"},
+    ]
+    assert custom_kinds_of(manifests) == {GroupKind("shop.test", "Shop"): True, GroupKind("shop.test", "City"): False}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"apiVersion": 1, "kind": None},
+        {
+            "apiVersion": "shop.test/v1",
+            "kind": "CustomResourceDefinition",
+            "spec": {"group": "a", "names": {"kind": "B"}},
+        },
+        {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"},
+        crd(group="shop.test", names=[]),
+        crd(group=5, names={"kind": "Shop"}),
+        crd(names={"kind": "Shop"}),
+        crd(group="shop.test", names={"kind": ""}),
+    ],
+)
+def test_what_is_no_crd_defines_nothing(manifest: dict[str, Any]) -> None:
+    assert custom_kinds_of([manifest]) == {}
