@@ -51,6 +51,7 @@ def test_a_cluster_scoped_object_loses_its_namespace() -> None:
         {"clusterName": "x"},
         {"ownerReferences": []},
         {"labels": None, "annotations": None, "finalizers": None},
+        {"labels": {}, "annotations": {}, "finalizers": []},
     ],
 )
 def test_what_the_server_writes_is_dropped_without_a_word(field: dict[str, Any]) -> None:
@@ -96,7 +97,10 @@ def test_annotations_that_users_set_for_us_stay() -> None:
 
 
 def test_the_revision_of_an_exported_deployment_is_left_to_its_controller() -> None:
-    assert metadata_of(config_map(annotations={"deployment.kubernetes.io/revision": "3"}))["annotations"] == {}
+    assert metadata_of(config_map(annotations={"deployment.kubernetes.io/revision": "3"})) == {
+        "name": "settings",
+        "namespace": "shop",
+    }
 
 
 def test_finalizers_stay_each_once() -> None:

@@ -10,11 +10,11 @@ Pure, idempotent, and the input is never changed. Ownership labels and annotatio
 from dataclasses import dataclass
 from typing import Any
 
+from rukpak_py.apply.normalise.blanks import without_blanks
 from rukpak_py.apply.normalise.edit import without
 from rukpak_py.apply.normalise.kinds import normalise_kind
 from rukpak_py.apply.normalise.metadata import is_path_segment, normalise_metadata
 from rukpak_py.apply.normalise.notes import Notes
-from rukpak_py.apply.normalise.nulls import without_nulls
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
@@ -37,7 +37,7 @@ def normalise(manifest: dict[str, Any], *, namespaced: bool, default_namespace: 
     if normal is not metadata:
         result = {**result, "metadata": normal}
     if is_builtin(gvk.group):
-        result = normalise_kind(without_nulls(result, gvk.group_kind, notes), gvk.group_kind, notes)
+        result = normalise_kind(without_blanks(result, gvk.group_kind, notes), gvk.group_kind, notes)
     return Normalised(manifest=result, warnings=tuple(notes.warnings))
 
 

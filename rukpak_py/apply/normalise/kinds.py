@@ -1,6 +1,6 @@
 """What single kinds need before they are applied; every rule was seen on a real server to be needed.
 
-Rules see a manifest whose nulls are gone. They return the same value when there is nothing to change.
+Rules see a manifest without blanks. They return the same value when there is nothing to change.
 """
 
 import base64
@@ -58,14 +58,14 @@ def _network_policy(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
     So `ingress: []` and its absence mean the same (which is: no rule), and `from: []` and its absence too (which is:
     any peer). Empty mappings are another matter: `ingress: [{}]` and `podSelector: {}` keep their meaning.
     """
-    return edit(notes, manifest, ["spec"], lambda spec, _at: _without_empty(spec))
+    return edit(notes, manifest, ["spec"], lambda spec, _at: _without_empty_lists(spec))
 
 
 def _webhook_configuration(manifest: dict[str, Any], _notes: Notes) -> dict[str, Any]:
     """As for a NetworkPolicy: `webhooks`, `rules`, `matchConditions` and selectors are stored without empty lists."""
     if "webhooks" not in manifest:
         return manifest
-    webhooks = _without_empty(manifest["webhooks"])
+    webhooks = _without_empty_lists(manifest["webhooks"])
     if webhooks == []:
         return without(manifest, "webhooks")
     return manifest if webhooks is manifest["webhooks"] else {**manifest, "webhooks": webhooks}
@@ -81,8 +81,8 @@ def _job(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
     def spec(value: object, at: str) -> dict[str, Any]:
         fields = notes.mapping(value, at)
-        is_empty = fields.get("selector") in ({}, {"matchLabels": {}})
-        return without(fields, "selector") if is_empty and fields.get("manualSelector") is not True else fields
+        is_generated = fields.get("selector") == {} and fields.get("manualSelector") is not True
+        return without(fields, "selector") if is_generated else fields
 
     return edit(notes, manifest, ["spec"], spec)
 
@@ -91,19 +91,15 @@ def _service(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
     return edit(notes, manifest, ["spec", "ports"], drop_blank_protocols(notes))
 
 
-def _without_empty(value: Any) -> Any:
-    """Without the fields that are an empty list, and without empty `matchLabels`."""
+def _without_empty_lists(value: Any) -> Any:
+    """Without the fields that are an empty list."""
     if isinstance(value, list):
-        items = [_without_empty(item) for item in value]
+        items = [_without_empty_lists(item) for item in value]
         return value if all(a is b for a, b in zip(value, items, strict=True)) else items
     if not isinstance(value, dict):
         return value
-    fields = {key: _without_empty(item) for key, item in value.items() if not _is_empty(key, item)}
+    fields = {key: _without_empty_lists(item) for key, item in value.items() if item != []}
     return value if len(fields) == len(value) and all(fields[key] is value[key] for key in value) else fields
-
-
-def _is_empty(key: str, value: object) -> bool:
-    return value == [] or (key == "matchLabels" and value == {})
 
 
 _Rule = Callable[[dict[str, Any], Notes], dict[str, Any]]

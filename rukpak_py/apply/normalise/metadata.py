@@ -49,6 +49,7 @@ def normalise_metadata(metadata: dict[str, Any], notes: Notes, *, name: str, nam
         texts = [notes.text(item, f"metadata.finalizers[{index}]") for index, item in enumerate(finalizers)]
         result["finalizers"] = list(dict.fromkeys(texts))
     _tell_what_is_dropped(present, notes)
+    result = {key: value for key, value in result.items() if value}  # see blanks.py
     return metadata if result == metadata else result
 
 

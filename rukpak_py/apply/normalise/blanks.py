@@ -1,6 +1,9 @@
-"""Nulls in built-in kinds. Server-side apply owns a null: `replicas: null` would fight an autoscaler for a field that
-the author left empty. In a field a null means absence. As a value of a map it is stored as that map's zero value (and a
-null in `binaryData` or in a Secret's `data` is written again by every apply), so the zero value is what we send.
+"""What an author of a built-in kind wrote but left blank: nulls and empty maps. Server-side apply owns both.
+
+* A null in a field means absence. Owned, `replicas: null` would fight an autoscaler for what the author left open.
+* A null as a value of a map is stored as the map's zero value, and in `binaryData` or in a Secret's `data` every apply
+  writes it again: so the zero value is what we send.
+* An empty map is stored as no map. Owned, `annotations: {}` looks like drift as soon as somebody adds the first key.
 
 Raw JSON inside a built-in kind (the schema of a CRD, opaque device parameters, revision data) is left alone: a null is
 a value there. So are elements of lists. Custom resources never come here: a field of theirs may be nullable.
@@ -20,7 +23,7 @@ _SELECTOR_IS_A_MAP = {GroupKind("", "Service"), GroupKind("", "ReplicationContro
 _MAX_DEPTH = 250  # the JSON writer ends at 254; no built-in kind comes near
 
 
-def without_nulls(manifest: dict[str, Any], kind: GroupKind, notes: Notes) -> dict[str, Any]:
+def without_blanks(manifest: dict[str, Any], kind: GroupKind, notes: Notes) -> dict[str, Any]:
     if kind in _RAW_KINDS:
         return manifest
     zeroes = {**_ZERO_OF_MAP, "selector": ""} if kind in _SELECTOR_IS_A_MAP else _ZERO_OF_MAP
@@ -50,6 +53,8 @@ class _Walk:
         if isinstance(value, dict):
             if is_field and key in _RAW_FIELDS:
                 return value
+            if is_field and key in self._zeroes and not value:
+                return None
             return self.fields(value, depth + 1, self._zeroes.get(key) if is_field else None)
         return self._elements(value, depth + 1) if isinstance(value, list) else value
 

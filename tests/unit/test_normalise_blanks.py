@@ -1,4 +1,4 @@
-"""Nulls: absence in a field of a built-in kind, the zero value in a map, a value in a custom resource."""
+"""Nulls and empty maps: absence in a built-in kind, the zero value as an entry, a value in a custom resource."""
 
 from typing import Any
 
@@ -26,6 +26,10 @@ def normal(manifest: dict[str, Any]) -> dict[str, Any]:
         ),
         ({"spec": {"selector": {"matchLabels": {"a": None}}}}, {"spec": {"selector": {"matchLabels": {"a": ""}}}}),
         ({"spec": {"selector": {"matchExpressions": None}}}, {"spec": {"selector": {}}}),
+        (
+            {"spec": {"template": {"metadata": {"annotations": {}}, "spec": {"nodeSelector": {}, "affinity": {}}}}},
+            {"spec": {"template": {"metadata": {}, "spec": {"affinity": {}}}}},  # a structure is no map
+        ),
         (
             {"spec": {"template": {"spec": {"containers": [{"name": "c", "env": None, "args": [None, "a"]}]}}}},
             {"spec": {"template": {"spec": {"containers": [{"name": "c", "args": [None, "a"]}]}}}},
@@ -67,7 +71,7 @@ def test_the_schema_of_a_crd_keeps_its_nulls() -> None:
 
 @pytest.mark.parametrize("group", ["shop.test", "gateway.networking.k8s.io", "metrics.k8s.io"])
 def test_a_custom_resource_keeps_its_nulls(group: str) -> None:
-    spec = {"size": None, "labels": {"a": None}}
+    spec = {"size": None, "labels": {"a": None}, "annotations": {}}
     assert normal({"apiVersion": f"{group}/v1", "kind": "Shop", "spec": spec}) == {"spec": spec}
 
 
