@@ -1,0 +1,124 @@
+"""The optional fields of a BundleDeployment, and what the API server fills in and keeps."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from rukpak_py.api.names import API_VERSION, GROUP, VERSION
+from rukpak_py.api.reading import read_bundle_deployment
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import InvalidError
+from rukpak_py.kube.resources import Resource
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+Document = dict[str, Any]
+
+DEPLOYMENTS = Resource(
+    gvk=GroupVersionKind(GROUP, VERSION, "BundleDeployment"), plural="bundledeployments", namespaced=False
+)
+NOBODYS_CLASS = "nobody-serves-this-class"
+TEMPLATE = {"spec": {"provisionerClassName": NOBODYS_CLASS, "source": {"type": "upload", "upload": {}}}}
+
+
+def body(name: str = "tried", **spec: Any) -> bytes:
+    document = {
+        "apiVersion": API_VERSION,
+        "kind": "BundleDeployment",
+        "metadata": {"name": name},
+        "spec": {"provisionerClassName": NOBODYS_CLASS, "template": TEMPLATE} | spec,
+    }
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"installNamespace": "a" * 63, "createNamespace": True},
+        {"createNamespace": False},
+        {"suspend": True},
+        {"prune": {}},
+        {"prune": {"enabled": False, "maxObjects": 0, "when": "AfterApply"}},
+        {"adopt": "IfUnowned"},
+        {"config": {}},
+    ],
+)
+async def test_good_options_pass(client: Client, spec: Document) -> None:
+    await client.create(DEPLOYMENTS, "", body(**spec), dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"installNamespace": ""}, "spec.installNamespace"),
+        ({"installNamespace": "a.b"}, "spec.installNamespace"),
+        ({"installNamespace": "a" * 64}, "spec.installNamespace: Too long"),
+        ({"createNamespace": True}, "spec.createNamespace needs spec.installNamespace"),
+        ({"prune": {"maxObjects": -1}}, "spec.prune.maxObjects"),
+        ({"prune": {"when": "Never"}}, 'spec.prune.when: Unsupported value: "Never"'),
+        ({"adopt": "Always"}, 'spec.adopt: Unsupported value: "Always"'),
+        ({"config": "text"}, "spec.config in body must be of type object"),
+    ],
+)
+async def test_bad_options_are_refused(client: Client, spec: Document, text: str) -> None:
+    with pytest.raises(InvalidError) as refused:
+        await client.create(DEPLOYMENTS, "", body(**spec), dry_run=True)
+    assert text in refused.value.message
+
+
+async def test_config_is_kept_whatever_it_is(client: Client) -> None:
+    config = {"values": "a: 1\n", "deep": {"list": [1, 2.5, None, {"x": "y"}]}}
+    created = await client.create(DEPLOYMENTS, "", body(config=config), dry_run=True)
+    assert created.json is not None
+    assert read_bundle_deployment(created.json).spec.config == config
+
+
+async def test_nothing_is_defaulted_into_a_spec(client: Client) -> None:
+    created = await client.create(DEPLOYMENTS, "", body(), dry_run=True)
+    assert created.json is not None
+    assert json.loads(created.json)["spec"] == json.loads(body())["spec"]
+
+
+async def test_a_new_object_never_reads_as_current(client: Client) -> None:
+    name = f"unserved-{uuid4().hex[:8]}"
+    await client.create(DEPLOYMENTS, "", body(name))
+    try:
+        stored = json.loads(await client.get(DEPLOYMENTS, "", name))
+        assert stored["status"] == {"observedGeneration": -1}
+    finally:
+        await client.delete(DEPLOYMENTS, "", name)
+
+
+async def test_a_status_of_ours_is_stored_in_full(client: Client) -> None:
+    name = f"unserved-{uuid4().hex[:8]}"
+    now = "2026-01-01T00:00:00Z"
+    condition = {"type": "Ready", "status": "True", "reason": "Succeeded", "message": "m", "lastTransitionTime": now}
+    status = {
+        "conditions": [condition | {"observedGeneration": 1}],
+        "activeBundle": "b",
+        "observedGeneration": 1,
+        "digest": "sha256:0",
+        "kinds": [{"group": "apps", "version": "v1", "kind": "Deployment"}, {"version": "v1", "kind": "Pod"}],
+        "appliedDigest": "d",
+        "history": [
+            {
+                "bundle": "b",
+                "digest": "sha256:0",
+                "time": now,
+                "config": {"free": {"form": 1}},
+                "template": {"metadata": {"labels": {"a": "b"}}} | TEMPLATE,
+            }
+        ],
+        "lastHandledReconcileAt": "now",
+    }
+    await client.create(DEPLOYMENTS, "", body(name))
+    try:
+        await client.patch_status(DEPLOYMENTS, "", name, json.dumps({"status": status}).encode())
+        stored = json.loads(await client.get(DEPLOYMENTS, "", name))
+        assert stored["status"] == status
+        assert read_bundle_deployment(stored).status.history[0].template is not None
+    finally:
+        await client.delete(DEPLOYMENTS, "", name)

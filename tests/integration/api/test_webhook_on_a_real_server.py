@@ -1,0 +1,281 @@
+"""The webhook server behind a real API server: certificates, reachability, and what users read through kubectl."""
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.cluster import binaries
+from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.api.names import API_VERSION, GROUP, VERSION, WEBHOOK_CONFIGURATION, SecretName
+from rukpak_py.api.reading import read_bundle
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.config import load_connection
+from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, StaleError
+from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
+from rukpak_py.server import x509
+from rukpak_py.server.admission import Admission, webhook_app
+from rukpak_py.server.certificates import CertificateKeeper, Secret
+from rukpak_py.server.web import Address, WebServer
+from rukpak_py.server.webhook_configuration import UrlClient, serving_hosts, webhook_configuration
+from tests.integration.definitions import definitions, install
+
+Document = dict[str, Any]
+
+SYSTEM = "rukpak-system"
+PATIENCE_SECONDS = 30
+BUNDLES = Resource(gvk=GroupVersionKind(GROUP, VERSION, "Bundle"), plural="bundles", namespaced=False)
+CONFIGURATIONS = Resource(
+    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
+    plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
+DENIED = 'admission webhook "vbundles.core.rukpak.io" denied the request: '
+
+
+@dataclass(kw_only=True)
+class ClusterPorts:
+    """The ports of the server, on a real cluster."""
+
+    client: Client
+
+    async def immutable(self, namespace: str, name: str) -> bool | None:
+        try:
+            config_map = json.loads(await self.client.get(CONFIG_MAPS, namespace, name))
+        except NotFoundError:
+            return None
+        return config_map.get("immutable") is True
+
+    async def using(self, config_map: str) -> Sequence[str]:
+        bundles = [read_bundle(one.json or b"") for one in (await self.client.list(BUNDLES)).items]
+        return sorted(
+            bundle.metadata.name
+            for bundle in bundles
+            if config_map in {item.config_map.name for item in bundle.spec.source.config_maps}
+        )
+
+
+@dataclass(kw_only=True)
+class ClusterSecrets:
+    client: Client
+
+    async def read(self, name: str) -> Secret | None:
+        try:
+            found = json.loads(await self.client.get(SECRETS, SYSTEM, name))
+        except NotFoundError:
+            return None
+        data = {key: base64.b64decode(value) for key, value in found.get("data", {}).items()}
+        return Secret(data=data, version=found["metadata"]["resourceVersion"])
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
+        try:
+            await self.client.create(SECRETS, SYSTEM, self._body(name, data))
+        except AlreadyExistsError:
+            return False
+        return True
+
+    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
+        try:
+            await self.client.replace(SECRETS, SYSTEM, name, self._body(name, data, resourceVersion=version))
+        except StaleError:
+            return False
+        return True
+
+    def _body(self, name: str, data: Mapping[str, bytes], **metadata: str) -> bytes:
+        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
+        metadata |= {"name": name, "namespace": SYSTEM}
+        return json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}).encode()
+
+
+@dataclass(kw_only=True)
+class ClusterConfigurations:
+    client: Client
+
+    async def read(self, name: str) -> Document | None:
+        try:
+            found: Document = json.loads(await self.client.get(CONFIGURATIONS, "", name))
+        except NotFoundError:
+            return None
+        return found
+
+    async def patch(self, name: str, patch: list[Document]) -> None:
+        await self.client.patch(CONFIGURATIONS, "", name, json.dumps(patch).encode(), content_type=JSON_PATCH)
+
+
+@dataclass(kw_only=True)
+class Webhook:
+    client: Client
+    kubeconfig: Path
+    server: WebServer
+    keeper: CertificateKeeper
+
+    async def kubectl(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and what a user reads. Never blocks the loop: the webhook answers on it."""
+        process = await asyncio.create_subprocess_exec(
+            str(binaries.path("kubectl")),
+            f"--kubeconfig={self.kubeconfig}",
+            *arguments,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output, _ = await process.communicate()
+        return process.returncode or 0, output.decode().strip()
+
+    async def served(self) -> bytes:
+        """The certificate that a new connection gets."""
+        pem = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", self.server.port))
+        return pem.encode()
+
+    async def until_it_is_called(self) -> None:
+        """A changed configuration reaches the API server's own cache in its own time."""
+        spec = config_map_spec("probe")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                try:
+                    await self.client.create(BUNDLES, "", bundle("probe", spec), dry_run=True)
+                except ForbiddenError:
+                    return
+                except ApiError:
+                    pass  # not verified yet: the new authority is still on its way
+                await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
+    async with Client(await load_connection(plane.kubeconfig)) as client:
+        await install(client, definitions())
+        await client.create(NAMESPACES, "", json.dumps({"metadata": {"name": SYSTEM}}).encode())
+        await client.create(CONFIG_MAPS, SYSTEM, config_map("probe", immutable=False))
+        ports = ClusterPorts(client=client)
+        admission = Admission(system_namespace=SYSTEM, config_maps=ports, bundles=ports)
+        keeper = CertificateKeeper(
+            secrets=ClusterSecrets(client=client),
+            configurations=ClusterConfigurations(client=client),
+            hosts=serving_hosts(SYSTEM, "https://127.0.0.1"),
+        )
+        server = WebServer(
+            app=webhook_app(admission), address=Address(host="127.0.0.1", port=0), context=keeper.context
+        )
+        webhook = Webhook(client=client, kubeconfig=plane.kubeconfig, server=server, keeper=keeper)
+        await server.start()
+        try:
+            url = UrlClient(f"https://127.0.0.1:{server.port}")
+            configuration = webhook_configuration(system_namespace=SYSTEM, client=url)
+            await client.create(CONFIGURATIONS, "", json.dumps(configuration).encode())
+            await keeper.keep(leading=True)
+            await webhook.until_it_is_called()
+            yield webhook
+        finally:
+            await server.stop()
+
+
+def bundle(name: str, spec: Document) -> bytes:
+    return json.dumps({"apiVersion": API_VERSION, "kind": "Bundle", "metadata": {"name": name}, "spec": spec}).encode()
+
+
+def config_map_spec(name: str) -> Document:
+    items = [{"configMap": {"name": name}, "path": "manifests"}]
+    return {"provisionerClassName": "nobody", "source": {"type": "configMaps", "configMaps": items}}
+
+
+def config_map(name: str, *, immutable: bool) -> bytes:
+    return json.dumps({"metadata": {"name": name}, "immutable": immutable, "data": {"a": "b"}}).encode()
+
+
+async def test_a_changed_bundle_is_refused_in_the_words_that_documents_quote(
+    private_control_plane: ControlPlane,
+) -> None:
+    async with serving(private_control_plane) as webhook:
+        git = {"repository": "https://example.com/a", "ref": {"tag": "v1"}}
+        spec = {"provisionerClassName": "nobody", "source": {"type": "git", "git": git}}
+        await webhook.client.create(BUNDLES, "", bundle("b", spec))
+
+        code, output = await webhook.kubectl(
+            "patch", "bundle", "b", "--type=merge", '--patch={"spec":{"source":{"git":{"directory":"x"}}}}'
+        )
+        assert (code, output) == (
+            1,
+            f"Error from server (bundle.spec is immutable): {DENIED}bundle.spec is immutable",
+        )
+
+        with pytest.raises(ForbiddenError) as refused:
+            await webhook.client.patch(BUNDLES, "", "b", b'{"spec":{"provisionerClassName":"other"}}')
+        assert (refused.value.status, refused.value.reason) == (403, "bundle.spec is immutable")
+        assert refused.value.message == f"{DENIED}bundle.spec is immutable"
+
+        same = b'{"spec":{"source":{"git":{"auth":{"secret":{}}}}}}'
+        await webhook.client.patch(BUNDLES, "", "b", same)
+
+
+async def test_without_the_operator_only_specs_of_bundles_are_closed(private_control_plane: ControlPlane) -> None:
+    async with serving(private_control_plane) as webhook:
+        spec = {"provisionerClassName": "nobody", "source": {"type": "upload", "upload": {}}}
+        await webhook.client.create(BUNDLES, "", bundle("b", spec))
+        await webhook.server.stop()
+
+        await webhook.client.patch(BUNDLES, "", "b", b'{"metadata":{"labels":{"a":"b"},"finalizers":["x.test/y"]}}')
+        await webhook.client.patch(BUNDLES, "", "b", b'{"metadata":{"finalizers":null}}')
+        await webhook.client.patch_status(BUNDLES, "", "b", b'{"status":{"phase":"Pending"}}')
+        await webhook.client.create(CONFIG_MAPS, SYSTEM, config_map("free", immutable=False))
+
+        code, output = await webhook.kubectl(
+            "patch", "bundle", "b", "--type=merge", '--patch={"spec":{"provisionerClassName":"other"}}'
+        )
+        assert code == 1
+        assert 'failed calling webhook "vbundles.core.rukpak.io"' in output
+        await webhook.client.delete(BUNDLES, "", "b")
+
+
+async def test_config_maps_of_bundles_are_immutable_and_stay(private_control_plane: ControlPlane) -> None:
+    async with serving(private_control_plane) as webhook:
+        client = webhook.client
+        await client.create(BUNDLES, "", bundle("b1", config_map_spec("content")))
+
+        with pytest.raises(ForbiddenError) as refused:
+            await client.create(CONFIG_MAPS, SYSTEM, config_map("content", immutable=False))
+        assert refused.value.message == (
+            'admission webhook "vconfigmaps.core.rukpak.io" denied the request: configmap "content" is referenced in'
+            " .spec.source.configMaps[].configMap.name by bundles [b1]; referenced configmaps must have"
+            " .immutable == true"
+        )
+        await client.create(CONFIG_MAPS, "default", config_map("content", immutable=False))
+        await client.create(CONFIG_MAPS, SYSTEM, config_map("content", immutable=True))
+
+        code, output = await webhook.kubectl("delete", "configmap", "content", f"--namespace={SYSTEM}")
+        text = 'configmap "content" is in-use by bundle "b1"'
+        denied = f'admission webhook "vconfigmaps.core.rukpak.io" denied the request: {text}'
+        assert (code, output) == (1, f"Error from server ({text}): {denied}")
+
+        await client.delete(BUNDLES, "", "b1")
+        await client.delete(CONFIG_MAPS, SYSTEM, "content")
+
+
+async def test_a_new_authority_takes_over_without_a_gap(private_control_plane: ControlPlane) -> None:
+    async with serving(private_control_plane) as webhook:
+        secrets = ClusterSecrets(client=webhook.client)
+        first = await secrets.read(SecretName.SERVING)
+        await webhook.client.delete(SECRETS, SYSTEM, SecretName.SIGNER)  # as good as expired
+
+        await webhook.keeper.keep(leading=True)
+        trusted = await secrets.read(SecretName.CA)
+        assert trusted is not None
+        assert first is not None
+        newest, former = x509.split(trusted.data["ca.crt"])
+        assert x509.is_signed_by(first.data["tls.crt"], former)
+        assert x509.is_signed_by(await webhook.served(), former)
+        await webhook.until_it_is_called()
+
+        await webhook.keeper.keep(leading=True)
+        assert x509.is_signed_by(await webhook.served(), newest)
+        await webhook.until_it_is_called()
+        configuration = json.loads(await webhook.client.get(CONFIGURATIONS, "", WEBHOOK_CONFIGURATION))
+        bundles = {one["clientConfig"]["caBundle"] for one in configuration["webhooks"]}
+        assert bundles == {base64.b64encode(trusted.data["ca.crt"]).decode()}

@@ -1,0 +1,36 @@
+"""Our CRDs on a cluster, as `config/crds` has them."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import CRDS
+
+FOLDER = Path(__file__).parents[2] / "config" / "crds"
+PATIENCE_SECONDS = 30
+
+
+def definitions() -> list[dict[str, Any]]:
+    return [yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))]
+
+
+async def install(client: Client, crds: list[dict[str, Any]]) -> None:
+    """Apply and wait until the API server serves them. Installing the same again writes nothing."""
+    for crd in crds:
+        body = json.dumps(crd).encode()
+        await client.apply(CRDS, "", crd["metadata"]["name"], body, field_manager="tests", force=True)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for crd in crds:
+            await _established(client, crd["metadata"]["name"])
+
+
+async def _established(client: Client, name: str) -> None:
+    while True:
+        conditions = json.loads(await client.get(CRDS, "", name))["status"].get("conditions") or []
+        if any((one["type"], one["status"]) == ("Established", "True") for one in conditions):
+            return
+        await asyncio.sleep(0.05)
