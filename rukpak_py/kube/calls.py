@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.errors import InvalidError, Refusal
+from rukpak_py.kube.resources import Resource, is_segment
 
 JSON = "application/json"
+ON_ONE = frozenset({"get", "apply", "patch", "update", "delete"})  # without a name they would mean all objects
 
 
 class Repeat(Enum):
@@ -42,7 +44,12 @@ class Call:
 
     @property
     def url_path(self) -> str:
-        return self.resource.path(self.namespace, self.name, self.subresource) if self.resource else self.path
+        """The path; raises `InvalidError` for names that would lead to another one, or to the whole collection."""
+        if self.resource is None:
+            return self.path
+        if not is_segment(self.namespace) or not is_segment(self.name) or (self.verb in ON_ONE and not self.name):
+            raise InvalidError(Refusal(subject=self.subject, reason="BadName", message="this is no name of an object"))
+        return self.resource.path(self.namespace, self.name, self.subresource)
 
     @property
     def query(self) -> Mapping[str, str]:

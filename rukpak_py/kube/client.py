@@ -223,6 +223,8 @@ class Client:
         conditions = {"uid": uid, "resourceVersion": resource_version}
         preconditions = {key: value for key, value in conditions.items() if value is not None}
         options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
+        if dry_run:
+            options["dryRun"] = ["All"]  # with a body, the server does not look at the query
         if propagation is not None:
             options["propagationPolicy"] = propagation
         call = Call(

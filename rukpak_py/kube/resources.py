@@ -22,7 +22,7 @@ class Resource:
         return ObjectKey(self.gvk.group, self.gvk.kind, namespace if self.namespaced else "", name)
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The URL path. Names are quoted: content must never reach another path through its name."""
+        """The URL path, quoted. See `is_segment`: not every name is one."""
         parts = ["", "apis", self.gvk.group, self.gvk.version] if self.gvk.group else ["", "api", self.gvk.version]
         if self.namespaced and namespace:
             parts += ["namespaces", _segment(namespace)]
@@ -35,9 +35,12 @@ class Resource:
 
 
 def _segment(name: str) -> str:
-    """`.` and `..` would be resolved away by the client and must stay one segment."""
-    quoted = quote(name, safe="")
-    return quoted.replace(".", "%2E") if quoted in {".", ".."} else quoted
+    return quote(name, safe="")
+
+
+def is_segment(name: str) -> bool:
+    """May this be a name in a path? The API server's own rule; the rest of a name's syntax is its business."""
+    return name not in {".", ".."} and not set(name) & {"/", "%"}
 
 
 def _core(kind: str, plural: str, *, namespaced: bool = True) -> Resource:

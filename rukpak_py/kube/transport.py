@@ -7,11 +7,13 @@
 """
 
 import asyncio
+import io
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
+from yarl import URL
 
 from rukpak_py import __version__
 from rukpak_py.core.metrics import REQUEST_SECONDS, REQUESTS
@@ -26,6 +28,7 @@ FIRST_WAIT = 0.2
 LONGEST_WAIT = 10.0
 REQUEST_SECONDS_LIMIT = 30.0
 CONNECT_SECONDS = 10.0
+PIECEMEAL_BYTES = 512 * 1024
 USER_AGENT = f"rukpak-py/{__version__}"
 _RETRYABLE_500 = {"ServerTimeout", "Timeout"}
 
@@ -83,21 +86,22 @@ class Transport:
                 body = await response.read()
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise _unreachable(call, error) from error
-        if response.status >= 400:
+        if response.status >= 300 and response.status != 304:  # redirects are not followed: the API has none
             raise self._refusal(call, response, body)
         return Answer(status=response.status, body=body, headers=response.headers, resent=resent)
 
     @asynccontextmanager
     async def _request(self, call: Call, limits: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send once and count it, by its status or as `<error>` when no answer began."""
+        url = URL(self._connection.server + call.url_path, encoded=True).update_query(call.query)
+        headers = await self._headers(call)
         code, began = "<error>", time.perf_counter()
         try:
             async with self._session().request(
                 call.method,
-                self._connection.server + call.url_path,
-                params=call.query or None,
-                data=call.body,
-                headers=await self._headers(call),
+                url,
+                data=_payload(call.body),
+                headers=headers,
                 timeout=limits,
                 proxy=self._connection.proxy,
                 server_hostname=self._connection.server_name,
@@ -139,6 +143,11 @@ class Transport:
                 raise_for_status=False,
             )
         return self._open_session
+
+
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+    """Large bodies are written piece by piece: aiohttp would hand one piece of this size to the loop at once."""
+    return io.BytesIO(body) if body is not None and len(body) > PIECEMEAL_BYTES else body
 
 
 def _may_repeat(call: Call, *, untouched: bool) -> bool:

@@ -1,0 +1,49 @@
+"""Fixtures for tests on a real API server. A test makes its own namespace and, where it needs kinds, its own group."""
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.config import load_connection
+from rukpak_py.kube.resources import NAMESPACES, Resource
+
+HERE = Path(__file__).parent
+NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespaced=False)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture
+async def client(kubeconfig: Path) -> AsyncIterator[Client]:
+    """The shared cluster's admin."""
+    async with Client(await load_connection(kubeconfig)) as client:
+        yield client
+
+
+@pytest.fixture
+async def namespace(client: Client) -> AsyncIterator[str]:
+    """A namespace of one's own; its deletion is asked for, not waited for."""
+    name = f"t-{uuid.uuid4().hex[:10]}"
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    await client.create(NAMESPACES, "", orjson.dumps(body))
+    yield name
+    await client.delete(NAMESPACES, "", name)
+
+
+@pytest.fixture(autouse=True)
+async def node(request: pytest.FixtureRequest) -> None:
+    """Tests marked `node` are skipped where no node is, with that reason."""
+    if request.node.get_closest_marker("node") is None:
+        return
+    async with Client(await load_connection(request.getfixturevalue("kubeconfig"))) as client:
+        if not (await client.list_metadata(NODES)).items:
+            pytest.skip("the cluster has no node (make test brings one up as root on Linux)")

@@ -1,0 +1,108 @@
+"""Which kinds are served, at which price."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from rukpak_py.core.metrics import request_counts
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery import Discovery, once_served
+from rukpak_py.kube.errors import KindNotServedError
+from rukpak_py.kube.resources import CRDS, NAMESPACES, Resource
+from tests.integration.kube.objects import define, definition_name, new_kind, thing
+
+API_SERVICES = Resource(
+    gvk=GroupVersionKind("apiregistration.k8s.io", "v1", "APIService"), plural="apiservices", namespaced=False
+)
+
+
+async def test_it_knows_what_kubernetes_has(client: Client) -> None:
+    discovery = Discovery(client)
+
+    assert await discovery.refresh()
+    deployment = discovery.find(GroupVersionKind("apps", "v1", "Deployment"))
+    assert deployment is not None
+    assert (deployment.plural, deployment.namespaced) == ("deployments", True)
+    assert {"get", "list", "watch", "patch", "delete"} <= deployment.verbs
+    assert {"status", "scale"} <= deployment.subresources
+    assert discovery.find(GroupVersionKind("", "v1", "Namespace")) is not None
+    autoscaler = discovery.preferred("autoscaling", "HorizontalPodAutoscaler")
+    assert autoscaler is not None
+    assert autoscaler.gvk.version == "v2"
+    assert discovery.find(NAMESPACES.gvk).path("", "x") == NAMESPACES.path("", "x")  # type: ignore[union-attr] # found
+
+
+async def test_two_requests_and_when_nothing_changed_two_empty_answers(private_client: Client) -> None:
+    discovery = Discovery(private_client)
+    before = request_counts()
+    first, second = await discovery.refresh(), await discovery.refresh()
+
+    assert (first, second) == (True, False)
+    assert request_counts() - before == {
+        ("discover", "", root, "", code): 1 for root in ("/api", "/apis") for code in ("200", "304")
+    }
+
+
+async def test_the_older_form_tells_the_same(private_client: Client) -> None:
+    discovery, older = Discovery(private_client), Discovery(private_client, accept="application/json")
+    await asyncio.gather(discovery.refresh(), older.refresh())
+
+    assert older.served == discovery.served
+    assert not await older.refresh()
+
+
+async def test_who_asks_together_is_answered_together(client: Client) -> None:
+    discovery = Discovery(client)
+    before = request_counts()
+    await asyncio.gather(*[discovery.refresh() for _ in range(20)])
+
+    requests = sum((request_counts() - before).values())
+    assert requests == 4  # the first one's run, and one that began after all the others had asked
+
+
+async def test_a_new_kind_shows_and_takes_objects_at_once(client: Client) -> None:
+    kind, discovery = new_kind(), Discovery(client)
+    await discovery.refresh()
+    with pytest.raises(KindNotServedError, match='no matches for kind "Thing" in version'):
+        await discovery.resource_for(kind.gvk)
+
+    await define(client, kind)
+    found = await discovery.resource_for(kind.gvk, wait=10)
+    applied = await once_served(lambda: client.apply(found, "", "a", thing(kind, "a"), field_manager="us", force=False))
+
+    assert (found.gvk, found.plural, found.namespaced) == (kind.gvk, "things", False)
+    assert applied.created
+    await client.delete(CRDS, "", definition_name(kind))
+
+
+async def test_a_kind_that_never_comes_ends_the_wait(client: Client) -> None:
+    with pytest.raises(KindNotServedError):
+        await Discovery(client).resource_for(new_kind().gvk, wait=0.2)
+
+
+async def test_an_api_service_without_a_backend_is_named_stale(private_client: Client) -> None:
+    service = {
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": "v1.dead.rukpak.test"},
+        "spec": {
+            "group": "dead.rukpak.test",
+            "version": "v1",
+            "groupPriorityMinimum": 100,
+            "versionPriority": 100,
+            "insecureSkipTLSVerify": True,
+            "service": {"namespace": "default", "name": "nobody"},
+        },
+    }
+    discovery = Discovery(private_client)
+    await private_client.create(API_SERVICES, "", orjson.dumps(service))
+
+    async with asyncio.timeout(30):
+        while "dead.rukpak.test/v1" not in discovery.stale_groups:
+            await discovery.refresh()
+            await asyncio.sleep(0.05)
+    with pytest.raises(KindNotServedError, match="no backend that answers"):
+        await discovery.resource_for(GroupVersionKind("dead.rukpak.test", "v1", "Dead"))
+    assert discovery.find(GroupVersionKind("apps", "v1", "Deployment")) is not None
