@@ -104,6 +104,8 @@ def _handler(rule: Rule, limits: Limits) -> Handler:
             return _refusal(400, str(error))
         except RukPakError as error:
             return _refusal(503, str(error))
+        if denials:
+            _LOG.info("denied: %s of %s %r: %s", review.operation, review.resource.resource, review.name, denials[0])
         return web.Response(body=answer(review.uid, denials), content_type="application/json")
 
     return handle
