@@ -17,7 +17,8 @@ DEFAULT_STATE = Path(__file__).parents[2] / ".cluster"
 
 def main() -> int:
     arguments = _parser().parse_args()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
+        signal.signal(number, _interrupt)
     try:
         return _run(arguments)
     except ClusterError as error:

@@ -77,7 +77,7 @@ def path(name: str) -> Path:
 
 def location(name: str) -> Path:
     """Say where the program is or will be."""
-    return _folder(PACKAGES[name][0]) / name
+    return cache() / _key(PACKAGES[name][0]) / name
 
 
 def ensure(names: Sequence[str]) -> None:
@@ -102,14 +102,14 @@ def linker_flags(module: Module) -> str:
 
 
 @functools.cache
-def _folder(module: Module) -> Path:
+def _key(module: Module) -> str:
     key = hashlib.sha256()
     for part in (_go_platform(module), linker_flags(module)):
         key.update(f"{part}\n".encode())
     sources = module.folder.rglob("*.go") if module.is_ours else ()
     for file in sorted([*module.folder.glob("go.*"), *sources]):
         key.update(f"{file.relative_to(module.folder)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return cache() / key.hexdigest()[:16]
+    return key.hexdigest()[:16]
 
 
 def _required_version(module: Module, required: str) -> dict[str, str]:

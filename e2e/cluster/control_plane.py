@@ -23,7 +23,7 @@ from e2e.cluster.credentials import issue_credentials, issue_user, write_admin_k
 from e2e.cluster.errors import ClusterError, PortTakenError
 from e2e.cluster.network import LOOPBACK, Network
 from e2e.cluster.ports import free_ports
-from e2e.cluster.processes import Processes
+from e2e.cluster.processes import Processes, kill_strays
 from e2e.cluster.state import StateDir
 
 APISERVER = "kube-apiserver"
@@ -66,6 +66,7 @@ class ControlPlane:
             except BaseException as error:
                 again = isinstance(error, PortTakenError) and attempt < ATTEMPTS
                 plane.processes.kill_all()
+                kill_strays(state.path)  # one that was started when the interruption came, and is in no record
                 logs = {"logs"} if isinstance(error, ClusterError) and not again else set()
                 state.remove(keep={"node", "lock", *logs})
                 if not again:

@@ -41,7 +41,8 @@ class Process:
     def is_alive(self) -> bool:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)  # a dead child of ours stays a zombie until asked for
-        return self.boot == boot_id() and self.started == start_time(self.pid)
+        # A process that ended before it was recorded has no start time: "" is nobody's.
+        return self.started != "" and self.boot == boot_id() and self.started == start_time(self.pid)
 
 
 class Processes:

@@ -1,0 +1,40 @@
+"""Images are packed without an engine, and the same files give the same bytes."""
+
+import hashlib
+import io
+import json
+import tarfile
+from pathlib import Path
+
+from e2e.cluster.image_archive import Image, write_image
+
+IMAGE = Image(name="example.test/app:1", files={"/b": b"two", "/a/x": b"one"}, entrypoint=["/b"])
+
+
+def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
+    reordered = Image(name=IMAGE.name, files=dict(reversed(list(IMAGE.files.items()))), entrypoint=["/b"])
+    first, second = write_image(IMAGE, tmp_path / "1"), write_image(reordered, tmp_path / "2")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_an_archive_names_its_parts_by_their_digests(tmp_path: Path) -> None:
+    with tarfile.open(write_image(IMAGE, tmp_path / "image.tar")) as archive:
+        parts = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]  # files only
+    [manifest] = json.loads(parts["manifest.json"])
+    configuration, [layer] = parts[manifest["Config"]], manifest["Layers"]
+    digest = hashlib.sha256(parts[layer]).hexdigest()
+    assert manifest["RepoTags"] == ["example.test/app:1"]
+    assert manifest["Config"] == f"{hashlib.sha256(configuration).hexdigest()}.json"
+    assert layer == f"{digest}.tar"
+    assert json.loads(configuration)["rootfs"]["diff_ids"] == [f"sha256:{digest}"]
+
+
+def test_files_are_executable_and_run_as_nobody_special(tmp_path: Path) -> None:
+    with tarfile.open(write_image(IMAGE, tmp_path / "image.tar")) as archive:
+        parts = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]  # files only
+    [manifest] = json.loads(parts["manifest.json"])
+    with tarfile.open(fileobj=io.BytesIO(parts[manifest["Layers"][0]])) as layer:
+        assert {member.name: member.mode for member in layer} == {"a/x": 0o755, "b": 0o755}
+    configuration = json.loads(parts[manifest["Config"]])["config"]
+    assert configuration["Entrypoint"] == ["/b"]
+    assert configuration["User"] != "0"

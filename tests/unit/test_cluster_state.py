@@ -1,0 +1,89 @@
+"""A state directory holds one cluster and loses nothing of anybody else's."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from e2e.cluster import lifecycle
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.files import locked, write_private
+from e2e.cluster.state import StateDir
+
+
+def test_a_directory_with_something_else_in_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.odt").touch()
+    with pytest.raises(ClusterError, match=r"thesis\.odt"):
+        StateDir(tmp_path).claim()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.odt"]
+
+
+def test_only_our_own_entries_are_removed(tmp_path: Path) -> None:
+    state = StateDir(tmp_path / "cluster")
+    state.claim()
+    state.write({"provider": "built"})
+    (state.path / "notes").touch()
+    state.remove()
+    assert [entry.name for entry in state.path.iterdir()] == ["notes"]
+
+
+def test_nothing_is_left_of_a_directory_that_was_ours_alone(tmp_path: Path) -> None:
+    state = StateDir(tmp_path / "cluster")
+    with state.locked():
+        state.claim()
+        state.write({"provider": "built"})
+        state.remove()
+    assert not state.path.exists()
+
+
+def test_logs_are_kept_for_reading_only_when_there_are_any(tmp_path: Path) -> None:
+    for name, has_logs in (("with", True), ("without", False)):
+        state = StateDir(tmp_path / name)
+        state.claim()
+        if has_logs:
+            (state.logs / "etcd.log").touch()
+        state.remove(keep={"logs"})
+        assert state.path.exists() == has_logs
+
+
+def test_a_second_holder_waits_even_when_the_first_removed_the_lock(tmp_path: Path) -> None:
+    lock, events = tmp_path / "lock", list[str]()
+
+    def second() -> None:
+        with locked(lock):
+            events.append("second")
+
+    with locked(lock):
+        thread = threading.Thread(target=second)
+        thread.start()
+        lock.unlink()
+        events.append("first")
+    thread.join(10)
+    assert events == ["first", "second"]
+
+
+def test_a_file_is_written_whole_and_for_its_owner(tmp_path: Path) -> None:
+    target = tmp_path / "secret"
+    target.write_text("old")
+    write_private(target, "new")
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in tmp_path.iterdir()] == ["secret"]
+
+
+def test_down_without_a_cluster_says_so(tmp_path: Path) -> None:
+    assert lifecycle.down(tmp_path / "none") is False
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_image_needs_a_cluster_to_go_into(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="up --node"):
+        lifecycle.load_image(tmp_path / "none", tmp_path / "image.tar")
+
+
+def test_a_cluster_without_a_node_does_not_get_one_in_passing(tmp_path: Path) -> None:
+    state = StateDir(tmp_path / "cluster")
+    state.claim()
+    state.write({"provider": "built", "node": False})
+    with pytest.raises(ClusterError, match="run `down` first"):
+        lifecycle.up(state.path, node=True)
