@@ -1,0 +1,240 @@
+"""Content on disk: each Tree once, under its digest, as the gzipped canonical tar that is also what gets served.
+
+    <directory>/content/sha256-<hex>.tgz     the content
+    <directory>/<bundle>.tgz                 a symbolic link to the content of that Bundle
+
+A name appears by rename only, after an fsync, so a crash at any step leaves either nothing or a temporary file, which
+the next `Store` removes: one process owns a directory. Everything works relative to directory descriptors that were
+opened without following links. A second form of content (a converted bundle) is a Tree of its own.
+
+Blocking: call it from threads. OSErrors come out as UnavailableError.
+"""
+
+import os
+import re
+import stat
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+
+from rukpak_py.content.tar import read_archive, write_tgz
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+
+_CONTENT = "content"
+_SUFFIX = ".tgz"
+_TEMPORARY = ".tmp-"
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_CONTENT_NAME = re.compile(r"sha256-([0-9a-f]{64})\.tgz")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME = 251  # a file name has 255 bytes at most
+_FILE_MODE = 0o640
+_DIRECTORY_MODE = 0o750
+_CHUNK = 1024 * 1024
+_NO_LIMIT = 1 << 62
+
+
+class Store:
+    def __init__(self, directory: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.directory = directory
+        # The digest vouches for what we wrote ourselves; such content may compress better than strangers' may.
+        self._limits = replace(limits, inflation_ratio=_NO_LIMIT, archive_bytes=_NO_LIMIT)
+        self._lock = threading.Lock()
+        self._in_flight: Counter[str] = Counter()
+        with self._opened() as (root, content):
+            _remove_temporary(root)
+            _remove_temporary(content)
+
+    def has(self, digest: str) -> bool:
+        with self._opened() as (_, content):
+            return _is_file(content, _content_name(digest))
+
+    def put(self, tree: Tree) -> str:
+        """Store the Tree unless it is there; its digest. Keep it from a concurrent sweep with `in_flight`."""
+        digest = tree.digest
+        name = _content_name(digest)
+        with self.in_flight(digest), self._opened() as (_, content):
+            if not _is_file(content, name):
+                _write(content, name, write_tgz(tree))
+        return digest
+
+    def get(self, digest: str) -> Tree | None:
+        """The Tree, verified; None when it is not there, or damaged: then it is removed."""
+        name = _content_name(digest)
+        with self._opened() as (_, content):
+            if not _is_file(content, name):
+                return None
+            try:
+                with _open_file(content, name) as file:
+                    tree = read_archive(iter(lambda: file.read(_CHUNK), b""), limits=self._limits)
+                if tree.digest == digest:
+                    return tree
+            except ContentError:
+                pass  # it was whole when it was written, so the disk has damaged it
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=content)
+            return None
+
+    def link(self, bundle_name: str, digest: str) -> None:
+        """Serve this content under the Bundle's name from now on."""
+        name, target = _link_name(bundle_name), _content_name(digest)
+        with self._opened() as (root, content):
+            if not _is_file(content, target):
+                raise UnavailableError(f"the content {digest} of Bundle {bundle_name} is not in {self.directory}")
+            if _target(root, name) == target:
+                return
+            temporary = _temporary_name()
+            try:
+                os.symlink(f"{_CONTENT}/{target}", temporary, dir_fd=root)
+                os.rename(temporary, name, src_dir_fd=root, dst_dir_fd=root)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=root)
+                raise
+            os.fsync(root)
+
+    def unlink(self, bundle_name: str) -> None:
+        name = _link_name(bundle_name)
+        with self._opened() as (root, _):
+            if _is_link(root, name):
+                os.unlink(name, dir_fd=root)
+                os.fsync(root)
+
+    def open_archive(self, bundle_name: str) -> BinaryIO | None:
+        """The archive that is linked to the Bundle, or None."""
+        name = _link_name(bundle_name)
+        with self._opened() as (root, content):
+            target = _target(root, name)
+            return _open_file(content, target) if target and _is_file(content, target) else None
+
+    @contextmanager
+    def in_flight(self, digest: str) -> Iterator[None]:
+        """No sweep removes this content meanwhile, though nothing refers to it yet."""
+        with self._lock:
+            self._in_flight[digest] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_flight[digest] -= 1
+                if not self._in_flight[digest]:
+                    del self._in_flight[digest]
+
+    def sweep(self, keep: AbstractSet[str], linked: AbstractSet[str]) -> list[str]:
+        """Remove the links of all Bundles but `linked`, and the content that neither `keep` nor a link names."""
+        swept = []
+        with self._opened() as (root, content):
+            needed = {_content_name(digest) for digest in keep}
+            for name in _names(root):
+                if not name.endswith(_SUFFIX) or not _is_link(root, name):
+                    continue
+                if name.removesuffix(_SUFFIX) in linked:
+                    needed.add(_target(root, name))
+                else:
+                    os.unlink(name, dir_fd=root)
+            for name in _names(content):
+                match = _CONTENT_NAME.fullmatch(name)
+                if match is None or name in needed:
+                    continue
+                digest = f"sha256:{match[1]}"
+                with self._lock:  # held while removing, so that nobody takes the content into flight in between
+                    if digest not in self._in_flight:
+                        os.unlink(name, dir_fd=content)
+                        swept.append(digest)
+        return swept
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[int, int]]:
+        """Descriptors of the directory and of its content, made again when somebody removed them."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            root = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                with suppress(FileExistsError):
+                    os.mkdir(_CONTENT, _DIRECTORY_MODE, dir_fd=root)
+                content = os.open(_CONTENT, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
+                try:
+                    yield root, content
+                finally:
+                    os.close(content)
+            finally:
+                os.close(root)
+        except OSError as error:
+            raise UnavailableError(f"the content store {self.directory} failed: {error.strerror or error}") from error
+
+
+def _content_name(digest: str) -> str:
+    match = _DIGEST.fullmatch(digest)
+    if match is None:
+        raise ContentError(f"{digest[:100]!r} is no digest")
+    return f"sha256-{match[1]}{_SUFFIX}"
+
+
+def _link_name(bundle_name: str) -> str:
+    if len(bundle_name) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(bundle_name):
+        raise ContentError(f"{bundle_name[:100]!r} cannot be the name of a Bundle's archive")
+    return bundle_name + _SUFFIX
+
+
+def _temporary_name() -> str:
+    return _TEMPORARY + token_hex(8)
+
+
+def _remove_temporary(directory: int) -> None:
+    for name in _names(directory):
+        if name.startswith(_TEMPORARY):
+            os.unlink(name, dir_fd=directory)
+
+
+def _mode(directory: int, name: str) -> int:
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return 0
+
+
+def _is_file(directory: int, name: str) -> bool:
+    return stat.S_ISREG(_mode(directory, name))
+
+
+def _is_link(directory: int, name: str) -> bool:
+    return stat.S_ISLNK(_mode(directory, name))
+
+
+def _names(directory: int) -> list[str]:
+    with os.scandir(directory) as entries:
+        return [entry.name for entry in entries]
+
+
+def _target(root: int, link: str) -> str:
+    """The name in `content` that the link points to; empty when it is no link of ours."""
+    folder, _, name = (os.readlink(link, dir_fd=root) if _is_link(root, link) else "").partition("/")
+    return name if folder == _CONTENT and _CONTENT_NAME.fullmatch(name) else ""
+
+
+def _open_file(directory: int, name: str) -> BinaryIO:
+    return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory), "rb")
+
+
+def _write(directory: int, name: str, pieces: Iterator[bytes]) -> None:
+    temporary = _temporary_name()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        with os.fdopen(os.open(temporary, flags, _FILE_MODE, dir_fd=directory), "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        os.fsync(directory)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=directory)
+        raise

@@ -1,0 +1,294 @@
+"""One YAML document as a JSON value: go-yaml v2 and its conversion to JSON, on libyaml's events.
+
+One iterative loop; its state is the open container, the key that waits for a value (or a sentinel), and a stack of the
+containers around. Nothing recurses, so no nesting exhausts the C or the Python stack. Aliases are copied: the result is
+a tree, and may be changed in place. Limits are checked where a container opens or ends and before an alias is copied.
+
+`steps` counts as go-yaml's decoder does (a node, its alias, and again everything below an alias), because its rule
+against alias bombs is a ratio of such counts. What has no JSON form is refused at the end only: a later duplicate of
+the key may replace it, as in Go.
+"""
+
+from itertools import count
+from typing import Any, Final
+
+from yaml.error import MarkedYAMLError
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+from yaml.reader import ReaderError
+
+from rukpak_py.content.yaml_events import events_of
+from rukpak_py.content.yaml_scalars import (
+    CONSTANTS,
+    MERGE_TAG,
+    NUMBER_STARTS,
+    WORD_STARTS,
+    Raw,
+    as_key,
+    as_value,
+    representable,
+    resolve,
+    tagged,
+)
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+
+
+class _Sentinel:
+    pass
+
+
+# What stands where a waiting key would: the container is a list; a key is due; a merge key waits for its maps.
+_LIST: Final = _Sentinel()
+_NO_KEY: Final = _Sentinel()
+_MERGE: Final = _Sentinel()
+_CONTAINERS = frozenset({dict, list})
+_VERSIONS = (None, (1, 1))
+_WANT_MAPS = "map merge requires map or sequence of maps as the value"
+
+# go-yaml's allowance: up to LOW steps 99 % of them may lie below aliases, falling to 10 % at HIGH.
+_ALIAS_STEPS_FREE = 100
+_STEPS_FREE = 1000
+_LOW = 400_000
+_HIGH = 4_000_000
+
+
+def load_document(chunk: bytes, *, limits: Limits, line: int = 0) -> Any:
+    """The first document of the chunk, None when there is none. The chunk begins at `line` (from 0) of its file."""
+    try:
+        return _Loader(chunk, limits).load()
+    except _Refused as error:
+        raise ContentError(_located(str(error), line + error.line, error.column)) from error
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        problem = error.problem or "unknown problem"
+        raise ContentError(_located(problem, line + mark.line, mark.column) if mark else f"yaml: {problem}") from error
+    except ReaderError as error:
+        before = chunk[: error.position]
+        column = len(before) - before.rfind(b"\n") - 1
+        raise ContentError(_located(error.reason, line + before.count(b"\n"), column)) from error
+    except UnicodeDecodeError as error:
+        raise ContentError("yaml: invalid UTF-8 in a tag") from error
+
+
+class _Refused(Exception):  # noqa: N818 it never leaves this module
+    def __init__(self, problem: str, event: Any) -> None:
+        super().__init__(problem)
+        self.line: int = event.start_mark.line
+        self.column: int = event.start_mark.column
+
+
+class _Loader:
+    def __init__(self, chunk: bytes, limits: Limits) -> None:
+        self.next_event = events_of(chunk)
+        self.limits = limits
+        self.has_anchors = b"&" in chunk
+        self.anchors: dict[str, tuple[Any, int] | None] = {}  # (value, steps); None while its container is open
+        self.open_anchors: list[tuple[int, str, int]] = []  # (depth, name, steps before)
+        self.alias_steps = 0
+        self.suspect = False  # met something without a JSON form
+
+    def load(self) -> Any:  # noqa: C901, PLR0912, PLR0915 one loop on purpose: a call per event costs a third of the speed
+        next_event, has_anchors = self.next_event, self.has_anchors
+        depth_limit, node_limit = self.limits.yaml_depth, self.limits.yaml_nodes
+        container: Any = []
+        key: Any = _LIST
+        stack: list[tuple[Any, Any]] = []
+        offset = 0  # number of the event + offset = steps
+        value: Any
+
+        for number in count():
+            event = next_event()
+            kind = type(event)
+            if kind is ScalarEvent:
+                value = event.value
+                implicit = event.implicit
+                if implicit[0]:  # plain
+                    first = value[:1]
+                    if first in WORD_STARTS:
+                        if value in CONSTANTS and event.tag is None:
+                            value = CONSTANTS[value]
+                    elif first in NUMBER_STARTS and event.tag is None:
+                        value = resolve(value)
+                    elif value == "<<" and key is _NO_KEY:
+                        value = _MERGE
+                elif not implicit[1]:  # neither plain nor quoted: it has a tag
+                    value = _MERGE if key is _NO_KEY and _is_merge(event) else self.tagged(event)
+                if has_anchors and event.anchor is not None:
+                    self.anchors[event.anchor] = ("<<" if value is _MERGE else value, 1)
+                if key is _NO_KEY:
+                    if type(value) is str:
+                        key = value
+                    elif value is _MERGE:
+                        key = _MERGE
+                        offset -= 1
+                    else:
+                        key = self.key(value)
+                    continue
+                if type(value) is int or type(value) is float:
+                    value = self.number(value)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                if key is _NO_KEY:
+                    raise _Refused("invalid map key", event)
+                if len(stack) >= depth_limit:
+                    raise self.limits.exceeded("yaml_depth", "nesting of YAML")
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = None
+                    self.open_anchors.append((len(stack), event.anchor, number + offset - 1))
+                stack.append((container, key))
+                if kind is MappingStartEvent:
+                    container, key = {}, _NO_KEY
+                else:
+                    container, key = [], _LIST
+                continue
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                value = container
+                container, key = stack.pop()
+                offset -= 1
+                if number > node_limit and number + offset > node_limit:
+                    raise self.limits.exceeded("yaml_nodes", "the number of YAML nodes")
+                if self.open_anchors and self.open_anchors[-1][0] == len(stack):
+                    _, name, before = self.open_anchors.pop()
+                    self.anchors[name] = (value, number + offset - before)
+                if key is _MERGE:
+                    _merge(container, value, event)
+                    key = _NO_KEY
+                    continue
+            elif kind is AliasEvent:
+                value, steps = self.alias(event, number + offset, len(stack))
+                offset += steps
+                if key is _NO_KEY:
+                    if type(value) in _CONTAINERS:
+                        raise _Refused("invalid map key", event)
+                    key = self.key(value)
+                    continue
+                if key is _MERGE:
+                    if type(value) is not dict:
+                        raise _Refused(_WANT_MAPS, event)
+                    container.update(value)
+                    key = _NO_KEY
+                    continue
+                if type(value) is int or type(value) is float:
+                    value = self.number(value)
+            elif kind is DocumentEndEvent:
+                self.check_aliasing(number - 1 + offset, event)
+                if self.suspect:
+                    _check_representable(container[0])
+                return container[0]
+            elif kind is StreamEndEvent:
+                break
+            else:
+                if kind is DocumentStartEvent and event.version not in _VERSIONS:
+                    raise _Refused("found incompatible YAML document", event)
+                continue
+
+            if key is _LIST:
+                container.append(value)
+            elif key is _MERGE:
+                raise _Refused(_WANT_MAPS, event)
+            else:
+                container[key] = value
+                key = _NO_KEY
+        return None
+
+    def tagged(self, event: Any) -> Raw:
+        try:
+            return tagged(event.tag, event.value)
+        except ValueError as error:
+            raise _Refused(str(error), event) from error
+
+    def key(self, raw: Raw) -> Raw:
+        key = as_key(raw)
+        if type(key) is not str:
+            self.suspect = True
+        return key
+
+    def number(self, raw: float) -> Raw:
+        value = as_value(raw)
+        if not representable(value):
+            self.suspect = True
+        return value
+
+    def alias(self, event: Any, steps: int, depth: int) -> tuple[Any, int]:
+        """A copy of what the alias stands for, and the steps that it costs."""
+        name: str = event.anchor
+        if name not in self.anchors:
+            raise _Refused(f"unknown anchor '{name}' referenced", event)
+        anchored = self.anchors[name]
+        if anchored is None:
+            raise _Refused(f"anchor '{name}' value contains itself", event)
+        value, below = anchored
+        self.check_aliasing(steps, event)
+        if steps + below > self.limits.yaml_nodes:
+            raise self.limits.exceeded("yaml_nodes", "the number of YAML nodes with aliases expanded")
+        self.alias_steps += below
+        self.check_aliasing(steps + below, event)
+        return self.copied(value, depth), below
+
+    def check_aliasing(self, steps: int, event: Any) -> None:
+        """Between two aliases the ratio's margin is concave, so looking at both ends of each stretch is enough."""
+        if self.alias_steps > _ALIAS_STEPS_FREE and steps > _STEPS_FREE:
+            beyond = min(max(steps - _LOW, 0) / (_HIGH - _LOW), 1.0)
+            if self.alias_steps / steps > 0.99 - 0.89 * beyond:
+                raise _Refused("document contains excessive aliasing", event)
+
+    def copied(self, value: Any, depth: int) -> Any:
+        if type(value) not in _CONTAINERS:
+            return value
+        root = type(value)()
+        todo = [(value, root, depth)]
+        while todo:
+            source, copy, level = todo.pop()
+            if level >= self.limits.yaml_depth:
+                raise self.limits.exceeded("yaml_depth", "nesting of YAML with aliases expanded")
+            for key, item in source.items() if type(source) is dict else enumerate(source):
+                if type(item) in _CONTAINERS:
+                    twin = type(item)()
+                    todo.append((item, twin, level + 1))
+                else:
+                    twin = item
+                if type(copy) is dict:
+                    copy[key] = twin
+                else:
+                    copy.append(twin)
+        return root
+
+
+def _is_merge(event: Any) -> bool:
+    return bool(event.value == "<<" and event.tag == MERGE_TAG)
+
+
+def _merge(container: dict[Any, Any], value: Any, event: Any) -> None:
+    """Merged keys overwrite earlier ones of the document; within a list the earlier map wins."""
+    maps = value if type(value) is list else [value]
+    if not all(type(item) is dict for item in maps):
+        raise _Refused(_WANT_MAPS, event)
+    for item in reversed(maps):
+        container.update(item)
+
+
+def _check_representable(root: Any) -> None:
+    todo = [root]
+    while todo:
+        value = todo.pop()
+        if type(value) is dict:
+            if any(type(key) is not str for key in value):
+                raise ContentError("yaml: unsupported map key: null, or an integer that needs more than 63 bits")
+            todo.extend(value.values())
+        elif type(value) is list:
+            todo.extend(value)
+        elif not representable(value):
+            raise ContentError("json: unsupported value: infinity or not a number")
+
+
+def _located(problem: str, line: int, column: int) -> str:
+    return f"yaml: line {line + 1}, column {column + 1}: {problem}"

@@ -1,0 +1,68 @@
+r"""libyaml's events, bent to go-yaml v2 where the two parsers differ. Chunks without the rare bytes pay nothing.
+
+Differences: go-yaml refuses the escape `\/`, and takes a byte order mark inside a document for a letter like any
+other, while libyaml skips it at the start of a line. Left as they are, being rare and costly to tell: libyaml
+refuses `{a:}` and a tag with `[`, `]` or `,`, where go-yaml sees text; it sees text in `[a?b]`, which go-yaml refuses.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from yaml._yaml import CParser
+from yaml.error import MarkedYAMLError
+from yaml.events import ScalarEvent
+
+NextEvent: TypeAlias = Callable[[], Any]
+
+_BOM = "\ufeff"
+_BOM_BYTES = _BOM.encode()
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_PRIVATE = range(0xE000, 0xF900)
+_ESCAPED_SLASH = re.compile(r"(?:[^\\]|\\[^/])*+\\/", re.DOTALL)
+
+
+def events_of(chunk: bytes) -> NextEvent:
+    marks = len(chunk) - len(chunk.removeprefix(_BOM_BYTES).removeprefix(_BOM_BYTES))
+    letter = ""
+    if _BOM_BYTES in chunk[marks:] and not chunk.startswith(_UTF16_MARKS):
+        letter = _unused_letter(chunk)
+        chunk = chunk[:marks] + chunk[marks:].replace(_BOM_BYTES, letter.encode())
+    next_event: NextEvent = CParser(chunk).get_event
+    if letter:
+        next_event = _with_bom_for(next_event, letter)
+    if b"\\/" in chunk:
+        next_event = _without_escaped_slash(next_event, chunk.decode("utf-8-sig", "replace"))
+    return next_event
+
+
+def _unused_letter(chunk: bytes) -> str:
+    return next((letter for code in _PRIVATE if (letter := chr(code)).encode() not in chunk), _BOM)
+
+
+def _with_bom_for(next_event: NextEvent, letter: str) -> NextEvent:
+    def bom_restored() -> Any:
+        event = next_event()
+        if type(event) is ScalarEvent:
+            scalar: Any = event
+            scalar.value = scalar.value.replace(letter, _BOM)
+        return event
+
+    return bom_restored
+
+
+def _without_escaped_slash(next_event: NextEvent, text: str) -> NextEvent:
+    def checked() -> Any:
+        event = next_event()
+        if type(event) is ScalarEvent and (scalar := _any(event)).style == '"':
+            source = text[scalar.start_mark.index : scalar.end_mark.index]
+            quoted = source[source.find('"') + 1 :]
+            if _ESCAPED_SLASH.match(quoted):
+                raise MarkedYAMLError(problem="found unknown escape character", problem_mark=scalar.start_mark)
+        return event
+
+    return checked
+
+
+def _any(event: object) -> Any:
+    return event
