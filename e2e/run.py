@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from e2e import local_operator, sample_image
-from e2e.kubectl import Kubectl
+from e2e.kubectl import Kubectl, KubectlError
 from e2e.steps import Steps
 
 if TYPE_CHECKING:
@@ -132,6 +132,9 @@ def main() -> int:
             tour(kubectl, steps, Path(folder))
     except KeyboardInterrupt:
         return 130
+    except (local_operator.OperatorError, KubectlError, TimeoutError, subprocess.CalledProcessError) as error:
+        print(f"make run: {error}", file=sys.stderr)
+        return 1
     finally:
         print(f"\nWhat took how long:\n{steps.table()}")
     return 0
