@@ -16,16 +16,18 @@ def is_wanted() -> bool:
     return os.environ.get(SWITCH) == "1"
 
 
+def has_node() -> bool:
+    return bool(_kubectl("get", "nodes", "--output=name").strip())
+
+
 def adopt(state: StateDir) -> None:
     """Copy what KUBECONFIG says about its current context into the state directory."""
-    if not os.environ.get("KUBECONFIG"):
-        raise ClusterError(f"{SWITCH}=1 but KUBECONFIG is not set: name the cluster to use")
-    text = _kubectl("config", "view", "--minify", "--flatten", "--raw", "--output=json")
-    _kubectl("get", "--raw=/readyz")
-    write_private(state.kubeconfig, text)
+    write_private(state.kubeconfig, _kubectl("config", "view", "--minify", "--flatten", "--raw", "--output=json"))
 
 
 def _kubectl(*arguments: str) -> str:
+    if not os.environ.get("KUBECONFIG"):
+        raise ClusterError(f"{SWITCH}=1 but KUBECONFIG is not set: name the cluster to use")
     command = [str(binaries.path("kubectl")), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_SECONDS)

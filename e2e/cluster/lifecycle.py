@@ -81,7 +81,7 @@ def _keep_running(state: StateDir, *, node: bool) -> bool:
                 _remove(state, keep={"lock"})
         return False
     record = state.read()
-    if record["provider"] == "built" and node and not record["node"]:
+    if node and not record["node"]:
         raise ClusterError(f"the cluster in {state.path} has no node: run `down` first, then `up --node`")
     wrong = problems(state)
     if not wrong:
@@ -110,14 +110,21 @@ def _create(state: StateDir, *, node: bool) -> None:
     state.claim()
     try:
         if foreign.is_wanted():
-            state.write({"provider": "kubeconfig", "node": True})
-            foreign.adopt(state)
+            _adopt(state, node=node)
         elif not _create_kind(state):
             _create_built(state, node=node)
     except BaseException as error:
         # What failed is explained by the logs; what was interrupted leaves nothing.
         _remove(state, keep={"logs"} if isinstance(error, ClusterError) else ())
         raise
+
+
+def _adopt(state: StateDir, *, node: bool) -> None:
+    has_node = foreign.has_node()
+    if node and not has_node:
+        raise ClusterError("the cluster of KUBECONFIG has no node")
+    state.write({"provider": "kubeconfig", "node": has_node})
+    foreign.adopt(state)
 
 
 def _create_kind(state: StateDir) -> bool:
