@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
+from rukpak_py.core.errors import ContentError
+
 
 class GroupKind(NamedTuple):
     group: str
@@ -82,8 +84,11 @@ class Object:
 
 
 def canonical_json(value: object) -> bytes:
-    """The same value gives the same bytes in every process."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    """The same value gives the same bytes in every process; `ContentError` for what JSON cannot hold."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError as error:  # nested too deeply, or a number that no 64 bits hold
+        raise ContentError(f"an object cannot be written as JSON: {error}") from error
 
 
 def _text(value: object) -> str:

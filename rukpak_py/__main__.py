@@ -1,0 +1,3 @@
+from rukpak_py.operator.main import main
+
+main()

@@ -1,0 +1,90 @@
+"""What a deployment wants an object to be: the bytes that are sent, and the digest that stands in the cluster.
+
+The digest covers everything that is sent except the annotation that carries it. Same content, same owner, same
+digest: comparing it with the annotation of the live object says whether the object must be applied again.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from rukpak_py.api.names import (
+    APPLIED_ANNOTATION,
+    FORCE_ANNOTATION,
+    OWNER_UID_ANNOTATION,
+    PRUNE_ANNOTATION,
+)
+from rukpak_py.apply.normalise import normalise
+from rukpak_py.apply.order import Phase, custom_kinds_of, phase_of
+from rukpak_py.apply.owner import Owner
+from rukpak_py.core.objects import GroupKind, Head, Object, ObjectKey, canonical_json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """One way to send an object: owned (it goes with its deployment) or outliving it."""
+
+    body: bytes
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Desired:
+    head: Head
+    phase: Phase
+    form: Form
+    form_when_taken: Form  # a Namespace that was there before us outlives us; for all other kinds the same as `form`
+    force: bool  # delete and re-create when an immutable field changed
+    defines: frozenset[GroupKind]  # the kinds that a CRD brings
+    warnings: tuple[str, ...]
+
+    @property
+    def key(self) -> ObjectKey:
+        return self.head.key
+
+
+def desire(
+    obj: Object,
+    *,
+    owner: Owner,
+    namespaced: bool,
+    default_namespace: str,
+    custom: bool,
+    outlives: bool = False,
+) -> Desired:
+    """`custom`: the kind is served by a CRD. `outlives`: the object stays when its deployment goes."""
+    normal = normalise(obj.manifest(), namespaced=namespaced, default_namespace=default_namespace)
+    manifest = normal.manifest
+    annotations: dict[str, str] = manifest["metadata"].get("annotations") or {}
+    outlives = outlives or annotations.get(PRUNE_ANNOTATION) == "false"
+    form = _form(manifest, owner, outlives=outlives)
+    is_namespace = obj.head.gvk.group_kind == GroupKind("", "Namespace")
+    return Desired(
+        head=Head(
+            gvk=obj.head.gvk,
+            namespace=manifest["metadata"].get("namespace", ""),
+            name=manifest["metadata"]["name"],
+        ),
+        phase=phase_of(obj.head.gvk, custom=custom),
+        form=form,
+        form_when_taken=_form(manifest, owner, outlives=True) if is_namespace and not outlives else form,
+        force=annotations.get(FORCE_ANNOTATION) == "true",
+        defines=frozenset(custom_kinds_of([manifest])),
+        warnings=normal.warnings,
+    )
+
+
+def _form(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Form:
+    metadata: dict[str, Any] = dict(manifest["metadata"])
+    metadata["labels"] = {**(metadata.get("labels") or {}), **owner.labels}
+    annotations = dict(metadata.get("annotations") or {})
+    if outlives:
+        annotations[OWNER_UID_ANNOTATION] = owner.uid
+    else:
+        metadata["ownerReferences"] = [owner.reference]
+    digest = (
+        "sha256:"
+        + hashlib.sha256(canonical_json({**manifest, "metadata": {**metadata, "annotations": annotations}})).hexdigest()
+    )
+    metadata["annotations"] = {**annotations, APPLIED_ANNOTATION: digest}
+    return Form(body=canonical_json({**manifest, "metadata": metadata}), digest=digest)

@@ -1,0 +1,186 @@
+"""Carries out a plan: phase by phase, within a phase many at a time, every answer looked at.
+
+* A free name is applied without force and must answer 201. A 200 means that somebody was faster: our fields are given
+  back at once, and the object is judged again.
+* What is ours is applied with force *and* its uid: an object that was replaced meanwhile answers 409.
+* Applying to an object that is being deleted answers 200: `deletionTimestamp` is looked at in every answer.
+* A phase with failures is the last one: nothing is built on what is not there. All failures of it are reported.
+"""
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.order import Phase, is_builtin
+from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.plan import WRITES, Action, Change, Plan
+from rukpak_py.apply.prune import delete
+from rukpak_py.apply.refusals import failure_of
+from rukpak_py.apply.repair import without_fields
+from rukpak_py.apply.results import Carried, Failure
+from rukpak_py.apply.take_over import take_over
+from rukpak_py.apply.target import Target, at_once
+from rukpak_py.core.errors import ConflictError, RukPakError
+from rukpak_py.core.objects import GroupKind, canonical_json
+from rukpak_py.kube.answers import Applied
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery import once_served
+from rukpak_py.kube.errors import FieldConflictError, InvalidError, SchemaError
+
+REPAIRS = 10  # unknown fields are removed one answer at a time; a body with more of them is refused
+
+
+class Engine:
+    def __init__(self, client: Client, inventory: Inventory, *, is_established: Callable[[GroupKind], bool]) -> None:
+        self._client = client
+        self._inventory = inventory
+        self._is_established = is_established
+
+    async def dry_run(self, target: Target, plan: Plan, *, skip: Callable[[Change], bool]) -> list[Failure]:
+        """What the server would refuse of an upgrade: all of it, with nothing changed."""
+        failures: list[Failure] = []
+
+        async def try_out(change: Change) -> None:
+            try:
+                await self._send(target, change, _body(change), force=change.action is not Action.CREATE, dry_run=True)
+            except FieldConflictError:
+                return  # the name was taken just now: the real apply tells
+            except RukPakError as error:
+                if not (change.desired.force and isinstance(error, InvalidError)):
+                    failures.append(failure_of(change.key, error))
+
+        await at_once(try_out, [change for change in plan.writes if not skip(change)])
+        return sorted(failures, key=lambda failure: failure.key)
+
+    async def apply(self, target: Target, plan: Plan) -> Carried:
+        carried = Carried()
+        for phase, group in groupby(plan.changes, key=lambda change: change.desired.phase):
+            changes = list(group)
+            carried.waiting += [change.reason for change in changes if change.action is Action.WAIT]
+            await at_once(
+                lambda change: self._write(target, change, carried),
+                [change for change in changes if change.action in WRITES],
+            )
+            if phase is Phase.CRDS:
+                carried.waiting += [
+                    f"{change.key} is not established yet" for change in changes if self._is_new(change)
+                ]
+            if not carried.is_complete:
+                break
+        carried.failures.sort(key=lambda failure: failure.key)
+        return carried
+
+    def _is_new(self, change: Change) -> bool:
+        return not all(map(self._is_established, change.desired.defines))
+
+    async def _write(self, target: Target, change: Change, carried: Carried) -> None:
+        try:
+            applied = await self._written(target, change, carried)
+        except InvalidError as error:
+            if change.desired.force and change.live is not None and not isinstance(error, SchemaError):
+                await delete(self._client, target, change.live, carried)
+                carried.waiting.append(f"{change.key} is being replaced")
+            else:
+                carried.failures.append(failure_of(change.key, error))
+        except RukPakError as error:
+            target.memory.absent.discard(change.key)
+            carried.failures.append(failure_of(change.key, error))
+        else:
+            self._take_in(target, change, applied, carried)
+
+    async def _written(self, target: Target, change: Change, carried: Carried) -> Applied:
+        match change.action:
+            case Action.CREATE if is_builtin(change.key.group):
+                return await self._create(target, change, carried)
+            case Action.CREATE:  # right after its definition was established, a kind may still be unknown to a server
+                return await once_served(lambda: self._create(target, change, carried))
+            case Action.TAKE if change.live is not None:
+                version = await take_over(self._client, target.resource_of(change.key), change.live, target.owner)
+                body = _with_metadata(change.form.body, uid=change.live.uid, resourceVersion=version)
+                return await self._send(target, change, body, force=True, carried=carried)
+            case _:
+                return await self._send(target, change, _body(change), force=True, carried=carried)
+
+    async def _create(self, target: Target, change: Change, carried: Carried) -> Applied:
+        applied = await self._send(target, change, change.form.body, force=False, carried=carried)
+        if (
+            applied.created
+            or applied.metadata.uid == target.memory.uids.get(change.key)  # ours; its labels had been stripped
+            or (applied.resent and _is_sole_manager(applied, target.owner))  # the echo of our own create
+        ):
+            return applied
+        await self._give_back(target, change)
+        raise ConflictError(f"{change.key} appeared while it was being created; it is looked at again")
+
+    async def _give_back(self, target: Target, change: Change) -> None:
+        """Apply the bare identity: every field that we alone own goes, what others own stays."""
+        key = change.key
+        identity = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        bare = {"apiVersion": change.desired.head.gvk.api_version, "kind": key.kind, "metadata": identity}
+        await self._send(target, change, canonical_json(bare), force=False)
+
+    async def _send(
+        self,
+        target: Target,
+        change: Change,
+        body: bytes,
+        *,
+        force: bool,
+        dry_run: bool = False,
+        carried: Carried | None = None,
+    ) -> Applied:
+        """One apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
+        key = change.key
+        for attempt in range(REPAIRS + 1):
+            try:
+                return await self._client.apply(
+                    target.resource_of(key),
+                    key.namespace,
+                    key.name,
+                    body,
+                    field_manager=target.owner.manager,
+                    force=force,
+                    dry_run=dry_run,
+                )
+            except SchemaError as error:
+                if attempt == REPAIRS or not error.unknown_fields or not is_builtin(key.group):
+                    raise
+                body = without_fields(body, error.unknown_fields)
+                if carried is not None:
+                    fields = ", ".join(error.unknown_fields)
+                    carried.warnings.append(f"{key}: this cluster does not know {fields}; left out")
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _take_in(self, target: Target, change: Change, applied: Applied, carried: Carried) -> None:
+        live = self._inventory.observe(change.desired.head.gvk, applied.object)
+        if live.is_deleted:
+            carried.waiting.append(f"{change.key} is being deleted")
+            return
+        target.memory.applied(live)
+        match change.action:
+            case Action.CREATE:
+                carried.created.append(change.key)
+            case Action.TAKE:
+                carried.taken.append(change.key)
+            case Action.UPDATE:
+                carried.updated.append(change.key)
+            case _:
+                carried.corrected.append(change.key)
+
+
+def _body(change: Change) -> bytes:
+    """What is there is addressed by its uid: whatever took its place answers 409 instead of being overwritten."""
+    return _with_metadata(change.form.body, uid=change.live.uid) if change.live is not None else change.form.body
+
+
+def _with_metadata(body: bytes, **fields: str) -> bytes:
+    manifest: dict[str, Any] = orjson.loads(body)
+    manifest["metadata"].update(fields)
+    return canonical_json(manifest)
+
+
+def _is_sole_manager(applied: Applied, owner: Owner) -> bool:
+    return {entry.manager for entry in applied.metadata.managed_fields} == {owner.manager}

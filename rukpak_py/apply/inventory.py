@@ -1,0 +1,149 @@
+"""The cluster is the inventory: label-selected watches over the kinds in use show what every deployment owns.
+
+* One watch per kind, for all deployments; of kinds without health only metadata travels.
+* `owned_by(uid)` is the ground for pruning: label *and* owner uid, as the API server shows them.
+* `observe` puts the answer to our own apply in, so that the next look does not miss it; an older event never
+  overwrites a newer answer, and a late answer never brings back an object whose deletion was seen.
+* `on_change(owner_uid)` is called when something that a decision looks at has changed, not for every event: our own
+  echoes and foreign fields cause no work.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import orjson
+
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, OWNER_KIND_LABEL
+from rukpak_py.apply.health import Health, has_health, judge
+from rukpak_py.apply.live import Live, live_of
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.resources import Resource
+
+SELECTOR = f"{OWNER_KIND_LABEL}={BUNDLE_DEPLOYMENT_KIND}"
+REMEMBERED_DELETIONS = 4096
+
+
+class Inventory:
+    def __init__(self, client: Client, *, on_change: Callable[[str], None]) -> None:
+        self._client = client
+        self._on_change = on_change
+        self._informers: dict[GroupKind, Informer] = {}
+        self._objects: dict[ObjectKey, Live] = {}
+        self._owned: dict[str, dict[ObjectKey, Live]] = {}
+        self._deleted_uids: OrderedDict[str, None] = OrderedDict()
+
+    def watch(self, resources: Iterable[Resource]) -> None:
+        """Start to watch these kinds; those that are watched already stay as they are."""
+        for resource in resources:
+            if resource.group_kind not in self._informers:
+                informer = Informer(
+                    self._client,
+                    resource,
+                    label_selector=SELECTOR,
+                    full=has_health(resource.gvk),
+                    on_change=partial(self._changed, resource.gvk),
+                )
+                self._informers[resource.group_kind] = informer
+                informer.start()
+
+    async def retain(self, kinds: Iterable[GroupKind]) -> None:
+        """Stop the watches of kinds that no deployment uses any more."""
+        for unused in self._informers.keys() - set(kinds):
+            informer = self._informers.pop(unused)
+            await informer.stop()
+            for live in [live for live in self._objects.values() if live.gvk.group_kind == unused]:
+                self._drop(live)
+
+    async def wait_synced(self, kinds: Iterable[GroupKind], seconds: float) -> bool:
+        """Whether every one of these kinds that is watched has been seen completely, waiting up to `seconds`."""
+        waits = [self._informers[kind].synced.wait() for kind in set(kinds) & self._informers.keys()]
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*waits)
+        except TimeoutError:
+            return False
+        return True
+
+    def informers(self) -> Mapping[GroupKind, Informer]:
+        return self._informers
+
+    def get(self, key: ObjectKey) -> Live | None:
+        return self._objects.get(key)
+
+    def owned_by(self, uid: str) -> Mapping[ObjectKey, Live]:
+        return self._owned.get(uid, {})
+
+    def observe(self, gvk: GroupVersionKind, answer: LiveObject) -> Live:
+        """Take in what the server answered to an apply. Health is known when the watch has shown the whole object."""
+        live = live_of(answer.key, gvk, answer.metadata)
+        known = self._objects.get(live.key)
+        if live.uid in self._deleted_uids or (known is not None and known.version >= live.version):
+            return live
+        self._put(replace(live, health=known.health if known is not None and _same_spec(known, live) else None))
+        return live
+
+    async def close(self) -> None:
+        await self.retain(())
+
+    def _changed(self, gvk: GroupVersionKind, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
+        known = self._objects.get(key)
+        if new is None:
+            self._remember_deletion(old)
+            if known is not None and (old is None or known.uid == old.metadata.uid):
+                self._drop(known)
+                self._tell(known)
+            return
+        live = live_of(key, gvk, new.metadata, _health(new))
+        if known is not None and known.uid == live.uid and known.version > live.version:
+            return
+        self._put(live)
+        if known is None or not _looks_the_same(known, live):
+            self._tell(known, live)
+
+    def _remember_deletion(self, old: LiveObject | None) -> None:
+        if old is not None:
+            self._deleted_uids[old.metadata.uid] = None
+            if len(self._deleted_uids) > REMEMBERED_DELETIONS:
+                self._deleted_uids.popitem(last=False)
+
+    def _put(self, live: Live) -> None:
+        known = self._objects.get(live.key)
+        if known is not None and known.owner_uid != live.owner_uid:
+            self._disown(known)
+        self._objects[live.key] = live
+        if live.owner_uid:
+            self._owned.setdefault(live.owner_uid, {})[live.key] = live
+
+    def _drop(self, live: Live) -> None:
+        self._objects.pop(live.key, None)
+        self._disown(live)
+
+    def _disown(self, live: Live) -> None:
+        owned = self._owned.get(live.owner_uid)
+        if owned is not None:
+            owned.pop(live.key, None)
+            if not owned:
+                del self._owned[live.owner_uid]
+
+    def _tell(self, *lives: Live | None) -> None:
+        for uid in {live.owner_uid for live in lives if live is not None and live.owner_uid}:
+            self._on_change(uid)
+
+
+def _health(live: LiveObject) -> Health | None:
+    return judge(orjson.loads(live.json)) if live.json is not None else None
+
+
+def _same_spec(known: Live, live: Live) -> bool:
+    return known.uid == live.uid and known.applied == live.applied
+
+
+def _looks_the_same(known: Live, live: Live) -> bool:
+    """Only the version differs: an echo, or fields that are not ours."""
+    return replace(known, version=live.version) == live

@@ -1,0 +1,39 @@
+"""What this process remembers of one deployment between two looks at it. Losing it costs calls, never correctness.
+
+`fields`: for each object, the hash of the fields that we owned right after our last apply; a live object with another
+hash was changed by somebody. `uids`: the object that we applied, so that one whose label was stripped is told from one
+that somebody else put in its place. `absent`: names that a GET of the current attempt found free, so that an attempt
+that has to wait between two phases does not ask again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rukpak_py.apply.live import Live
+from rukpak_py.core.objects import ObjectKey
+
+
+@dataclass(slots=True)
+class Memory:
+    fields: dict[ObjectKey, str] = field(default_factory=dict)
+    uids: dict[ObjectKey, str] = field(default_factory=dict)
+    absent: set[ObjectKey] = field(default_factory=set)
+
+    @property
+    def is_empty(self) -> bool:
+        """This process has applied nothing of the deployment yet, and cannot tell drift from what it should be."""
+        return not self.fields
+
+    def applied(self, live: Live) -> None:
+        self.fields[live.key] = live.fields
+        self.uids[live.key] = live.uid
+        self.absent.discard(live.key)
+
+    def trust(self, lives: Iterable[Live]) -> None:
+        """What the cluster shows is what was applied: the digest in the status proves it."""
+        for live in lives:
+            self.applied(live)
+
+    def forget(self, key: ObjectKey) -> None:
+        self.fields.pop(key, None)
+        self.uids.pop(key, None)

@@ -1,0 +1,69 @@
+"""Deletes what left the plan: one request per object, by uid and resourceVersion.
+
+An object that changed since it was seen (another owner, an annotation that keeps it) answers 409 and is judged again.
+A delete that is denied is reported, and the object is simply still there: the next look finds it.
+"""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import msgspec
+
+from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
+from rukpak_py.apply.live import Live
+from rukpak_py.apply.refusals import failure_of
+from rukpak_py.apply.results import Carried
+from rukpak_py.apply.target import Target, at_once
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import KindNotServedError, NotFoundError
+
+
+async def prune(client: Client, target: Target, lives: Iterable[Live], carried: Carried) -> None:
+    """In the order given, kind by kind: what was built on others goes before them."""
+    for _, group in groupby(lives, key=lambda live: live.gvk.group_kind):
+        await at_once(lambda live: delete(client, target, live, carried), [one for one in group if not one.is_deleted])
+
+
+async def delete(client: Client, target: Target, live: Live, carried: Carried) -> None:
+    try:
+        await client.delete(
+            target.resource_of(live.key),
+            live.key.namespace,
+            live.key.name,
+            uid=live.uid,
+            resource_version=str(live.version),
+            propagation="Background",
+        )
+    except (NotFoundError, KindNotServedError):
+        pass  # gone already: what we wanted
+    except RukPakError as error:
+        carried.failures.append(failure_of(live.key, error))
+        return
+    target.memory.forget(live.key)
+    carried.pruned.append(live.key)
+
+
+async def let_go(client: Client, target: Target, live: Live, carried: Carried) -> None:
+    """Take our marks off an object that must stay: it belongs to nobody from then on."""
+    try:
+        resource = target.resource_of(live.key)
+        metadata = await client.get_metadata(resource, live.key.namespace, live.key.name)
+        if metadata.uid != live.uid:
+            return
+        others = [msgspec.to_builtins(one) for one in metadata.owner_references if one.uid != target.owner.uid]
+        marks = {
+            "uid": metadata.uid,
+            "resourceVersion": metadata.resource_version,
+            "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
+            "annotations": {OWNER_UID_ANNOTATION: None, APPLIED_ANNOTATION: None},
+            "ownerReferences": others or None,
+        }
+        await client.patch(resource, live.key.namespace, live.key.name, canonical_json({"metadata": marks}))
+    except (NotFoundError, KindNotServedError):
+        pass
+    except RukPakError as error:
+        carried.failures.append(failure_of(live.key, error))
+        return
+    target.memory.forget(live.key)

@@ -1,0 +1,46 @@
+"""What came of carrying out a plan, as values."""
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from rukpak_py.core.objects import ObjectKey
+
+
+class Trouble(Enum):
+    """What kind of failure, and with it what ends it."""
+
+    CONTENT = auto()  # the object is refused as it is: only new content helps
+    ACCESS = auto()  # a right is missing
+    CONFLICT = auto()  # somebody else's
+    MISSING = auto()  # a kind or a namespace is not there
+    UNAVAILABLE = auto()  # the server, for now
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    key: ObjectKey
+    trouble: Trouble
+    message: str
+    retry_after: float = 0.0
+
+
+@dataclass(slots=True)
+class Carried:
+    """Filled while a plan is carried out. `waiting` says for what; the watch that ends the wait brings the key back."""
+
+    created: list[ObjectKey] = field(default_factory=list)
+    updated: list[ObjectKey] = field(default_factory=list)
+    corrected: list[ObjectKey] = field(default_factory=list)
+    taken: list[ObjectKey] = field(default_factory=list)
+    pruned: list[ObjectKey] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.failures and not self.waiting
+
+    @property
+    def writes(self) -> int:
+        return sum(map(len, (self.created, self.updated, self.corrected, self.taken, self.pruned)))

@@ -1,0 +1,35 @@
+"""For whom objects are applied, what is remembered of it, and how many requests it may have in flight."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from rukpak_py.apply.memory import Memory
+from rukpak_py.apply.owner import Owner
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.resources import Resource
+
+AT_ONCE = 16  # requests of one deployment; the client bounds the process
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    owner: Owner
+    memory: Memory
+    resource_of: Callable[[ObjectKey], Resource]
+
+
+async def at_once(work: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> None:
+    """`work` on all items, a bounded number at a time; the first unexpected exception ends the rest."""
+    rest = iter(items)
+
+    async def drain() -> None:
+        for item in rest:
+            await work(item)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE):
+            group.create_task(drain())

@@ -1,0 +1,183 @@
+"""The life of a BundleDeployment (design section 9): a Bundle for its template, its objects as they should be, and the
+truth about both in its status.
+
+Level-triggered: every look starts from what the caches show and does what is missing. A failing or slow new Bundle
+never stops the active one from being kept as it should be. Nothing in here waits for more than a few seconds: what
+takes longer brings the key back by a watch, by the end of a job, or by its back-off.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+from time import monotonic
+
+from msgspec import structs
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.conditions import Summary, find_condition, summary_of
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus, ConditionType, Reason
+from rukpak_py.controllers.books import Books
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment_status import Aspect, Report, summary_of_bundle, validity
+from rukpak_py.controllers.installation import PATIENCE, Installation
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.session import Session
+from rukpak_py.controllers.step import Step
+from rukpak_py.controllers.templates import Templates
+from rukpak_py.controllers.uninstall import Uninstall
+from rukpak_py.core.errors import RukPakError
+
+
+class BundleDeploymentController:
+    def __init__(
+        self,
+        *,
+        deployments: Cache[BundleDeployment],
+        templates: Templates,
+        installation: Installation,
+        uninstall: Uninstall,
+        books: Books,
+        events: Recorder,
+        classes: Collection[str],
+    ) -> None:
+        self._deployments = deployments
+        self._templates = templates
+        self._installation = installation
+        self._uninstall = uninstall
+        self._books = books
+        self._events = events
+        self._classes = classes
+        self._sessions: dict[str, Session] = {}
+        self.blocked: set[str] = set()  # names of those that wait for a kind or a namespace
+
+    async def reconcile(self, name: str) -> Outcome:
+        deployment = self._deployments.get(name)
+        if deployment is None or deployment.spec.provisioner_class not in self._classes:
+            return DONE
+        if deployment.metadata.generation < deployment.status.observed_generation:
+            return WAIT  # a stale read; the newer event is on its way
+        if deployment.metadata.is_deleted:
+            return await self._say(deployment, await self._uninstall.carry_on(deployment))
+        if deployment.spec.suspend:
+            return await self._say(deployment, SUSPENDED)
+        try:
+            wanted = await self._bundle_of_template(deployment)
+        except RukPakError as error:
+            return await self._say(deployment, _no_bundle(error))
+        if wanted is None:
+            return WAIT
+        active = self._templates.active(deployment)
+        await self._templates.drop_superseded(deployment, wanted, active)
+        if wanted.status.is_unpacked:
+            return await self._pivot(deployment, wanted, active)
+        return await self._hold(deployment, wanted, active)
+
+    def gone(self, deployment: BundleDeployment) -> None:
+        """The deployment was deleted; the collector sees to its objects."""
+        self._sessions.pop(deployment.metadata.uid, None)
+        self.blocked.discard(deployment.metadata.name)
+
+    async def _bundle_of_template(self, deployment: BundleDeployment) -> Bundle | None:
+        found = self._templates.find(deployment)
+        if found is not None:
+            return found
+        if not await self._books.still_exists(deployment, is_suspicious=False):
+            return None
+        return await self._templates.create(deployment)
+
+    async def _pivot(self, deployment: BundleDeployment, wanted: Bundle, active: Bundle | None) -> Outcome:
+        """The wanted content is there: install it, or keep it as it should be."""
+        session = self._session(deployment)
+        step = await self._installation.bring(deployment, wanted, session)
+        if step.wrote_nothing and active is not None and active is not wanted:
+            await self._installation.bring(deployment, active, session)  # what runs is still kept as it should be
+        self._note_blocked(deployment, step)
+        outcome = await self._say(deployment, step, valid=validity(wanted))
+        if step.is_finished:
+            await self._templates.drop_superseded(deployment, wanted)
+        return outcome
+
+    async def _hold(self, deployment: BundleDeployment, wanted: Bundle, active: Bundle | None) -> Outcome:
+        """The wanted content is not there (yet): keep what is installed, and tell about both."""
+        session, valid = self._session(deployment), validity(wanted)
+        waiting = valid.status is ConditionStatus.UNKNOWN
+        step = Step(outcome=WAIT)
+        if active is not None and active.status.is_unpacked:
+            step = await self._installation.bring(deployment, active, session)
+            self._note_blocked(deployment, step)
+        if waiting and session.waited(wanted.metadata.uid, monotonic()) < PATIENCE:
+            return step.outcome if step.outcome.after is not None else again(PATIENCE)
+        session.no_longer_waits(wanted.metadata.uid)
+        about = summary_of_bundle(wanted, valid)
+        installed = step.report
+        report = Report(
+            summary=about.summary,
+            reason=about.reason,
+            message=about.message,
+            valid=valid,
+            installed=installed.installed if installed else None,
+            healthy=installed.healthy if installed else None,
+            fields=installed.fields if installed else None,
+        )
+        return await self._say(deployment, Step(outcome=step.outcome, report=report))
+
+    def _session(self, deployment: BundleDeployment) -> Session:
+        return self._sessions.setdefault(deployment.metadata.uid, Session())
+
+    def _note_blocked(self, deployment: BundleDeployment, step: Step) -> None:
+        if step.is_blocked:
+            self.blocked.add(deployment.metadata.name)
+        else:
+            self.blocked.discard(deployment.metadata.name)
+
+    async def _say(self, deployment: BundleDeployment, step: Step, *, valid: Aspect | None = None) -> Outcome:
+        """Write the status when it says something new, and tell transitions as Events."""
+        if step.report is None:
+            return step.outcome
+        latest = self._deployments.get(deployment.metadata.name)
+        if latest is None or latest.metadata.uid != deployment.metadata.uid:
+            return DONE
+        report = step.report if step.report.valid is not None else replace(step.report, valid=valid)
+        # What was looked at is the spec of `deployment`; its status may have been written since.
+        looked_at = structs.replace(deployment, status=latest.status)
+        after = await self._books.write(looked_at, report)
+        if after is not None:
+            self._tell(deployment, latest.status, after)
+        return step.outcome
+
+    def _tell(
+        self, deployment: BundleDeployment, before: BundleDeploymentStatus, after: BundleDeploymentStatus
+    ) -> None:
+        name, uid = deployment.metadata.name, deployment.metadata.uid
+        if after.active_bundle != before.active_bundle:
+            reason = "Upgraded" if before.active_bundle else "Installed"
+            text = f"Instantiated bundle {after.active_bundle} successfully, {after.digest}"
+            self._events.normal(BUNDLE_DEPLOYMENT_KIND, name, uid, reason, text)
+        for kind in (ConditionType.HAS_VALID_BUNDLE, ConditionType.INSTALLED, ConditionType.HEALTHY):
+            old, new = find_condition(before.conditions, kind), find_condition(after.conditions, kind)
+            if new is None or (old is not None and (old.status, old.message) == (new.status, new.message)):
+                continue
+            if new.status == ConditionStatus.FALSE and new.reason != Reason.INSTALLATION_STATUS_FALSE:
+                self._events.warning(BUNDLE_DEPLOYMENT_KIND, name, uid, new.reason, new.message)
+            elif kind is ConditionType.HEALTHY and new.status == ConditionStatus.TRUE:
+                self._events.normal(BUNDLE_DEPLOYMENT_KIND, name, uid, new.reason, new.message)
+
+
+SUSPENDED = Step(
+    outcome=DONE,
+    report=Report(
+        summary=Summary.SUSPENDED,
+        reason=Reason.SUSPENDED,
+        message="spec.suspend is true: nothing is applied, corrected or pruned",
+    ),
+)
+
+
+def _no_bundle(error: RukPakError) -> Step:
+    summary, reason = summary_of(error)
+    valid = Aspect(status=ConditionStatus.UNKNOWN, reason=Reason.RECONCILE_FAILED, message=str(error))
+    return Step(
+        outcome=retry(getattr(error, "retry_after", None) or 0.0),
+        report=Report(summary=summary, reason=reason, message=str(error), valid=valid),
+    )

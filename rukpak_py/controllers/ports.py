@@ -1,0 +1,52 @@
+"""What the controllers need of the rest of the process; `operator` says what stands behind it."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Protocol
+
+from rukpak_py.api.source import Source
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.objects import Object
+from rukpak_py.formats import RenderOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetched:
+    tree: Tree
+    resolved: Source
+
+
+class Sources(Protocol):
+    async def fetch(self, source: Source) -> Fetched:
+        """The content of a source, within all limits."""
+
+
+class Content(Protocol):
+    """Checking, keeping and rendering content; what is long or blocking happens in threads and worker processes."""
+
+    async def check(self, provisioner_class: str, tree: Tree) -> None:
+        """`ContentError` when the tree is not what the class expects."""
+
+    async def keep(self, tree: Tree) -> str:
+        """Store the content once; the answer is its digest."""
+
+    async def has(self, digest: str) -> bool: ...
+
+    async def link(self, bundle: str, digest: str) -> None:
+        """Make the stored content reachable under the Bundle's name."""
+
+    async def unlink(self, bundle: str) -> None: ...
+
+    async def sweep(self, keep: AbstractSet[str], linked: AbstractSet[str]) -> None:
+        """Delete stored content that none of these digests names, and the links of all Bundles but these."""
+
+    async def render(self, provisioner_class: str, digest: str, options: RenderOptions) -> list[Object] | None:
+        """The objects of stored content, always the same for the same digest; None: the content is not there."""
+
+
+class Recorder(Protocol):
+    """Events about our own objects. Never fails and never waits."""
+
+    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None: ...
+
+    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None: ...

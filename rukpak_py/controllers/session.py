@@ -1,0 +1,51 @@
+"""What this process knows of one deployment between two reconciles. Losing it costs calls, never correctness."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rukpak_py.apply.live import Live
+from rukpak_py.apply.memory import Memory
+from rukpak_py.core.objects import ObjectKey
+
+FIGHT = 60.0  # seconds: what goes again within this time may be going because its owner is gone
+
+
+@dataclass(slots=True)
+class Session:
+    memory: Memory = field(default_factory=Memory)
+    settled_on: tuple[str, ...] = ()  # content and options of which everything was applied
+    retired: set[ObjectKey] = field(default_factory=set)  # names of former content; looked up before pruning ends
+    waiting_since: dict[str, float] = field(default_factory=dict)  # by what is waited for
+    created_at: dict[ObjectKey, float] = field(default_factory=dict)
+
+    def is_as_applied(self, owned: Mapping[ObjectKey, Live]) -> bool:
+        """Nothing is missing, nothing is extra, and nobody changed a field of ours."""
+        fields = self.memory.fields
+        return len(owned) == len(fields) and all(
+            fields.get(key) == live.fields and not live.is_deleted for key, live in owned.items()
+        )
+
+    def waited(self, what: str, now: float) -> float:
+        """How long this has been waited for, from its first call on."""
+        return now - self.waiting_since.setdefault(what, now)
+
+    def no_longer_waits(self, *what: str) -> None:
+        for one in what:
+            self.waiting_since.pop(one, None)
+
+    def is_fought_over(self, keys: Iterable[ObjectKey], now: float) -> bool:
+        """Something that we created a moment ago is gone already."""
+        return any(now - self.created_at.get(key, float("-inf")) < FIGHT for key in keys)
+
+    def created(self, keys: Iterable[ObjectKey], now: float) -> None:
+        recent = {key: at for key, at in self.created_at.items() if now - at < FIGHT}
+        self.created_at = {**recent, **dict.fromkeys(keys, now)}
+
+
+def applied_digest(owned: Iterable[Live], settled_on: tuple[str, ...]) -> str:
+    """One hash over what was applied and what the server made of it: after a restart it tells drift from one list."""
+    digest = hashlib.sha256(repr(settled_on).encode())
+    for live in sorted(owned, key=lambda live: live.key):
+        digest.update(repr((*live.key, live.applied, live.fields)).encode())
+    return "sha256:" + digest.hexdigest()

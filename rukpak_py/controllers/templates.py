@@ -1,0 +1,111 @@
+"""The Bundle of a template: found by what it is, never by a label alone; created when it is missing.
+
+It has the deployment as its controller (by uid) and a spec that equals the template's. Somebody else's Bundle on the
+name is a named conflict. Bundles of former templates that never became active go as soon as the new one exists, so
+failed edits cannot pile up.
+"""
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import (
+    API_VERSION,
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_KIND,
+    OWNER_KIND_LABEL,
+    OWNER_NAME_LABEL,
+    TEMPLATE_HASH_LABEL,
+)
+from rukpak_py.api.reading import read_bundle, to_json
+from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash
+from rukpak_py.apply.owner import Owner
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.core.errors import ConflictError
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+
+
+class Templates:
+    def __init__(self, client: Client, bundles: Cache[Bundle]) -> None:
+        self._client = client
+        self._bundles = bundles
+
+    def find(self, deployment: BundleDeployment) -> Bundle | None:
+        wanted = template_hash(deployment.spec.template)
+        for bundle in self._bundles.controlled_by(deployment.metadata.uid):
+            if not bundle.metadata.is_deleted and _is_of(bundle, deployment, wanted):
+                return bundle
+        return None
+
+    def active(self, deployment: BundleDeployment) -> Bundle | None:
+        """The Bundle whose content is installed."""
+        bundle = self._bundles.get(deployment.status.active_bundle)
+        controller = bundle.metadata.controller if bundle is not None else None
+        return bundle if controller is not None and controller.uid == deployment.metadata.uid else None
+
+    async def create(self, deployment: BundleDeployment) -> Bundle | None:
+        """None: a Bundle on the name is still being deleted; its end brings us back."""
+        wanted = template_hash(deployment.spec.template)
+        name = bundle_name(deployment.metadata.name, wanted)
+        try:
+            created = await self._client.create(BUNDLES, "", _manifest(deployment, name, wanted))
+            body = created.json or b""
+        except AlreadyExistsError:
+            body = await self._client.get(BUNDLES, "", name)
+        bundle = read_bundle(body)
+        self._bundles.put(bundle)
+        controller = bundle.metadata.controller
+        if controller is None or controller.uid != deployment.metadata.uid:
+            raise ConflictError(
+                f'Bundle "{name}" exists and does not belong to this BundleDeployment; delete or rename that Bundle'
+            )
+        if bundle.metadata.is_deleted:
+            return None
+        if not _is_of(bundle, deployment, wanted):
+            raise ConflictError(f'Bundle "{name}" exists with another spec than the template has; delete that Bundle')
+        return bundle
+
+    async def drop_superseded(self, deployment: BundleDeployment, *keep: Bundle | None) -> None:
+        kept = {bundle.metadata.name for bundle in keep if bundle is not None}
+        for bundle in self._bundles.controlled_by(deployment.metadata.uid):
+            if bundle.metadata.name not in kept and not bundle.metadata.is_deleted:
+                await self._delete(bundle)
+
+    async def _delete(self, bundle: Bundle) -> None:
+        try:
+            left = await self._client.delete(BUNDLES, "", bundle.metadata.name, uid=bundle.metadata.uid)
+        except (NotFoundError, StaleError):
+            left = None  # gone, or another one by now
+        if left is None:
+            self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
+
+
+def _is_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:
+    return bundle.metadata.labels.get(TEMPLATE_HASH_LABEL) == wanted and specs_equal(
+        bundle.spec, deployment.spec.template.spec
+    )
+
+
+def _manifest(deployment: BundleDeployment, name: str, wanted: str) -> bytes:
+    template = deployment.spec.template
+    owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+    labels = {
+        **template.metadata.labels,
+        OWNER_KIND_LABEL: BUNDLE_DEPLOYMENT_KIND,
+        OWNER_NAME_LABEL: owner.name,
+        TEMPLATE_HASH_LABEL: wanted,
+    }
+    return canonical_json(
+        {
+            "apiVersion": API_VERSION,
+            "kind": BUNDLE_KIND,
+            "metadata": {
+                "name": name,
+                "labels": labels,
+                "annotations": template.metadata.annotations,
+                "ownerReferences": [owner.reference],
+            },
+            "spec": to_json(template.spec),
+        }
+    )

@@ -1,0 +1,72 @@
+"""Log lines with their context: which kind and object a line is about, as text for people or JSON for machines.
+
+The context travels with the task (`contextvars`), so a line that Kopf, aiohttp or a library writes while we reconcile
+an object names that object too. Messages never hold secrets: nothing but error texts of our own tree is logged.
+"""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+import orjson
+
+QUIET = ("kopf", "asyncio")  # they tell about every event at info
+
+_SUBJECT: ContextVar[tuple[str, str]] = ContextVar("subject", default=("", ""))
+
+
+@contextmanager
+def about(kind: str, name: str) -> Iterator[None]:
+    token = _SUBJECT.set((kind, name))
+    try:
+        yield
+    finally:
+        _SUBJECT.reset(token)
+
+
+class TextFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        kind, name = _SUBJECT.get()
+        subject = f"{kind}/{name}: " if kind else ""
+        line = f"{_time(record)} {record.levelname:<7} {record.name}: {subject}{_single(record.getMessage())}"
+        return line + _failure(self, record, "\n")
+
+
+class JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        kind, name = _SUBJECT.get()
+        line = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **({"kind": kind, "name": name} if kind else {}),
+        }
+        failure = _failure(self, record, "")
+        return orjson.dumps({**line, **({"error": failure} if failure else {})}, default=str).decode()
+
+
+def set_up(level: str, form: str) -> None:
+    """Everything goes to standard error, once."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    if level != "debug":
+        for name in QUIET:
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _single(message: str) -> str:
+    """One record, one line: content of bundles must not be able to forge lines."""
+    return message.replace("\r", "\\r").replace("\n", "\\n")
+
+
+def _failure(formatter: logging.Formatter, record: logging.LogRecord, before: str) -> str:
+    return before + formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""

@@ -1,0 +1,195 @@
+"""The ports of `server`, `controllers` and `sources`, in terms of the API client."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import orjson
+
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
+from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.events import EventRecorder, Reference
+from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from rukpak_py.server.certificates import Secret
+from rukpak_py.sources.config_maps import ConfigMap
+
+WEBHOOK_CONFIGURATIONS = Resource(
+    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
+    plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
+
+
+class Events:
+    """The controllers' `Recorder`."""
+
+    def __init__(self, recorder: EventRecorder) -> None:
+        self._recorder = recorder
+        self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS)}
+
+    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        about = Reference(gvk=self._kinds[kind], name=name, uid=uid)
+        self._recorder.record(about, reason=reason, message=message)
+
+    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        about = Reference(gvk=self._kinds[kind], name=name, uid=uid)
+        self._recorder.record(about, type="Warning", reason=reason, message=message)
+
+
+class SystemSecrets:
+    """The certificate keeper's `Secrets`."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def read(self, name: str) -> Secret | None:
+        try:
+            manifest = orjson.loads(await self._client.get(SECRETS, self._namespace, name))
+        except NotFoundError:
+            return None
+        data = {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
+        return Secret(data=data, version=manifest["metadata"]["resourceVersion"])
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
+        try:
+            await self._client.create(SECRETS, self._namespace, self._body(name, data))
+        except AlreadyExistsError:
+            return False
+        return True
+
+    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
+        try:
+            await self._client.replace(SECRETS, self._namespace, name, self._body(name, data, version))
+        except (StaleError, NotFoundError):
+            return False
+        return True
+
+    def _body(self, name: str, data: Mapping[str, bytes], version: str = "") -> bytes:
+        metadata = {
+            "name": name,
+            "namespace": self._namespace,
+            "labels": {"app.kubernetes.io/part-of": "rukpak", "app.kubernetes.io/managed-by": "rukpak-operator"},
+            **({"resourceVersion": version} if version else {}),
+        }
+        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
+        return canonical_json({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded})
+
+
+class WebhookConfigurations:
+    """The certificate keeper's port of the same name."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def read(self, name: str) -> dict[str, Any] | None:
+        try:
+            body: dict[str, Any] = orjson.loads(await self._client.get(WEBHOOK_CONFIGURATIONS, "", name))
+        except NotFoundError:
+            return None
+        return body
+
+    async def patch(self, name: str, patch: list[dict[str, Any]]) -> None:
+        body = canonical_json(patch)
+        await self._client.patch(WEBHOOK_CONFIGURATIONS, "", name, body, content_type=JSON_PATCH)
+
+    async def apply(self, manifest: dict[str, Any]) -> None:
+        name = manifest["metadata"]["name"]
+        body = canonical_json(manifest)
+        await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager="rukpak", force=True)
+
+    async def delete(self, name: str) -> None:
+        try:
+            await self._client.delete(WEBHOOK_CONFIGURATIONS, "", name)
+        except NotFoundError:
+            return
+
+
+class _Flags(msgspec.Struct):
+    immutable: bool | None = None
+
+
+class SystemConfigMaps:
+    """ConfigMaps of the system namespace, for the webhook and for the configMaps source."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def immutable(self, namespace: str, name: str) -> bool | None:
+        try:
+            body = await self._client.get(CONFIG_MAPS, namespace, name)
+        except NotFoundError:
+            return None
+        return bool(msgspec.json.decode(body, type=_Flags).immutable)
+
+    async def get(self, name: str) -> ConfigMap:
+        try:
+            manifest = orjson.loads(await self._client.get(CONFIG_MAPS, self._namespace, name))
+        except NotFoundError as error:
+            text = f'get configmap {self._namespace}/{name}: ConfigMap "{name}" not found'
+            raise UnavailableError(text) from error
+        binary = manifest.get("binaryData") or {}
+        return ConfigMap(
+            data={key: value.encode() for key, value in (manifest.get("data") or {}).items()}
+            | {key: base64.b64decode(value) for key, value in binary.items()}
+        )
+
+
+class _Reference(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Item(msgspec.Struct, frozen=True, rename="camel"):
+    config_map: _Reference = _Reference()
+
+
+class _Source(msgspec.Struct, frozen=True, rename="camel"):
+    type: str = ""
+    config_maps: list[_Item] | None = None
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    source: _Source = _Source()
+
+
+class _BundleHead(msgspec.Struct, frozen=True):
+    spec: _Spec = _Spec()
+
+
+class ConfigMapUsers:
+    """Which Bundles refer to which ConfigMaps: a watch of its own, because every replica serves the webhook."""
+
+    def __init__(self, client: Client) -> None:
+        self._users: dict[str, set[str]] = {}
+        self._named: dict[str, frozenset[str]] = {}
+        self.informer = Informer(client, BUNDLES, full=True, on_change=self._changed)
+
+    async def using(self, config_map: str) -> Sequence[str]:
+        return sorted(self._users.get(config_map, ()))
+
+    def _changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
+        names = _config_maps_of(new) if new is not None else frozenset()
+        for name in self._named.pop(key.name, frozenset()) - names:
+            self._users[name].discard(key.name)
+            if not self._users[name]:
+                del self._users[name]
+        for name in names:
+            self._users.setdefault(name, set()).add(key.name)
+        if names:
+            self._named[key.name] = names
+
+
+def _config_maps_of(bundle: LiveObject) -> frozenset[str]:
+    """Whatever its type, as the original: a Bundle that lists a ConfigMap uses it."""
+    try:
+        source = msgspec.json.decode(bundle.json or b"{}", type=_BundleHead).spec.source
+    except msgspec.DecodeError:
+        return frozenset()
+    return frozenset(item.config_map.name for item in source.config_maps or [] if item.config_map.name)

@@ -1,0 +1,168 @@
+"""The composition root: what every replica runs, and what only the leader adds.
+
+Every replica: probes, metrics, the admission webhooks, certificates, the lease. The leader: see `leading`. Any of these
+that ends, ends the process; Kubernetes starts it again, and everything is found again from the cluster. SIGTERM
+drains: no new work, what is in hand is finished, the lease is given back.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+
+from rukpak_py import __version__
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.core.metrics import LOOP_LAG
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.config import Connection, load_connection
+from rukpak_py.kube.discovery import Discovery
+from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.lease import Holder, LeaderElector
+from rukpak_py.operator.adapters import ConfigMapUsers, SystemConfigMaps, SystemSecrets, WebhookConfigurations
+from rukpak_py.operator.leading import Leader
+from rukpak_py.operator.settings import Settings
+from rukpak_py.server.admission import Admission, webhook_app
+from rukpak_py.server.certificates import CertificateKeeper
+from rukpak_py.server.web import WebServer, metrics_app, probe_app
+from rukpak_py.server.webhook_configuration import UrlClient, serving_hosts, webhook_configuration
+
+LOG = logging.getLogger(__name__)
+LEASE = "core.rukpak.io"
+LAG_PROBE = 0.1
+DEFINITIONS = 1.0  # seconds between two looks for our own kinds
+
+
+async def run(settings: Settings, *, stopping: Callable[[], None]) -> None:
+    """Until a signal, the loss of the lease, or a failure that only a new start can heal."""
+    LOG.info("rukpak-py %s, system namespace %s", __version__, settings.system_namespace)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    connection = await load_connection(settings.kubeconfig)
+    async with Client(connection) as client:
+        await Replica(settings, connection, client).run(stop, stopping)
+
+
+class Replica:
+    def __init__(self, settings: Settings, connection: Connection, client: Client) -> None:
+        self._settings = settings
+        self._client = client
+        self._users = ConfigMapUsers(client)
+        self._configurations = WebhookConfigurations(client)
+        self._keeper = CertificateKeeper(
+            secrets=SystemSecrets(client, settings.system_namespace),
+            configurations=self._configurations,
+            hosts=serving_hosts(settings.system_namespace, settings.webhook_url),
+        )
+        self._leader = Leader(settings, connection, client)
+        self._elector = LeaderElector(
+            client,
+            settings.system_namespace,
+            LEASE,
+            Holder(pod=settings.pod_name, address=settings.pod_address),
+        )
+        self._leads = False
+
+    async def run(self, stop: asyncio.Event, stopping: Callable[[], None]) -> None:
+        """All parts side by side; the end of any of them is the end of all."""
+        async with AsyncExitStack() as stack:
+            for server in self._servers():
+                await server.start()
+                stack.push_async_callback(server.stop)
+            await self._wait_for_definitions(stop)
+            if stop.is_set():
+                return
+            self._users.informer.start()
+            stack.push_async_callback(self._users.informer.stop)
+            parts = [
+                asyncio.create_task(part, name=name)
+                for name, part in (
+                    ("stop", _as_none(stop)),
+                    ("certificates", self._keeper.run(lambda: self._leads)),
+                    ("event loop lag", _measure_lag()),
+                    ("leadership", self._seek_leadership()),
+                )
+            ]
+            try:
+                done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stopping()
+                for part in parts:
+                    part.cancel()
+                await asyncio.gather(*parts, return_exceptions=True)
+            for part in done:
+                part.result()
+
+    def _servers(self) -> list[WebServer]:
+        settings = self._settings
+        admission = Admission(
+            system_namespace=settings.system_namespace,
+            config_maps=SystemConfigMaps(self._client, settings.system_namespace),
+            bundles=self._users,
+        )
+        probes = probe_app(live={}, ready={"certificate": self._certificate, "webhook": self._webhook})
+        return [
+            WebServer(app=probes, address=settings.probes),
+            WebServer(app=metrics_app(), address=settings.metrics),
+            WebServer(
+                app=webhook_app(admission, settings.limits), address=settings.webhook, context=self._keeper.context
+            ),
+        ]
+
+    def _certificate(self) -> str | None:
+        return None if self._keeper.loaded.is_set() else "the webhooks have no certificate yet"
+
+    def _webhook(self) -> str | None:
+        return None if self._users.informer.synced.is_set() else "the Bundles have not been listed yet"
+
+    async def _seek_leadership(self) -> None:
+        if self._settings.leader_elect:
+            await self._elector.run(self._lead)
+        else:
+            await self._lead()
+
+    async def _lead(self) -> None:
+        self._leads = True
+        if self._settings.webhook_url:
+            await self._configurations.apply(
+                webhook_configuration(
+                    system_namespace=self._settings.system_namespace, client=UrlClient(self._settings.webhook_url)
+                )
+            )
+        self._keeper.wake()
+        await self._leader.lead()
+
+    async def _wait_for_definitions(self, stop: asyncio.Event) -> None:
+        """Our own kinds ship in the same manifest as we do; they may be a moment later."""
+        discovery, told = Discovery(self._client), False
+        while not stop.is_set():
+            try:
+                await discovery.refresh()
+                missing = [one.gvk.kind for one in (BUNDLES, BUNDLE_DEPLOYMENTS) if discovery.find(one.gvk) is None]
+                text = (
+                    f"the cluster has no kind {' and no kind '.join(missing)}; install config/crds" if missing else ""
+                )
+            except ApiError as error:
+                text = str(error)
+            if not text:
+                return
+            if not told:
+                LOG.warning("waiting: %s", text)
+                told = True
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DEFINITIONS):
+                    await stop.wait()
+
+
+async def _as_none(stop: asyncio.Event) -> None:
+    await stop.wait()
+    LOG.info("stopping")
+
+
+async def _measure_lag() -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + LAG_PROBE
+        await asyncio.sleep(LAG_PROBE)
+        LOOP_LAG.observe(max(0.0, loop.time() - due))

@@ -1,0 +1,123 @@
+"""The operator's settings: flags, and the same names as environment variables `RUKPAK_…`; flags win.
+
+The names that the original had are kept where the thing still exists.
+"""
+
+import argparse
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rukpak_py import __version__
+from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits
+from rukpak_py.kube.config import SERVICE_ACCOUNT
+from rukpak_py.server.web import Address
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    system_namespace: str
+    leader_elect: bool
+    storage_dir: Path
+    probes: Address
+    metrics: Address
+    webhook: Address
+    webhook_url: str
+    kubeconfig: Path | None
+    log_level: str
+    log_format: str
+    pod_name: str
+    pod_address: str
+    limits: Limits
+
+
+def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> Settings:
+    """Ends the process with a usage message when something does not fit."""
+    given = vars(_parser(environ).parse_args(arguments))
+    limits = Limits(**{name: given[f"limit_{name}"] for name in LIMIT_NAMES})
+    return Settings(
+        system_namespace=given["system_namespace"],
+        leader_elect=given["leader_elect"],
+        storage_dir=given["provisioner_storage_dir"],
+        probes=given["health_probe_bind_address"],
+        metrics=given["metrics_bind_address"],
+        webhook=given["webhook_bind_address"],
+        webhook_url=given["webhook_url"],
+        kubeconfig=given["kubeconfig"],
+        log_level=given["log_level"],
+        log_format=given["log_format"],
+        pod_name=environ.get("POD_NAME") or f"local-{os.getpid()}",
+        pod_address=environ.get("POD_IP", ""),
+        limits=limits,
+    )
+
+
+def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="rukpak-operator",
+        description="Unpacks Bundles and installs BundleDeployments.",
+        epilog="Every flag can be given as an environment variable: --log-level as RUKPAK_LOG_LEVEL, and so on.",
+    )
+    parser.add_argument("--version", action="version", version=f"rukpak-py {__version__}")
+
+    def add(flag: str, default: object, about: str, **more: object) -> None:
+        variable = "RUKPAK_" + flag.lstrip("-").replace("-", "_").upper()
+        chosen = environ.get(variable, default)
+        parser.add_argument(flag, default=chosen, help=f"{about} (default: {default or 'none'})", **more)  # type: ignore[arg-type]
+
+    add(
+        "--system-namespace",
+        _own_namespace(),
+        "where ConfigMaps and our own objects are",
+        type=_namespace,
+    )
+    add(
+        "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True
+    )
+    add("--provisioner-storage-dir", "/var/cache/bundles", "where unpacked content is kept", type=Path)
+    add("--health-probe-bind-address", ":8081", "where /healthz and /readyz answer", type=_address)
+    add("--metrics-bind-address", ":8080", "where /metrics answers", type=_address)
+    add("--webhook-bind-address", ":9443", "where the admission webhooks answer", type=_address)
+    add("--webhook-url", "", "the webhooks' URL as the API server sees it, when not running in the cluster")
+    add("--kubeconfig", None, "how to reach the API server; default: KUBECONFIG, in-cluster, ~/.kube/config", type=Path)
+    add("--log-level", "info", "debug, info, warning or error", choices=("debug", "info", "warning", "error"))
+    add("--log-format", "text", "text or json", choices=("text", "json"))
+    for name in LIMIT_NAMES:
+        flag = f"--limit-{name.replace('_', '-')}"
+        add(flag, str(getattr(DEFAULT_LIMITS, name)), "a limit on what is read", type=_positive)
+    return parser
+
+
+def _own_namespace() -> str:
+    try:
+        return (SERVICE_ACCOUNT / "namespace").read_text().strip() or DEFAULT_SYSTEM_NAMESPACE
+    except OSError:
+        return DEFAULT_SYSTEM_NAMESPACE
+
+
+def _namespace(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a namespace")
+    return text
+
+
+def _address(text: str) -> Address:
+    try:
+        return Address.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in {"true", "false"}:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return int(text)
