@@ -157,7 +157,7 @@ def _ask_plugin(path: Path, context: str | None) -> str:
 
     configuration = client.Configuration()
     config.load_kube_config(str(path), context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]  # ships no types
-    header = configuration.get_api_key_with_prefix("authorization") or ""
+    header = configuration.get_api_key_with_prefix("BearerToken", "authorization") or ""
     if not header.startswith("Bearer "):
         raise AccessError(
             f"the credential plugin of {path} gave no bearer token; client certificates are not supported"

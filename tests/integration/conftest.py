@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
@@ -26,6 +27,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 async def client(kubeconfig: Path) -> AsyncIterator[Client]:
     """The shared cluster's admin."""
     async with Client(await load_connection(kubeconfig)) as client:
+        yield client
+
+
+@pytest.fixture
+async def private_client(private_control_plane: ControlPlane) -> AsyncIterator[Client]:
+    """The admin of a control plane of one's own: count calls, break the server, leave things behind."""
+    async with Client(await load_connection(private_control_plane.kubeconfig)) as client:
         yield client
 
 
