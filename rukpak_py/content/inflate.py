@@ -56,6 +56,8 @@ def _gunzip(head: bytes, pieces: Iterator[bytes], limits: Limits) -> Iterator[by
                 rest = rest.lstrip(b"\0") if given else rest
                 if not rest:
                     break
+                if not rest.startswith(_GZIP_MAGIC[:1]):
+                    raise ContentError("the archive is damaged: data follows its end")
                 member = isal_zlib.decompressobj(_GZIP_WINDOW)
             data = _decompress(member, rest)
             given += len(data)

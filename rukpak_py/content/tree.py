@@ -116,6 +116,7 @@ class TreeBuilder:
         if path in self._directories:
             raise ContentError(f"{path!r} is both a file and a directory")
         self._add_directories(_parents(path))
+        self._check_count()
         self._files[path] = content
         self._bytes += len(content)
 
@@ -133,7 +134,6 @@ class TreeBuilder:
             raise self.limits.exceeded("file_bytes", f"the size of file {path!r}")
         if self._bytes + size > self.limits.content_bytes:
             raise self.limits.exceeded("content_bytes", "the size of the content")
-        self._check_count()
 
     def build(self) -> Tree:
         occupied = set().union(*map(_parents, [*self._files, *self._directories]))

@@ -89,7 +89,7 @@ _TAG_ACCEPTS: dict[str, type] = {"bool": bool, "int": int, "float": float, "null
 def as_value(raw: Raw) -> Raw:
     if isinstance(raw, float):
         return integral(raw)
-    if type(raw) is int and raw > INT64_MAX:
+    if type(raw) is int and not INT64_MIN <= raw <= INT64_MAX:
         return float(raw)
     return raw
 

@@ -73,8 +73,8 @@ def _manifests(tree: Tree, limits: Limits) -> Iterator[tuple[str, dict[str, Any]
 def _applicable(file: str, manifest: dict[str, Any]) -> Object:
     try:
         rendered = Object.from_manifest(manifest)
-    except TypeError as error:  # the encoder's own bound, below that of YAML
-        raise ContentError(f"{file}: an object of kind {manifest['kind']} is nested too deeply") from error
+    except ContentError as error:
+        raise ContentError(f"{file}: {manifest['kind']}: {error}") from error
     head = rendered.head
     if not head.gvk.version:
         raise ContentError(f"{file}: {head.gvk.kind} {head.name} has no apiVersion")
