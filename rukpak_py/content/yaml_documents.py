@@ -53,6 +53,8 @@ _NO_KEY: Final = _Sentinel()
 _MERGE: Final = _Sentinel()
 _CONTAINERS = frozenset({dict, list})
 _VERSIONS = (None, (1, 1))
+# First characters of plain scalars that may be more than text; `<` begins the merge key.
+_MORE_THAN_TEXT = WORD_STARTS | NUMBER_STARTS | {"<"}
 _WANT_MAPS = "map merge requires map or sequence of maps as the value"
 
 # go-yaml's allowance: up to LOW steps 99 % of them may lie below aliases, falling to 10 % at HIGH.
@@ -113,14 +115,13 @@ class _Loader:
                 value = event.value
                 implicit = event.implicit
                 if implicit[0]:  # plain
-                    first = value[:1]
-                    if first in WORD_STARTS:
-                        if value in CONSTANTS and event.tag is None:
-                            value = CONSTANTS[value]
-                    elif first in NUMBER_STARTS and event.tag is None:
-                        value = resolve(value)
-                    elif value == "<<" and key is _NO_KEY:
-                        value = _MERGE
+                    if value[:1] in _MORE_THAN_TEXT:
+                        if value in CONSTANTS:
+                            value = CONSTANTS[value] if event.tag is None else value
+                        elif value[0] in NUMBER_STARTS:
+                            value = resolve(value) if event.tag is None else value
+                        elif value == "<<" and key is _NO_KEY:
+                            value = _MERGE
                 elif not implicit[1]:  # neither plain nor quoted: it has a tag
                     value = _MERGE if key is _NO_KEY and _is_merge(event) else self.tagged(event)
                 if has_anchors and event.anchor is not None:

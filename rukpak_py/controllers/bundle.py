@@ -53,11 +53,19 @@ class BundleController:
         self._now = now
         self._jobs = Jobs(on_end=wake)
         self._wanted: set[str] = set()  # uids of pinned Bundles whose content somebody asked for
+        self._doubtful: set[str] = set()  # uids of pinned Bundles whose content is to be looked at
 
     def want_content(self, bundle: Bundle) -> None:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
         self._wanted.add(bundle.metadata.uid)
         self._wake(bundle.metadata.name)
+
+    def check_content(self) -> None:
+        """Look at every pinned Bundle's content; what is lost is fetched again, a few at a time."""
+        for bundle in self._bundles:
+            if is_pinned(bundle) and bundle.spec.provisioner_class in self._classes:
+                self._doubtful.add(bundle.metadata.uid)
+                self._wake(bundle.metadata.name)
 
     async def reconcile(self, name: str) -> Outcome:
         bundle = self._bundles.get(name)
@@ -85,6 +93,7 @@ class BundleController:
         """The Bundle was deleted."""
         self._jobs.drop(bundle.metadata.uid)
         self._wanted.discard(bundle.metadata.uid)
+        self._doubtful.discard(bundle.metadata.uid)
 
     async def close(self) -> None:
         await self._jobs.close()
@@ -141,8 +150,13 @@ class BundleController:
 
     async def _kept(self, bundle: Bundle) -> Outcome:
         """Pinned: see to its link, and to a spec that was changed past the webhook. No call in the usual case."""
+        uid = bundle.metadata.uid
         if await self._content.has(bundle.status.digest):
             await self._content.link(bundle.metadata.name, bundle.status.digest)
+        elif uid in self._doubtful:
+            self._wanted.add(uid)
+            self._start(bundle)
+        self._doubtful.discard(uid)
         if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
             await self._write(bundle, bundle_status.spec_changed(bundle, self._now()))
         return DONE

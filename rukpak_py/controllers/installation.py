@@ -7,7 +7,9 @@ Nothing is written while the plan refuses anything, or before the kinds of what 
 happens to this process, the next one knows where to look for what the deployment owns.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 
 from rukpak_py.api.bundle import Bundle
@@ -32,7 +34,7 @@ from rukpak_py.controllers.session import Session, applied_digest
 from rukpak_py.controllers.settling import Applied, Settling
 from rukpak_py.controllers.step import Step
 from rukpak_py.controllers.targets import Targets
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.client import Client
@@ -51,6 +53,7 @@ class Installation:
         engine: Engine,
         cluster: Cluster,
         rendering: Rendering,
+        former: Callable[[BundleDeployment], Iterable[Bundle]],
         targets: Targets,
         settling: Settling,
         books: Books,
@@ -62,6 +65,7 @@ class Installation:
         self._engine = engine
         self._cluster = cluster
         self._rendering = rendering
+        self._former = former
         self._targets = targets
         self._settling = settling
         self._books = books
@@ -74,6 +78,7 @@ class Installation:
         owned = self._inventory.owned_by(deployment.metadata.uid)
         request = self._request(deployment, bundle)
         self._recall(deployment, request, session, owned)
+        await self._look_back(request, session)
         if session.settled_on == request.key and session.is_as_applied(owned):
             return await self._settling.settle(
                 Applied(deployment=deployment, bundle=bundle, session=session, key=request.key)
@@ -183,6 +188,18 @@ class Installation:
             session.memory.trust(owned.values())
             session.settled_on = request.key
 
+    async def _look_back(self, request: Request, session: Session) -> None:
+        """After a restart in the middle of a pivot: what did the content before have?"""
+        if session.looked_back or not session.memory.is_empty:
+            return
+        session.looked_back = True
+        for former in self._former(request.deployment):
+            if former.metadata.uid == request.bundle.metadata.uid or not former.status.digest:
+                continue
+            with suppress(ContentError):
+                wanted = await self._rendering.wanted(replace(request, bundle=former))
+                session.retired |= {one.key for one in wanted.desired} if wanted is not None else set()
+
     def _blocker(self, deployment: BundleDeployment, wanted: Wanted) -> Report | None:
         """Kinds and namespaces that are not there and that the content does not bring."""
         if wanted.resolution.missing:
@@ -214,7 +231,8 @@ class Installation:
         )
 
     def _tell(self, deployment: BundleDeployment, session: Session, carried: Carried) -> None:
-        session.created(carried.created, monotonic())
+        if session.settled_on:
+            session.created_again(carried.created, monotonic())
         for action in ("created", "updated", "corrected", "taken"):
             APPLIED.labels(action).inc(len(getattr(carried, action)))
         name, uid = deployment.metadata.name, deployment.metadata.uid

@@ -16,6 +16,7 @@ class Session:
     memory: Memory = field(default_factory=Memory)
     settled_on: tuple[str, ...] = ()  # content and options of which everything was applied
     retired: set[ObjectKey] = field(default_factory=set)  # names of former content; looked up before pruning ends
+    looked_back: bool = False  # whether names of content that an earlier process installed were added to them
     waiting_since: dict[str, float] = field(default_factory=dict)  # by what is waited for
     created_at: dict[ObjectKey, float] = field(default_factory=dict)
 
@@ -35,10 +36,10 @@ class Session:
             self.waiting_since.pop(one, None)
 
     def is_fought_over(self, keys: Iterable[ObjectKey], now: float) -> bool:
-        """Something that we created a moment ago is gone already."""
+        """Something that we put back a moment ago is gone again."""
         return any(now - self.created_at.get(key, float("-inf")) < FIGHT for key in keys)
 
-    def created(self, keys: Iterable[ObjectKey], now: float) -> None:
+    def created_again(self, keys: Iterable[ObjectKey], now: float) -> None:
         recent = {key: at for key, at in self.created_at.items() if now - at < FIGHT}
         self.created_at = {**recent, **dict.fromkeys(keys, now)}
 

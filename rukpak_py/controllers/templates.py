@@ -5,6 +5,8 @@ name is a named conflict. Bundles of former templates that never became active g
 failed edits cannot pile up.
 """
 
+from collections.abc import Callable
+
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import (
@@ -27,9 +29,10 @@ from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
 
 
 class Templates:
-    def __init__(self, client: Client, bundles: Cache[Bundle]) -> None:
+    def __init__(self, client: Client, bundles: Cache[Bundle], *, on_new: Callable[[str], None]) -> None:
         self._client = client
         self._bundles = bundles
+        self._on_new = on_new  # its event will be no news, because the answer to our own create is in the cache
 
     def find(self, deployment: BundleDeployment) -> Bundle | None:
         wanted = template_hash(deployment.spec.template)
@@ -54,7 +57,8 @@ class Templates:
         except AlreadyExistsError:
             body = await self._client.get(BUNDLES, "", name)
         bundle = read_bundle(body)
-        self._bundles.put(bundle)
+        if self._bundles.put(bundle):
+            self._on_new(name)
         controller = bundle.metadata.controller
         if controller is None or controller.uid != deployment.metadata.uid:
             raise ConflictError(

@@ -13,7 +13,11 @@ from datetime import UTC, datetime
 
 import orjson
 
-QUIET = ("kopf", "asyncio")  # they tell about every event at info
+QUIET = {
+    "kopf": logging.WARNING,  # tells about every event at info
+    "kopf._core.reactor.running": logging.ERROR,  # warns that signals are not its own, which is what we want
+    "asyncio": logging.WARNING,
+}
 
 _SUBJECT: ContextVar[tuple[str, str]] = ContextVar("subject", default=("", ""))
 
@@ -55,8 +59,8 @@ def set_up(level: str, form: str) -> None:
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     if level != "debug":
-        for name in QUIET:
-            logging.getLogger(name).setLevel(logging.WARNING)
+        for name, least in QUIET.items():
+            logging.getLogger(name).setLevel(least)
 
 
 def _time(record: logging.LogRecord) -> str:

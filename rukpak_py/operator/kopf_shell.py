@@ -1,18 +1,24 @@
 """Kopf's part: it watches our kinds and hands every event to the controllers. Nothing else happens in its handlers.
 
-Only `@kopf.on.event`: it writes nothing to objects and keeps no state in them. Kopf imports the `kubernetes` package
-when it is there, which the operator does not need: 0.4 s and 20 MB at start, so it is hidden while Kopf is imported.
+Only `@kopf.on.event`: it writes nothing to objects and keeps no state in them. Kopf has a thread and a loop of its own:
+at its end it cancels every task of its loop, after five seconds of waiting for them, and it takes the signals of the
+main thread; both are ours. Kopf also imports the `kubernetes` package when it is there, which the operator does not
+need: 0.4 s and 20 MB at start, so it is hidden while Kopf is imported.
 """
 
 import asyncio
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import uvloop
 
 from rukpak_py.api.names import GROUP, VERSION
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.config import Connection
 
 _hidden = sys.modules.get("kubernetes")
@@ -26,43 +32,73 @@ finally:
         sys.modules["kubernetes"] = _hidden
 
 SERVER_TIMEOUT = 300  # seconds; Kopf resumes by version
-STOP_SECONDS = 20
+STOP_SECONDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Handler:
-    """What to do with the events of one kind. `is_ours` sees the body before anything else happens."""
+    """What to do with the events of one kind. `is_ours` is asked in Kopf's thread, `seen` is called in ours."""
 
     plural: str
     is_ours: Callable[[Mapping[str, Any]], bool]
     seen: Callable[[str | None, Mapping[str, Any]], None]
 
 
-async def run_kopf(
-    connection: Connection, handlers: list[Handler], *, stop: asyncio.Event, ready: asyncio.Event
-) -> None:
-    """Watch until `stop` is set; a watch that Kopf gives up ends this, and with it the process."""
+async def run_kopf(connection: Connection, handlers: list[Handler]) -> None:
+    """Watch until cancelled; a watch that Kopf gives up ends this with its error, and with it the process."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    stop = threading.Event()
+    registry = _registry(connection, handlers, loop)
+
+    def watch() -> None:
+        error: BaseException | None = None
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(
+                    kopf.operator(
+                        registry=registry, settings=_settings(), clusterwide=True, standalone=True, stop_flag=stop
+                    )
+                )
+        except BaseException as caught:  # noqa: BLE001 - it is raised again, in the loop that waits for it
+            error = caught
+        with suppress(RuntimeError):  # the loop that waited is gone: the process ends anyway
+            loop.call_soon_threadsafe(_end, ended, error)
+
+    threading.Thread(target=watch, name="kopf", daemon=True).start()
+    try:
+        await asyncio.shield(ended)
+    finally:
+        stop.set()
+        await asyncio.wait([ended], timeout=STOP_SECONDS)
+
+
+def _end(ended: asyncio.Future[None], error: BaseException | None) -> None:
+    if ended.done():
+        return
+    if error is None:
+        ended.set_result(None)
+    else:
+        ended.set_exception(UnavailableError(f"Kopf ended: {error or type(error).__name__}"))
+
+
+def _registry(
+    connection: Connection, handlers: list[Handler], loop: asyncio.AbstractEventLoop
+) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
     for handler in handlers:
-        _register(registry, handler)
+        _register(registry, handler, loop)
 
     async def log_in(**_: object) -> kopf.AiohttpSession:
         return kopf.AiohttpSession(server=connection.server, aiohttp_session=_session(connection))
 
     kopf.on.login(registry=registry)(log_in)
-    await kopf.operator(
-        registry=registry,
-        settings=_settings(),
-        clusterwide=True,
-        standalone=True,
-        stop_flag=stop,
-        ready_flag=ready,
-    )
+    return registry
 
 
-def _register(registry: kopf.OperatorRegistry, handler: Handler) -> None:
+def _register(registry: kopf.OperatorRegistry, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
     async def on_event(event: Mapping[str, Any], **_: object) -> None:
-        handler.seen(event["type"], event["object"])
+        loop.call_soon_threadsafe(handler.seen, event["type"], event["object"])
 
     def is_ours(body: Mapping[str, Any], **_: object) -> bool:
         return handler.is_ours(body)

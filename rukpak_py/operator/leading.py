@@ -1,7 +1,7 @@
 """What only the leader runs: the controllers, their watches, their workers, and Kopf.
 
-Everything is started before Kopf, which cancels tasks that were created after it. Kopf's handlers do two things: put
-the body into a cache (or drop it) and add a key to a queue.
+Kopf's handlers do two things: put the body into a cache (or drop it) and add a key to a queue. Everybody else is woken
+by watches, by the ends of jobs, and by their own back-off; `Who is woken by what` has it in one place.
 """
 
 import asyncio
@@ -94,13 +94,12 @@ class Leader:
                 Watched(resource=BUNDLES, cache=self._bundles, gone=self._bundle_gone),
                 Watched(resource=BUNDLE_DEPLOYMENTS, cache=self._deployments, gone=self._deployment_gone),
             ),
-            after=self._tidy_soon,
+            after=self._housekeeping,
         )
         self._tidy = asyncio.Event()
 
     async def lead(self) -> None:
         """Until cancelled, or until a part ends that must not end."""
-        stop_kopf, kopf_ready = asyncio.Event(), asyncio.Event()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._content.close)
             await self._content.open()
@@ -118,20 +117,18 @@ class Leader:
                 asyncio.create_task(self._ghosts.run(), name="ghosts"),
                 asyncio.create_task(self._tidy_up(), name="tidy"),
                 asyncio.create_task(self._watch_queues(), name="queue depth"),
+                asyncio.create_task(run_kopf(self._connection, self._handlers()), name="kopf"),
             ]
-            kopf = asyncio.create_task(
-                run_kopf(self._connection, self._handlers(), stop=stop_kopf, ready=kopf_ready), name="kopf"
-            )
+            others = [part for part in parts if part not in workers]
             try:
-                done, _ = await asyncio.wait([*parts, kopf], return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
                 for part in done:
                     part.result()
                 raise UnavailableError("a part of the operator ended by itself; the process starts again")
             finally:
-                stop_kopf.set()
-                for part in parts[len(workers) :]:
+                for part in others:
                     part.cancel()
-                await asyncio.wait([kopf], timeout=DRAIN)
+                await asyncio.gather(*others, return_exceptions=True)
 
     def _workers(self) -> list[Coroutine[Any, Any, None]]:
         bundles = [work(BUNDLE_KIND, self._bundle_queue, self._bundle_controller.reconcile) for _ in range(WORKERS)]
@@ -248,6 +245,11 @@ class Leader:
 
     # Housekeeping
 
+    def _housekeeping(self) -> None:
+        """Slowly: content that was lost is fetched again before somebody needs it."""
+        self._bundle_controller.check_content()
+        self._tidy_soon()
+
     def _tidy_soon(self) -> None:
         self._tidy.set()
 
@@ -312,6 +314,7 @@ class Leader:
             engine=Engine(client, inventory, is_established=self._cluster.is_established),
             cluster=self._cluster,
             rendering=self._rendering,
+            former=lambda deployment: self._bundles.controlled_by(deployment.metadata.uid),
             targets=targets,
             settling=settling,
             books=books,
@@ -320,7 +323,7 @@ class Leader:
         )
         return BundleDeploymentController(
             deployments=self._deployments,
-            templates=Templates(client, self._bundles),
+            templates=Templates(client, self._bundles, on_new=self._bundle_queue.add),
             installation=installation,
             uninstall=Uninstall(
                 client=client, inventory=inventory, discovery=self._discovery, targets=targets, events=self._events

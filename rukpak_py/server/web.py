@@ -11,6 +11,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from rukpak_py.core import metrics
+from rukpak_py.core.errors import UnavailableError
 
 Check = Callable[[], str | None]
 Handler = Callable[[web.Request], Awaitable[web.Response]]
@@ -62,9 +63,10 @@ class WebServer:
         site = web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self.context)
         try:
             await site.start()
-        except OSError:
+        except OSError as error:
             await runner.cleanup()
-            raise
+            where = f"{self.address.host or ''}:{self.address.port}"
+            raise UnavailableError(f"cannot listen on {where}: {error.strerror or error}") from error
         self._runner = runner
 
     async def stop(self) -> None:
