@@ -5,7 +5,7 @@
 * `observe` puts the answer to our own apply in, so that the next look does not miss it; an older event never
   overwrites a newer answer, and a late answer never brings back an object whose deletion was seen.
 * `on_change(owner_uid)` is called when something that a decision looks at has changed, not for every event: our own
-  echoes and foreign fields cause no work.
+  echoes and foreign fields cause no work. `on_gone(key)` frees a name that another deployment may be waiting for.
 """
 
 import asyncio
@@ -30,9 +30,12 @@ REMEMBERED_DELETIONS = 4096
 
 
 class Inventory:
-    def __init__(self, client: Client, *, on_change: Callable[[str], None]) -> None:
+    def __init__(
+        self, client: Client, *, on_change: Callable[[str], None], on_gone: Callable[[ObjectKey], None]
+    ) -> None:
         self._client = client
         self._on_change = on_change
+        self._on_gone = on_gone
         self._informers: dict[GroupKind, Informer] = {}
         self._objects: dict[ObjectKey, Live] = {}
         self._owned: dict[str, dict[ObjectKey, Live]] = {}
@@ -98,6 +101,7 @@ class Inventory:
             if known is not None and (old is None or known.uid == old.metadata.uid):
                 self._drop(known)
                 self._tell(known)
+            self._on_gone(key)
             return
         live = live_of(key, gvk, new.metadata, _health(new))
         if known is not None and known.uid == live.uid and known.version > live.version:

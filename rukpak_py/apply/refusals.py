@@ -1,22 +1,35 @@
 """From an error to a failure of one object: its kind of trouble, and the text that a user reads."""
 
+from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.results import Failure, Trouble
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.kube.errors import ApiError, InvalidError, KindNotServedError, NotFoundError, StaleError
+from rukpak_py.kube.errors import (
+    ApiError,
+    InvalidError,
+    KindNotServedError,
+    NotFoundError,
+    SchemaError,
+    StaleError,
+    TooLargeError,
+)
 
 
 def failure_of(key: ObjectKey, error: RukPakError) -> Failure:
     retry_after = getattr(error, "retry_after", None) or 0.0
-    return Failure(key=key, trouble=trouble_of(error), message=_text(key, error), retry_after=retry_after)
+    return Failure(key=key, trouble=trouble_of(key, error), message=_text(key, error), retry_after=retry_after)
 
 
-def trouble_of(error: RukPakError) -> Trouble:
+def trouble_of(key: ObjectKey, error: RukPakError) -> Trouble:
     match error:
         case KindNotServedError() | NotFoundError():
             return Trouble.MISSING
-        case InvalidError() | ContentError():
+        case SchemaError() if not is_builtin(key.group):
+            return Trouble.UNAVAILABLE  # the server's schema may lag behind the definition
+        case SchemaError() | TooLargeError() | ContentError():
             return Trouble.CONTENT
+        case InvalidError():
+            return Trouble.REFUSED
         case AccessError():
             return Trouble.ACCESS
         case ConflictError() | StaleError():

@@ -9,7 +9,8 @@ from rukpak_py.core.objects import ObjectKey
 class Trouble(Enum):
     """What kind of failure, and with it what ends it."""
 
-    CONTENT = auto()  # the object is refused as it is: only new content helps
+    CONTENT = auto()  # it can never be applied as it is: only new content helps
+    REFUSED = auto()  # the server or an admission policy says no; the policy may change
     ACCESS = auto()  # a right is missing
     CONFLICT = auto()  # somebody else's
     MISSING = auto()  # a kind or a namespace is not there

@@ -99,7 +99,7 @@ class BundleController:
         await self._jobs.close()
 
     def _start(self, bundle: Bundle) -> None:
-        source = (bundle.status.resolved_source if bundle.status.digest else None) or bundle.spec.source
+        source = bundle.status.resolved_source or bundle.spec.source  # what was unpacked once never moves
 
         async def job() -> Result:
             return await unpack(

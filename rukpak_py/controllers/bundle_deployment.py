@@ -27,6 +27,7 @@ from rukpak_py.controllers.step import Step
 from rukpak_py.controllers.templates import Templates
 from rukpak_py.controllers.uninstall import Uninstall
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import ObjectKey
 
 
 class BundleDeploymentController:
@@ -50,6 +51,7 @@ class BundleDeploymentController:
         self._classes = classes
         self._sessions: dict[str, Session] = {}
         self.blocked: set[str] = set()  # names of those that wait for a kind or a namespace
+        self._contested: dict[str, frozenset[ObjectKey]] = {}  # by name: what belongs to somebody else
 
     async def reconcile(self, name: str) -> Outcome:
         deployment = self._deployments.get(name)
@@ -77,6 +79,11 @@ class BundleDeploymentController:
         """The deployment was deleted; the collector sees to its objects."""
         self._sessions.pop(deployment.metadata.uid, None)
         self.blocked.discard(deployment.metadata.name)
+        self._contested.pop(deployment.metadata.name, None)
+
+    def waiting_for(self, key: ObjectKey) -> list[str]:
+        """The deployments that want this object, which belongs to somebody else."""
+        return [name for name, keys in self._contested.items() if key in keys]
 
     async def _bundle_of_template(self, deployment: BundleDeployment) -> Bundle | None:
         found = self._templates.find(deployment)
@@ -130,6 +137,10 @@ class BundleDeploymentController:
             self.blocked.add(deployment.metadata.name)
         else:
             self.blocked.discard(deployment.metadata.name)
+        if step.contested:
+            self._contested[deployment.metadata.name] = step.contested
+        else:
+            self._contested.pop(deployment.metadata.name, None)
 
     async def _say(self, deployment: BundleDeployment, step: Step, *, valid: Aspect | None = None) -> Outcome:
         """Write the status when it says something new, and tell transitions as Events."""

@@ -112,7 +112,12 @@ class Installation:
         plan = await self._plan(deployment, session, target, wanted)
         if plan.refused:
             session.memory.absent.clear()
-            return Step(outcome=retry(), report=failures.refused(deployment, plan.refused), wrote_nothing=True)
+            return Step(
+                outcome=retry(),
+                report=failures.refused(deployment, plan.refused),
+                wrote_nothing=True,
+                contested=frozenset(change.key for change in plan.refused),
+            )
         if plan.count(Action.CREATE) and not await self._books.still_exists(
             deployment, is_suspicious=session.is_fought_over(_created(plan), monotonic())
         ):
@@ -129,7 +134,8 @@ class Installation:
             is_drift = session.settled_on == request.key
             report = failures.failed(deployment, carried.failures, is_drift=is_drift)
             longest = max(failure.retry_after for failure in carried.failures)
-            return Step(outcome=retry(longest), report=report)
+            stalled = report.summary is Summary.STALLED
+            return Step(outcome=WAIT if stalled else retry(longest), report=report)
         if carried.waiting:
             return self._patiently(session, "objects", "; ".join(carried.waiting[:10]))
         session.no_longer_waits("objects")

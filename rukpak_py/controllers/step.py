@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from rukpak_py.controllers.deployment_status import Report
 from rukpak_py.controllers.outcome import Outcome
+from rukpak_py.core.objects import ObjectKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,4 +15,5 @@ class Step:
     report: Report | None = None
     is_finished: bool = False  # applied, healthy and pruned: former Bundles may go
     is_blocked: bool = False  # a kind or a namespace is missing: the cluster's watch wakes it
+    contested: frozenset[ObjectKey] = frozenset()  # somebody else's: woken when a watch shows them going
     wrote_nothing: bool = False  # refused before the first write: what is installed is untouched

@@ -80,7 +80,7 @@ class Leader:
         self._recorder = EventRecorder(client, component="rukpak", instance=settings.pod_name)
         self._events = Events(self._recorder)
         self._discovery = Discovery(client)
-        self._inventory = Inventory(client, on_change=self._object_changed)
+        self._inventory = Inventory(client, on_change=self._object_changed, on_gone=self._object_gone)
         self._cluster = Cluster(client, self._discovery, on_change=self._wake_blocked)
         self._map_watch = Informer(
             client, CONFIG_MAPS, namespace=settings.system_namespace, on_change=self._map_changed
@@ -193,6 +193,9 @@ class Leader:
             LOG.warning("left out: %s", error)
             return
         name = deployment.metadata.name
+        former = self._deployments.get(name)
+        if former is not None and former.metadata.uid != deployment.metadata.uid:
+            self._deployment_gone(former)  # its deletion was missed
         if event == "DELETED":
             known = self._deployments.drop(name, deployment.metadata.uid)
             self._deployment_gone(known or deployment)
@@ -224,6 +227,10 @@ class Leader:
     def _object_changed(self, owner_uid: str) -> None:
         name = self._deployments.name_of(owner_uid)
         if name is not None:
+            self._deployment_queue.add(name)
+
+    def _object_gone(self, key: ObjectKey) -> None:
+        for name in self._deployment_controller.waiting_for(key):
             self._deployment_queue.add(name)
 
     def _wake_blocked(self) -> None:
