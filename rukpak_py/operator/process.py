@@ -22,6 +22,7 @@ from rukpak_py.kube.lease import Holder, LeaderElector
 from rukpak_py.operator.adapters import ConfigMapUsers, SystemConfigMaps, SystemSecrets, WebhookConfigurations
 from rukpak_py.operator.leading import Leader
 from rukpak_py.operator.settings import Settings
+from rukpak_py.operator.webhook_watch import WebhookWatch
 from rukpak_py.server.admission import Admission, webhook_app
 from rukpak_py.server.certificates import CertificateKeeper
 from rukpak_py.server.web import WebServer, metrics_app, probe_app
@@ -55,6 +56,7 @@ class Replica:
             configurations=self._configurations,
             hosts=serving_hosts(settings.system_namespace, settings.webhook_url),
         )
+        self._webhooks = WebhookWatch(client, self._keeper, is_ours_to_make=bool(settings.webhook_url))
         self._leader = Leader(settings, connection, client)
         self._elector = LeaderElector(
             client,
@@ -73,8 +75,9 @@ class Replica:
             await self._wait_for_definitions(stop)
             if stop.is_set():
                 return
-            self._users.informer.start()
-            stack.push_async_callback(self._users.informer.stop)
+            for informer in (self._users.informer, self._webhooks.informer):
+                informer.start()
+                stack.push_async_callback(informer.stop)
             parts = [
                 asyncio.create_task(part, name=name)
                 for name, part in (
@@ -101,7 +104,8 @@ class Replica:
             config_maps=SystemConfigMaps(self._client, settings.system_namespace),
             bundles=self._users,
         )
-        probes = probe_app(live={}, ready={"certificate": self._certificate, "webhook": self._webhook})
+        ready = {"certificate": self._certificate, "bundles": self._bundles, "webhook": self._webhooks.problem}
+        probes = probe_app(live={}, ready=ready)
         return [
             WebServer(app=probes, address=settings.probes),
             WebServer(app=metrics_app(), address=settings.metrics),
@@ -113,7 +117,7 @@ class Replica:
     def _certificate(self) -> str | None:
         return None if self._keeper.loaded.is_set() else "the webhooks have no certificate yet"
 
-    def _webhook(self) -> str | None:
+    def _bundles(self) -> str | None:
         return None if self._users.informer.synced.is_set() else "the Bundles have not been listed yet"
 
     async def _seek_leadership(self) -> None:

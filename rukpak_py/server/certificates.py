@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.server import x509
-from rukpak_py.server.webhook_configuration import ca_bundle_patch
+from rukpak_py.server.webhook_configuration import ca_bundle_patch, trusts
 from rukpak_py.server.x509 import KeyPair
 
 _LOG = logging.getLogger(__name__)
@@ -110,6 +110,10 @@ class CertificateKeeper:
     def wake(self) -> None:
         """Start the next pass now: leadership or the webhook configuration changed."""
         self._wake.set()
+
+    def is_trusted_by(self, configuration: dict[str, Any]) -> bool:
+        """Whether what is served now is signed by an authority that each of these webhooks names."""
+        return self._serving is not None and trusts(configuration, self._serving.certificate)
 
     async def keep(self, *, leading: bool) -> None:
         """One pass: repair what only the leader may, then load what is to be served."""

@@ -21,6 +21,7 @@ from rukpak_py.api.names import (
     WEBHOOK_CONFIGURATION,
     WEBHOOK_SERVICE,
 )
+from rukpak_py.server import x509
 
 Manifest = dict[str, Any]
 
@@ -85,12 +86,26 @@ def ca_bundle_patch(configuration: Manifest, ca_bundle: bytes) -> list[Manifest]
     return patch
 
 
+def trusts(configuration: Manifest, certificate: bytes) -> bool:
+    """Whether every webhook names an authority that signed this certificate."""
+    bundles = (webhook["clientConfig"].get("caBundle") or "" for webhook in configuration.get("webhooks") or [])
+    return all(_has_issuer(base64.b64decode(bundle), certificate) for bundle in bundles)
+
+
 def serving_hosts(system_namespace: str, webhook_url: str = "") -> tuple[str, ...]:
     """Every name under which the operator's servers are reached."""
     services = (WEBHOOK_SERVICE, CONTENT_SERVICE)
     names = [f"{service}.{system_namespace}.svc{zone}" for service in services for zone in ("", ".cluster.local")]
     host = urlsplit(webhook_url).hostname if webhook_url else None
     return (*names, "localhost", *([host] if host else []))
+
+
+def _has_issuer(bundle: bytes, certificate: bytes) -> bool:
+    try:
+        authorities = x509.split(bundle)
+    except ValueError:  # empty, or no certificates
+        return False
+    return any(x509.is_signed_by(certificate, authority) for authority in authorities)
 
 
 def _webhook(name: str, client_config: Manifest, ca_bundle: bytes) -> Manifest:
