@@ -34,7 +34,7 @@ e2e: env ## the operator as an image, installed by Helm, in a cluster with a nod
 
 .PHONY: run
 run: env ## local cluster, operator, samples brought to Ready; Ctrl-C takes all of it down (RUN_ONCE=1: by itself)
-	@exec $(PYTHON) -m e2e.run
+	@. .ci/cluster.sh && RUKPAK_CLUSTER_STATE=$$state exec $(PYTHON) -m e2e.run
 
 .PHONY: image
 image: env ## build/rukpak.tar, the operator's image
@@ -51,5 +51,5 @@ lock: env ## resolve requirements/*.txt again from pyproject.toml
 
 .PHONY: clean
 clean: ## what the other targets made here (the caches outside stay)
-	@if [ -x $(PYTHON) ] && [ -d .cluster ]; then $(PYTHON) -m e2e.cluster down; fi
+	@if [ -x $(PYTHON) ]; then . .ci/cluster.sh && cluster down; fi
 	@rm -rf .venv .cluster build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

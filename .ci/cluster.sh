@@ -1,4 +1,4 @@
-# Sourced by .ci/run, .ci/test and .ci/e2e: a cluster for the command, taken down afterwards unless it was there before.
+# Sourced by .ci/run, .ci/test, .ci/e2e and the Makefile: a cluster for the command, taken down afterwards unless it was there before.
 # RUKPAK_CLUSTER_STATE names its state directory (default .cluster); .ci/run uses one for both of its steps.
 state=${RUKPAK_CLUSTER_STATE:-$PWD/.cluster}
 # The sockets of a node lie below it, and the kernel has a limit on their paths.

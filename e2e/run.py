@@ -22,12 +22,13 @@ from e2e.kubectl import Kubectl, KubectlError
 from e2e.steps import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "manifests/samples"
 NAMESPACE = "rukpak-system"
+LOG_LINES = 40
 
 
 def state_dir() -> Path:
@@ -37,7 +38,10 @@ def state_dir() -> Path:
 def cluster(*arguments: str, check: bool = True) -> int:
     command = [sys.executable, "-m", "e2e.cluster", *arguments, f"--state={state_dir()}"]
     quiet = subprocess.DEVNULL if arguments == ("status",) else None
-    return subprocess.run(command, cwd=ROOT, check=check, stdout=quiet, stderr=quiet).returncode
+    # `down` is out of Ctrl-C's reach; `up` has it too, and cleans up after itself.
+    apart = arguments == ("down",)
+    done = subprocess.run(command, cwd=ROOT, check=check, stdout=quiet, stderr=quiet, start_new_session=apart)
+    return done.returncode
 
 
 def can_have_node() -> bool:
@@ -45,13 +49,13 @@ def can_have_node() -> bool:
 
 
 @contextlib.contextmanager
-def local_cluster(steps: Steps) -> Iterator[Kubectl]:
-    was_up = cluster("status", check=False) == 0
+def local_cluster(steps: Steps, *, was_up: bool) -> Iterator[Kubectl]:
     try:
         with steps.step("cluster up"):
             cluster("up", *(["--node"] if can_have_node() else []))
         yield Kubectl.on(state_dir() / "kubeconfig")
     finally:
+        interrupts(signal.SIG_IGN)  # a second Ctrl-C must not leave half of it behind
         if not was_up:
             with steps.step("cluster down"):
                 cluster("down")
@@ -90,6 +94,17 @@ def remove(kubectl: Kubectl, sample: str) -> None:
     kubectl.run("wait", "--for=delete", "configmaps,deployments", f"--selector={owned}", "--timeout=60s")
 
 
+@contextlib.contextmanager
+def explained(kubectl: Kubectl, log: Path) -> Iterator[None]:
+    """A sample that does not get ready is shown with its conditions and the operator's log."""
+    try:
+        yield
+    except KubectlError:
+        show(kubectl, "get", "rukpak", "--output=wide")
+        print("\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:]), flush=True)
+        raise
+
+
 def follow_until_interrupted(kubectl: Kubectl, log: Path) -> None:
     print(f"The operator runs. In another terminal:\n\n  export KUBECONFIG={kubectl.kubeconfig}")
     print(f"  alias kubectl={kubectl.program}\n  kubectl get rukpak\n\nIts log follows; Ctrl-C takes all of it down.\n")
@@ -97,8 +112,9 @@ def follow_until_interrupted(kubectl: Kubectl, log: Path) -> None:
     local_operator.follow(log)
 
 
-def tour(kubectl: Kubectl, steps: Steps, folder: Path) -> None:
+def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -> None:
     """Operator and samples, on a cluster that is up."""
+    once = bool(os.environ.get("RUN_ONCE"))
     with steps.step("CRDs and namespace"):
         install_crds(kubectl)
     greeting = "--output=jsonpath={.data.greeting}"
@@ -111,25 +127,35 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path) -> None:
         with steps.step("operator ready"):
             running = local_operator.running(kubeconfig=kubectl.kubeconfig, folder=folder)
             log = stack.enter_context(running)
-        for sample, show_also in samples.items():
-            bring_to_ready(kubectl, steps, sample, show_also=show_also)
-        if not os.environ.get("RUN_ONCE"):
+        with explained(kubectl, log):
+            for sample, show_also in samples.items():
+                bring_to_ready(kubectl, steps, sample, show_also=show_also)
+        if not once:
             follow_until_interrupted(kubectl, log)
-        with steps.step("samples removed"):
+        if not once and not cluster_stays:
+            return  # they go with the cluster
+        # Slow by nature on a new cluster: Kubernetes' garbage collector looks for new kinds every 30 s only.
+        with steps.step("samples removed (the collector has to notice our kinds first)"):
             for sample in samples:
                 remove(kubectl, sample)
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
+def interrupts(action: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
+        signal.signal(number, action)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, _terminate)
+    interrupts(_interrupt)
     steps = Steps()
     try:
-        with local_cluster(steps) as kubectl, tempfile.TemporaryDirectory() as folder:
-            tour(kubectl, steps, Path(folder))
+        was_up = cluster("status", check=False) == 0
+        with local_cluster(steps, was_up=was_up) as kubectl, tempfile.TemporaryDirectory() as folder:
+            tour(kubectl, steps, Path(folder), cluster_stays=was_up)
     except KeyboardInterrupt:
         return 130
     except (local_operator.OperatorError, KubectlError, TimeoutError, subprocess.CalledProcessError) as error:
