@@ -28,7 +28,8 @@ _AMBIGUOUS_VALUES = 1
 def load(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Any:
     """The first document of a file that is not a stream (annotations, dependencies, chart metadata)."""
     _check_size(data, limits)
-    return load_document(data, limits=limits)
+    value, _ = load_document(data, limits=limits)
+    return value
 
 
 def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
@@ -42,11 +43,13 @@ def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
     if start is None:
         return values
     first_line = data.count(b"\n", 0, start)
+    nodes = 0
     for chunk, line in _chunks(data[start:], first_line):
         try:
-            values.append(load_document(chunk, limits=limits, line=line))
+            value, nodes = load_document(chunk, limits=limits, line=line, nodes=nodes)
         except ContentError as error:
             raise ContentError(f"error converting YAML to JSON: {error}") from error
+        values.append(value)
     return values
 
 

@@ -9,7 +9,7 @@ against alias bombs is a ratio of such counts. What has no JSON form is refused 
 the key may replace it, as in Go.
 """
 
-from itertools import count
+import re
 from typing import Any, Final
 
 from yaml.error import MarkedYAMLError
@@ -51,6 +51,9 @@ class _Sentinel:
 _LIST: Final = _Sentinel()
 _NO_KEY: Final = _Sentinel()
 _MERGE: Final = _Sentinel()
+_EVENTS_AROUND = 3  # start of the stream, start and end of the document
+# Most chunks without a document are a licence or nothing; what else might be one is left to the parser.
+_BLANK = re.compile(rb"(?:---)?(?: *(?:#[ -~]*)?\n)*+")
 _CONTAINERS = frozenset({dict, list})
 _VERSIONS = (None, (1, 1))
 # First characters of plain scalars that may be more than text; `<` begins the merge key.
@@ -64,10 +67,15 @@ _LOW = 400_000
 _HIGH = 4_000_000
 
 
-def load_document(chunk: bytes, *, limits: Limits, line: int = 0) -> Any:
-    """The first document of the chunk, None when there is none. The chunk begins at `line` (from 0) of its file."""
+def load_document(chunk: bytes, *, limits: Limits, line: int = 0, nodes: int = 0) -> tuple[Any, int]:
+    """The first document of the chunk (None when there is none), and how many nodes there were so far.
+
+    The chunk begins at `line` (from 0) of its file; `nodes` is what the documents before it had.
+    """
     try:
-        return _Loader(chunk, limits).load()
+        if nodes < limits.yaml_nodes and _BLANK.fullmatch(chunk):
+            return None, nodes + 1
+        return _Loader(chunk, limits, nodes).load()
     except _Refused as error:
         raise ContentError(_located(str(error), line + error.line, error.column)) from error
     except MarkedYAMLError as error:
@@ -90,116 +98,121 @@ class _Refused(Exception):  # noqa: N818 it never leaves this module
 
 
 class _Loader:
-    def __init__(self, chunk: bytes, limits: Limits) -> None:
+    def __init__(self, chunk: bytes, limits: Limits, nodes: int) -> None:
         self.next_event = events_of(chunk)
         self.limits = limits
+        self.nodes_before = nodes
         self.has_anchors = b"&" in chunk
         self.anchors: dict[str, tuple[Any, int] | None] = {}  # (value, steps); None while its container is open
         self.open_anchors: list[tuple[int, str, int]] = []  # (depth, name, steps before)
         self.alias_steps = 0
         self.suspect = False  # met something without a JSON form
 
-    def load(self) -> Any:  # noqa: C901, PLR0912, PLR0915 one loop on purpose: a call per event costs a third of the speed
+    def load(self) -> tuple[Any, int]:  # noqa: C901, PLR0912, PLR0915 one loop on purpose: a call per event costs a third of the speed
         next_event, has_anchors = self.next_event, self.has_anchors
-        depth_limit, node_limit = self.limits.yaml_depth, self.limits.yaml_nodes
+        depth_limit, node_limit = self.limits.yaml_depth, self.limits.yaml_nodes - self.nodes_before
         container: Any = []
         key: Any = _LIST
         stack: list[tuple[Any, Any]] = []
         offset = 0  # number of the event + offset = steps
         value: Any
 
-        for number in count():
-            event = next_event()
-            kind = type(event)
-            if kind is ScalarEvent:
-                value = event.value
-                implicit = event.implicit
-                if implicit[0]:  # plain
-                    if value[:1] in _MORE_THAN_TEXT:
-                        if value in CONSTANTS:
-                            value = CONSTANTS[value] if event.tag is None else value
-                        elif value[0] in NUMBER_STARTS:
-                            value = resolve(value) if event.tag is None else value
-                        elif value == "<<" and key is _NO_KEY:
-                            value = _MERGE
-                elif not implicit[1]:  # neither plain nor quoted: it has a tag
-                    value = _MERGE if key is _NO_KEY and _is_merge(event) else self.tagged(event)
-                if has_anchors and event.anchor is not None:
-                    self.anchors[event.anchor] = ("<<" if value is _MERGE else value, 1)
-                if key is _NO_KEY:
-                    if type(value) is str:
-                        key = value
-                    elif value is _MERGE:
-                        key = _MERGE
-                        offset -= 1
-                    else:
-                        key = self.key(value)
-                    continue
-                if type(value) is int or type(value) is float:
-                    value = self.number(value)
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                if key is _NO_KEY:
-                    raise _Refused("invalid map key", event)
-                if len(stack) >= depth_limit:
-                    raise self.limits.exceeded("yaml_depth", "nesting of YAML")
-                if event.anchor is not None:
-                    self.anchors[event.anchor] = None
-                    self.open_anchors.append((len(stack), event.anchor, number + offset - 1))
-                stack.append((container, key))
-                if kind is MappingStartEvent:
-                    container, key = {}, _NO_KEY
-                else:
-                    container, key = [], _LIST
-                continue
-            elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                value = container
-                container, key = stack.pop()
-                offset -= 1
-                if number > node_limit and number + offset > node_limit:
-                    raise self.limits.exceeded("yaml_nodes", "the number of YAML nodes")
-                if self.open_anchors and self.open_anchors[-1][0] == len(stack):
-                    _, name, before = self.open_anchors.pop()
-                    self.anchors[name] = (value, number + offset - before)
-                if key is _MERGE:
-                    _merge(container, value, event)
-                    key = _NO_KEY
-                    continue
-            elif kind is AliasEvent:
-                value, steps = self.alias(event, number + offset, len(stack))
-                offset += steps
-                if key is _NO_KEY:
-                    if type(value) in _CONTAINERS:
+        first = 0
+        # Events are bounded by the loop itself; those that turned out to be no nodes allow for as many more.
+        while first < (end := node_limit + _EVENTS_AROUND - min(offset, 0)):
+            for number in range(first, end):
+                event = next_event()
+                kind = type(event)
+                if kind is ScalarEvent:
+                    value = event.value
+                    implicit = event.implicit
+                    if implicit[0]:  # plain
+                        if value[:1] in _MORE_THAN_TEXT:
+                            if value in CONSTANTS:
+                                value = CONSTANTS[value] if event.tag is None else value
+                            elif value[0] in NUMBER_STARTS:
+                                value = resolve(value) if event.tag is None else value
+                            elif value == "<<" and key is _NO_KEY:
+                                value = _MERGE
+                    elif not implicit[1]:  # neither plain nor quoted: it has a tag
+                        value = _MERGE if key is _NO_KEY and _is_merge(event) else self.tagged(event)
+                    if has_anchors and event.anchor is not None:
+                        self.anchors[event.anchor] = ("<<" if value is _MERGE else value, 1)
+                    if key is _NO_KEY:
+                        if type(value) is str:
+                            key = value
+                        elif value is _MERGE:
+                            key = _MERGE
+                            offset -= 1
+                        else:
+                            key = self.key(value)
+                        continue
+                    if type(value) is int or type(value) is float:
+                        value = self.number(value)
+                elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                    if key is _NO_KEY:
                         raise _Refused("invalid map key", event)
-                    key = self.key(value)
+                    if len(stack) >= depth_limit:
+                        raise self.limits.exceeded("yaml_depth", "nesting of YAML")
+                    if event.anchor is not None:
+                        self.anchors[event.anchor] = None
+                        self.open_anchors.append((len(stack), event.anchor, number + offset - 1))
+                    stack.append((container, key))
+                    if kind is MappingStartEvent:
+                        container, key = {}, _NO_KEY
+                    else:
+                        container, key = [], _LIST
                     continue
-                if key is _MERGE:
-                    if type(value) is not dict:
-                        raise _Refused(_WANT_MAPS, event)
-                    container.update(value)
-                    key = _NO_KEY
+                elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                    value = container
+                    container, key = stack.pop()
+                    offset -= 1
+                    if self.open_anchors and self.open_anchors[-1][0] == len(stack):
+                        _, name, before = self.open_anchors.pop()
+                        self.anchors[name] = (value, number + offset - before)
+                    if key is _MERGE:
+                        _merge(container, value, event)
+                        key = _NO_KEY
+                        continue
+                elif kind is AliasEvent:
+                    value, steps = self.alias(event, number + offset, len(stack))
+                    offset += steps
+                    if key is _NO_KEY:
+                        if type(value) in _CONTAINERS:
+                            raise _Refused("invalid map key", event)
+                        key = self.key(value)
+                        continue
+                    if key is _MERGE:
+                        if type(value) is not dict:
+                            raise _Refused(_WANT_MAPS, event)
+                        container.update(value)
+                        key = _NO_KEY
+                        continue
+                    if type(value) is int or type(value) is float:
+                        value = self.number(value)
+                elif kind is DocumentEndEvent:
+                    self.check_aliasing(number - 1 + offset, event)
+                    if number + offset > node_limit + _EVENTS_AROUND:
+                        raise self.too_many_nodes()
+                    if self.suspect:
+                        _check_representable(container[0])
+                    return container[0], self.nodes_before + number + offset
+                elif kind is StreamEndEvent:
+                    return None, self.nodes_before + 1
+                else:
+                    if kind is DocumentStartEvent and event.version not in _VERSIONS:
+                        raise _Refused("found incompatible YAML document", event)
                     continue
-                if type(value) is int or type(value) is float:
-                    value = self.number(value)
-            elif kind is DocumentEndEvent:
-                self.check_aliasing(number - 1 + offset, event)
-                if self.suspect:
-                    _check_representable(container[0])
-                return container[0]
-            elif kind is StreamEndEvent:
-                break
-            else:
-                if kind is DocumentStartEvent and event.version not in _VERSIONS:
-                    raise _Refused("found incompatible YAML document", event)
-                continue
 
-            if key is _LIST:
-                container.append(value)
-            elif key is _MERGE:
-                raise _Refused(_WANT_MAPS, event)
-            else:
-                container[key] = value
-                key = _NO_KEY
-        return None
+                if key is _LIST:
+                    container.append(value)
+                elif key is _MERGE:
+                    raise _Refused(_WANT_MAPS, event)
+                else:
+                    container[key] = value
+                    key = _NO_KEY
+            first = end
+        raise self.too_many_nodes()
 
     def tagged(self, event: Any) -> Raw:
         try:
@@ -229,11 +242,14 @@ class _Loader:
             raise _Refused(f"anchor '{name}' value contains itself", event)
         value, below = anchored
         self.check_aliasing(steps, event)
-        if steps + below > self.limits.yaml_nodes:
-            raise self.limits.exceeded("yaml_nodes", "the number of YAML nodes with aliases expanded")
+        if self.nodes_before + steps + below > self.limits.yaml_nodes:
+            raise self.too_many_nodes()
         self.alias_steps += below
         self.check_aliasing(steps + below, event)
         return self.copied(value, depth), below
+
+    def too_many_nodes(self) -> ContentError:
+        return self.limits.exceeded("yaml_nodes", "the number of YAML nodes, with aliases expanded,")
 
     def check_aliasing(self, steps: int, event: Any) -> None:
         """Between two aliases the ratio's margin is concave, so looking at both ends of each stretch is enough."""
