@@ -8,6 +8,7 @@ the server get a private one; at most two of those are alive at once.
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,7 +38,14 @@ def kubeconfig(run_directory: Path) -> Path:
 @pytest.fixture
 def private_control_plane(run_directory: Path, tmp_path: Path) -> Iterator[ControlPlane]:
     """A control plane of one's own, about 3 s, to restart and to break."""
-    with _place(run_directory), ControlPlane.start(tmp_path / "plane", tied_to_caller=True) as plane:
+    with private_plane(run_directory, tmp_path / "plane") as plane:
+        yield plane
+
+
+@contextmanager
+def private_plane(run_directory: Path, folder: Path) -> Iterator[ControlPlane]:
+    """For fixtures of a wider scope. A module that has one must not ask for a second: there are only two places."""
+    with _place(run_directory), ControlPlane.start(folder, tied_to_caller=True) as plane:
         yield plane
 
 
@@ -50,7 +58,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     keeper = json.loads(record.read_text())["keeper"]
     os.kill(keeper, signal.SIGTERM)
     deadline = time.monotonic() + 20
-    while _is_alive(keeper) and time.monotonic() < deadline:
+    while is_alive(keeper) and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
@@ -103,7 +111,7 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
         return b") Z " not in Path(f"/proc/{pid}/stat").read_bytes() if Path("/proc").is_dir() else True
@@ -119,8 +127,10 @@ def keep(directory: Path, record: Path) -> None:
     runner = int(os.environ["RUKPAK_TEST_PID"])
     with ControlPlane.start(directory / "shared", tied_to_caller=True) as plane:
         write_private(record, json.dumps({"keeper": os.getpid(), "kubeconfig": str(plane.kubeconfig)}))
-        while not asked and _is_alive(runner):
+        while not asked and is_alive(runner):
             time.sleep(0.2)
+    if not asked:  # the run was killed and cannot clean up
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 if __name__ == "__main__":

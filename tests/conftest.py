@@ -12,7 +12,7 @@ import uvloop
 
 RUN_DIRECTORY = "RUKPAK_TEST_RUN"
 RUN_PROCESS = "RUKPAK_TEST_PID"
-pytest_plugins = ["tests.cluster"]
+pytest_plugins = ["tests.cluster", "tests.shared_operator"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,0 +1,106 @@
+"""Scenarios 49 to 51: what goes with a Bundle and with a BundleDeployment, and in which order."""
+
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.kube.client import JSON_PATCH
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from tests.integration.scenarios.stage import (
+    Stage,
+    definition,
+    eventually,
+    phase,
+    says,
+    settings,
+    widget,
+    widgets,
+)
+
+ORDERED = "core.rukpak.io/ordered-deletion"
+HELD = "tests.example.com/held"
+
+
+async def test_scenario_49_the_archive_goes_with_its_bundle(stage: Stage) -> None:
+    name = await stage.bundle(await stage.content(settings(stage.namespace)))
+    await stage.until_bundle(name, phase("Unpacked"))
+    archive = stage.operator.storage / f"{name}.tgz"
+    assert archive.is_file()
+
+    await stage.client.delete(BUNDLES, "", name)
+
+    async def is_gone() -> bool:
+        return not archive.is_symlink() and not archive.exists()
+
+    await eventually(is_gone, what="the archive is gone")
+    assert not await stage.exists(BUNDLES, "", name)
+
+
+async def test_scenario_50_an_active_bundle_that_is_deleted_comes_back(stage: Stage) -> None:
+    await stage.installed(await stage.content(settings(stage.namespace)))
+    active = (await stage.deployment())["status"]["activeBundle"]
+    former = await stage.get(BUNDLES, "", active)
+    installed = await stage.settings()
+
+    await stage.client.delete(BUNDLES, "", active)
+    await stage.until_bundle(
+        active, lambda found: found["metadata"]["uid"] != former["metadata"]["uid"], phase("Unpacked")
+    )
+    found = await stage.until_ready(stage.name)
+    assert found["status"]["activeBundle"] == active
+    assert (await stage.settings())["metadata"]["uid"] == installed["metadata"]["uid"]
+
+
+async def test_scenario_51_a_deployment_takes_its_definitions_along(stage: Stage) -> None:
+    name = await stage.installed(await stage.content(definition(stage.group), definition(stage.group, "Gadget")))
+    assert len(await stage.bundles_of(name)) == 1
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+
+    await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
+    for plural in ("widgets", "gadgets"):
+        await stage.until_definition_gone(f"{plural}.{stage.group}")
+    selector = f"core.rukpak.io/owner-kind=BundleDeployment,core.rukpak.io/owner-name={name}"
+    assert not (await stage.client.list_metadata(CRDS, label_selector=selector)).items
+
+
+async def test_scenario_51_instances_go_before_definitions_and_the_rest(stage: Stage) -> None:
+    instance = widget(stage.group)
+    instance["metadata"]["finalizers"] = [HELD]
+    content = await stage.content(definition(stage.group), instance, settings(stage.namespace))
+    name = await stage.installed(content)
+    assert ORDERED in (await stage.deployment())["metadata"]["finalizers"]
+    kind = widgets(stage.group)
+
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until(kind, "", "one", lambda found: "deletionTimestamp" in found["metadata"])
+    await stage.until_deployment(name, says("Ready", "Unknown", "Deleting", "Widget one"))
+    crd = await stage.get(CRDS, "", f"widgets.{stage.group}")
+    assert "deletionTimestamp" not in crd["metadata"]
+    assert await stage.has_settings()
+
+    patch = b'[{"op":"remove","path":"/metadata/finalizers"}]'
+    await stage.client.patch(kind, "", "one", patch, content_type=JSON_PATCH)
+    await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_definition_gone(f"widgets.{stage.group}")
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
+    assert not await stage.bundles_of(name)
+
+
+async def test_scenario_51_instances_of_other_origin_are_named_and_waited_for(stage: Stage) -> None:
+    content = await stage.content(definition(stage.group), widget(stage.group))
+    name = await stage.installed(content)
+    kind = widgets(stage.group)
+    stray = widget(stage.group, "stray")
+    stray["metadata"]["finalizers"] = [HELD]
+    await stage.create(kind, "", stray)
+
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_deployment(name, says("Ready", "Unknown", "Deleting", "1 Widget left: Widget stray"))
+    patch = b'[{"op":"remove","path":"/metadata/finalizers"}]'
+    await stage.client.patch(kind, "", "stray", patch, content_type=JSON_PATCH)
+    await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_definition_gone(f"widgets.{stage.group}")
+
+
+async def test_without_custom_resources_no_finalizer_holds_a_deployment(stage: Stage) -> None:
+    name = await stage.installed(await stage.content(settings(stage.namespace)))
+    assert "finalizers" not in (await stage.deployment())["metadata"]
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")

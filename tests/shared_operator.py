@@ -1,0 +1,182 @@
+"""The operator of a test run: one process on the shared cluster, for all tests and all workers.
+
+The first test that needs it starts its keeper, a process that installs the CRDs, runs the operator beside the cluster,
+and ends it together with the run, however the run ends. What is left over goes first, while the operator can still see
+to it. A traceback in the log fails the run: no test may cause one, and none is looked for one test at a time.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from e2e import local_operator
+from e2e.cluster.files import locked, write_private
+from e2e.kubectl import Kubectl, KubectlError
+from e2e.waiting import eventually
+from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.config import load_connection
+from tests.cluster import SHARED, is_alive
+from tests.integration.definitions import definitions, install
+
+FOLDER = "operator"
+RECORD = "operator.json"
+END_SECONDS = 90.0
+SHOWN_LINES = 40
+OURS = ("bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
+TRACES = ("Traceback (most recent call last)", "this is a bug", "was never retrieved", "was never awaited")
+PROBE = """
+apiVersion: core.rukpak.io/v1alpha1
+kind: Bundle
+metadata: {name: probe}
+spec:
+  provisionerClassName: nobody-serves-this-class
+  source: {type: configMaps, configMaps: [{path: ../outside, configMap: {name: probe}}]}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedOperator:
+    log: Path
+    storage: Path
+
+
+@pytest.fixture(scope="session")
+def shared_operator(run_directory: Path, kubeconfig: Path) -> SharedOperator:
+    """Running, its webhook in place."""
+    folder, record = run_directory / FOLDER, run_directory / RECORD
+    with locked(run_directory / "operator.lock"):
+        if not record.exists():
+            _start_keeper(run_directory, record, kubeconfig)
+    return SharedOperator(log=folder / "operator.log", storage=folder / "bundles")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """All tests are done: the log has the last word."""
+    if not hasattr(session.config, "workerinput") and traces(_log()):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    log = _log()
+    if not log:
+        return
+    found = traces(log)
+    terminalreporter.line(f"the operator's log: {len(log)} lines, {len(found)} of them tell of a bug of its own")
+    shown = [line for at in found[:5] for line in log[max(0, at - 2) : at + SHOWN_LINES]]
+    if exitstatus and not found:
+        shown = [line for line in log if " ERROR " in line or " WARNING " in line][-SHOWN_LINES:]
+    for line in shown:
+        terminalreporter.line(line[:400])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Before the cluster's keeper goes."""
+    record = Path(os.environ.get("RUKPAK_TEST_RUN", "")) / RECORD
+    if hasattr(config, "workerinput") or not record.is_file():
+        return
+    keeper = json.loads(record.read_text())["keeper"]
+    os.kill(keeper, signal.SIGTERM)
+    deadline = time.monotonic() + END_SECONDS
+    while is_alive(keeper) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def traces(log: list[str]) -> list[int]:
+    """The numbers of the lines that no user may ever cause."""
+    return [number for number, line in enumerate(log) if any(trace in line for trace in TRACES)]
+
+
+def _log() -> list[str]:
+    path = Path(os.environ.get("RUKPAK_TEST_RUN", "")) / FOLDER / "operator.log"
+    return path.read_text(errors="replace").splitlines() if path.is_file() else []
+
+
+def _start_keeper(directory: Path, record: Path, kubeconfig: Path) -> None:
+    log = directory / "operator-keeper.log"
+    with log.open("wb") as output:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "tests.shared_operator", str(directory), str(kubeconfig)],
+            stdout=output,
+            stderr=output,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    while not record.exists():
+        if keeper.poll() is not None:
+            pytest.fail(f"the shared operator did not start:\n{log.read_text()}", pytrace=False)
+        time.sleep(0.05)
+    keeper.returncode = 0  # it outlives this worker on purpose: no ResourceWarning for a process still running
+
+
+@contextmanager
+def operating(kubeconfig: Path, folder: Path) -> Iterator[SharedOperator]:
+    """An operator beside a cluster that has nothing of ours yet. In the block its webhook guards."""
+    kubectl = Kubectl.on(kubeconfig)
+    asyncio.run(_install_definitions(kubeconfig))
+    namespace = kubectl.run("create", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--dry-run=client", "--output=yaml")
+    kubectl.run("apply", "--server-side", "--filename=-", stdin=namespace)
+    folder.mkdir(exist_ok=True)
+    with local_operator.running(kubeconfig=kubeconfig, folder=folder) as log:
+        eventually(lambda: _is_guarded(kubectl), what="the webhook is called", seconds=30)
+        yield SharedOperator(log=log, storage=folder / "bundles")
+
+
+async def _install_definitions(kubeconfig: Path) -> None:
+    async with Client(await load_connection(kubeconfig)) as client:
+        await install(client, definitions())
+
+
+def _is_guarded(kubectl: Kubectl) -> bool:
+    """A changed configuration reaches the API server's own cache in its own time."""
+    try:
+        kubectl.run("create", "--dry-run=server", "--filename=-", stdin=PROBE)
+    except KubectlError as refused:
+        return "is outside bundle root" in str(refused)
+    return False
+
+
+def _clear(kubectl: Kubectl) -> None:
+    """For a cluster that is used again: nothing is left that the operator would have to see to."""
+    for kind in OURS:
+        kubectl.run("delete", kind, "--all", "--timeout=30s")
+
+
+def _clear_after(kubectl: Kubectl) -> None:
+    """The rest, which must not outlive the operator: its webhook would refuse every Bundle."""
+    kubectl.run("delete", "validatingwebhookconfiguration", WEBHOOK_CONFIGURATION, "--ignore-not-found")
+    kubectl.run("delete", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--ignore-not-found", "--timeout=45s")
+
+
+def keep(directory: Path, kubeconfig: Path) -> None:
+    """Run the operator until SIGTERM, or until the run is gone."""
+    asked: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _frame: asked.append(received))
+    runner = int(os.environ["RUKPAK_TEST_PID"])
+    is_used_again = SHARED in os.environ
+    kubectl = Kubectl.on(kubeconfig)
+    with operating(kubeconfig, directory / FOLDER):
+        write_private(directory / RECORD, json.dumps({"keeper": os.getpid()}))
+        while not asked and is_alive(runner):
+            time.sleep(0.2)
+        if is_used_again:
+            _clear(kubectl)
+    if is_used_again:
+        _clear_after(kubectl)
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]), Path(sys.argv[2]))
