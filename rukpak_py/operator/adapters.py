@@ -1,6 +1,7 @@
 """The ports of `server`, `controllers` and `sources`, in terms of the API client."""
 
 import base64
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from rukpak_py.server.certificates import Secret
 from rukpak_py.sources.config_maps import ConfigMap
 
+LOG = logging.getLogger(__name__)
 WEBHOOK_CONFIGURATIONS = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
     plural="validatingwebhookconfigurations",
@@ -27,17 +29,19 @@ WEBHOOK_CONFIGURATIONS = Resource(
 
 
 class Events:
-    """The controllers' `Recorder`."""
+    """The controllers' `Recorder`: Events, and the same words in the log."""
 
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
         self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS)}
 
     def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        LOG.info("%s %s: %s: %s", kind, name, reason, message)
         about = Reference(gvk=self._kinds[kind], name=name, uid=uid)
         self._recorder.record(about, reason=reason, message=message)
 
     def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        LOG.warning("%s %s: %s: %s", kind, name, reason, message)
         about = Reference(gvk=self._kinds[kind], name=name, uid=uid)
         self._recorder.record(about, type="Warning", reason=reason, message=message)
 
