@@ -10,6 +10,7 @@ import orjson
 
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.logs import about
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
@@ -36,14 +37,16 @@ class Events:
         self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS)}
 
     def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        LOG.info("%s %s: %s: %s", kind, name, reason, message)
-        about = Reference(gvk=self._kinds[kind], name=name, uid=uid)
-        self._recorder.record(about, reason=reason, message=message)
+        with about(kind, name):
+            LOG.info("%s: %s", reason, message)
+        subject = Reference(gvk=self._kinds[kind], name=name, uid=uid)
+        self._recorder.record(subject, reason=reason, message=message)
 
     def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        LOG.warning("%s %s: %s: %s", kind, name, reason, message)
-        about = Reference(gvk=self._kinds[kind], name=name, uid=uid)
-        self._recorder.record(about, type="Warning", reason=reason, message=message)
+        with about(kind, name):
+            LOG.warning("%s: %s", reason, message)
+        subject = Reference(gvk=self._kinds[kind], name=name, uid=uid)
+        self._recorder.record(subject, type="Warning", reason=reason, message=message)
 
 
 class SystemSecrets:
