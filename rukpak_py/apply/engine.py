@@ -8,6 +8,8 @@
 """
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -28,7 +30,15 @@ from rukpak_py.core.objects import GroupKind, canonical_json
 from rukpak_py.kube.answers import Applied
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import once_served
-from rukpak_py.kube.errors import FieldConflictError, InvalidError, SchemaError
+from rukpak_py.kube.errors import (
+    AlreadyExistsError,
+    FieldConflictError,
+    InvalidError,
+    NotFoundError,
+    SchemaError,
+    StaleError,
+)
+from rukpak_py.kube.resources import Resource
 
 REPAIRS = 10  # unknown fields are removed one answer at a time; a body with more of them is refused
 
@@ -49,7 +59,7 @@ class Engine:
             except FieldConflictError:
                 return  # the name was taken just now: the real apply tells
             except RukPakError as error:
-                if not (change.desired.force and isinstance(error, InvalidError)):
+                if not (isinstance(error, InvalidError) and await self._may_replace(target, change)):
                     failures.append(failure_of(change.key, error))
 
         await at_once(try_out, [change for change in plan.writes if not skip(change)])
@@ -80,16 +90,28 @@ class Engine:
         try:
             applied = await self._written(target, change, carried)
         except InvalidError as error:
-            if change.desired.force and change.live is not None and not isinstance(error, SchemaError):
-                await delete(self._client, target, change.live, carried)
-                carried.waiting.append(f"{change.key} is being replaced")
-            else:
+            if change.live is None or not await self._may_replace(target, change):
                 carried.failures.append(failure_of(change.key, error))
+                return
+            await delete(self._client, target, change.live, carried)
+            carried.waiting.append(f"{change.key} is being replaced")
         except RukPakError as error:
-            target.memory.absent.discard(change.key)
+            target.memory.look_again(change.key)
             carried.failures.append(failure_of(change.key, error))
         else:
             self._take_in(target, change, applied, carried)
+
+    async def _may_replace(self, target: Target, change: Change) -> bool:
+        """Whether only the past of the object stands in the way: as a new one, the server would take it."""
+        if not change.desired.force or change.live is None:
+            return False
+        try:
+            await self._client.create(_resource(target, change), change.key.namespace, change.form.body, dry_run=True)
+        except AlreadyExistsError:
+            return True  # the name is looked at last
+        except RukPakError:
+            return False
+        return True
 
     async def _written(self, target: Target, change: Change, carried: Carried) -> Applied:
         match change.action:
@@ -98,7 +120,7 @@ class Engine:
             case Action.CREATE:  # right after its definition was established, a kind may still be unknown to a server
                 return await once_served(lambda: self._create(target, change, carried))
             case Action.TAKE if change.live is not None:
-                version = await take_over(self._client, target.resource_of(change.key), change.live, target.owner)
+                version = await take_over(self._client, _resource(target, change), change.live, target.owner)
                 body = _with_metadata(change.form.body, uid=change.live.uid, resourceVersion=version)
                 return await self._send(target, change, body, force=True, carried=carried)
             case _:
@@ -112,13 +134,14 @@ class Engine:
             or (applied.resent and _is_sole_manager(applied, target.owner))  # the echo of our own create
         ):
             return applied
-        await self._give_back(target, change)
+        with suppress(NotFoundError, StaleError):  # gone again, or another one by now: nothing to give back
+            await self._give_back(target, change, applied.metadata.uid)
         raise ConflictError(f"{change.key} appeared while it was being created; it is looked at again")
 
-    async def _give_back(self, target: Target, change: Change) -> None:
+    async def _give_back(self, target: Target, change: Change, uid: str) -> None:
         """Apply the bare identity: every field that we alone own goes, what others own stays."""
         key = change.key
-        identity = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        identity = {"name": key.name, "uid": uid, **({"namespace": key.namespace} if key.namespace else {})}
         bare = {"apiVersion": change.desired.head.gvk.api_version, "kind": key.kind, "metadata": identity}
         await self._send(target, change, canonical_json(bare), force=False)
 
@@ -137,7 +160,7 @@ class Engine:
         for attempt in range(REPAIRS + 1):
             try:
                 return await self._client.apply(
-                    target.resource_of(key),
+                    _resource(target, change),
                     key.namespace,
                     key.name,
                     body,
@@ -148,7 +171,10 @@ class Engine:
             except SchemaError as error:
                 if attempt == REPAIRS or not error.unknown_fields or not is_builtin(key.group):
                     raise
-                body = without_fields(body, error.unknown_fields)
+                repaired = without_fields(body, error.unknown_fields)
+                if repaired == body:
+                    raise
+                body = repaired
                 if carried is not None:
                     fields = ", ".join(error.unknown_fields)
                     carried.warnings.append(f"{key}: this cluster does not know {fields}; left out")
@@ -169,6 +195,11 @@ class Engine:
                 carried.updated.append(change.key)
             case _:
                 carried.corrected.append(change.key)
+
+
+def _resource(target: Target, change: Change) -> Resource:
+    """A kind has one resource; its URL must be that of the version in which the object is written."""
+    return replace(target.resource_of(change.key), gvk=change.desired.head.gvk)
 
 
 def _body(change: Change) -> bytes:

@@ -57,11 +57,11 @@ class Inventory:
 
     async def retain(self, kinds: Iterable[GroupKind]) -> None:
         """Stop the watches of kinds that no deployment uses any more."""
-        for unused in self._informers.keys() - set(kinds):
-            informer = self._informers.pop(unused)
+        unused = [self._informers.pop(kind) for kind in self._informers.keys() - set(kinds)]
+        self._drop_unwatched()
+        for informer in unused:
             await informer.stop()
-            for live in [live for live in self._objects.values() if live.gvk.group_kind == unused]:
-                self._drop(live)
+        self._drop_unwatched()  # what came in before the last of them stopped
 
     async def wait_synced(self, kinds: Iterable[GroupKind], seconds: float) -> bool:
         """Whether every one of these kinds that is watched has been seen completely, waiting up to `seconds`."""
@@ -103,8 +103,9 @@ class Inventory:
                 self._tell(known)
             self._on_gone(key)
             return
+        self._deleted_uids.pop(new.metadata.uid, None)  # only its label had gone
         live = live_of(key, gvk, new.metadata, _health(new))
-        if known is not None and known.uid == live.uid and known.version > live.version:
+        if known is not None and known.version > live.version:
             return
         self._put(live)
         if known is None or not _looks_the_same(known, live):
@@ -123,6 +124,10 @@ class Inventory:
         self._objects[live.key] = live
         if live.owner_uid:
             self._owned.setdefault(live.owner_uid, {})[live.key] = live
+
+    def _drop_unwatched(self) -> None:
+        for live in [live for live in self._objects.values() if live.gvk.group_kind not in self._informers]:
+            self._drop(live)
 
     def _drop(self, live: Live) -> None:
         self._objects.pop(live.key, None)

@@ -34,6 +34,11 @@ class Memory:
         for live in lives:
             self.applied(live)
 
+    def look_again(self, key: ObjectKey) -> None:
+        """What was assumed of the name turned out wrong: the next look asks the server."""
+        self.absent.discard(key)
+        self.uids.pop(key, None)
+
     def forget(self, key: ObjectKey) -> None:
         self.fields.pop(key, None)
         self.uids.pop(key, None)

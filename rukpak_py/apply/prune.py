@@ -1,6 +1,7 @@
 """Deletes what left the plan: one request per object, by uid and resourceVersion.
 
-An object that changed since it was seen (another owner, an annotation that keeps it) answers 409 and is judged again.
+An object that changed since it was seen answers 409 and is looked at: with another owner, or an annotation that keeps
+it, it stays; a status that moved does not save it.
 A delete that is denied is reported, and the object is simply still there: the next look finds it.
 """
 
@@ -10,14 +11,16 @@ from itertools import groupby
 import msgspec
 
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
-from rukpak_py.apply.live import Live
+from rukpak_py.apply.live import Live, live_of
 from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.results import Carried
 from rukpak_py.apply.target import Target, at_once
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import KindNotServedError, NotFoundError
+from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
+
+LOOKS = 3  # at an object that moves while it is to be deleted
 
 
 async def prune(client: Client, target: Target, lives: Iterable[Live], carried: Carried) -> None:
@@ -28,14 +31,7 @@ async def prune(client: Client, target: Target, lives: Iterable[Live], carried: 
 
 async def delete(client: Client, target: Target, live: Live, carried: Carried) -> None:
     try:
-        await client.delete(
-            target.resource_of(live.key),
-            live.key.namespace,
-            live.key.name,
-            uid=live.uid,
-            resource_version=str(live.version),
-            propagation="Background",
-        )
+        await _delete(client, target, live)
     except (NotFoundError, KindNotServedError):
         pass  # gone already: what we wanted
     except RukPakError as error:
@@ -43,6 +39,32 @@ async def delete(client: Client, target: Target, live: Live, carried: Carried) -
         return
     target.memory.forget(live.key)
     carried.pruned.append(live.key)
+
+
+async def _delete(client: Client, target: Target, live: Live) -> None:
+    resource = target.resource_of(live.key)
+    for attempt in range(LOOKS + 1):
+        try:
+            await client.delete(
+                resource,
+                live.key.namespace,
+                live.key.name,
+                uid=live.uid,
+                resource_version=str(live.version),
+                propagation="Background",
+            )
+        except StaleError:
+            now = live_of(live.key, live.gvk, await client.get_metadata(resource, live.key.namespace, live.key.name))
+            if attempt == LOOKS or _grounds(now) != _grounds(live):
+                raise
+            live = now
+        else:
+            return
+
+
+def _grounds(live: Live) -> tuple[str, str, bool, bool]:
+    """Why it may be deleted."""
+    return live.uid, live.owner_uid, live.outlives, live.never_prune
 
 
 async def let_go(client: Client, target: Target, live: Live, carried: Carried) -> None:

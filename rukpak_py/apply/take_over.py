@@ -13,21 +13,24 @@ from rukpak_py.apply.live import Live
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.errors import Refusal, StaleError
 from rukpak_py.kube.resources import Resource
 
-FORMER_MANAGERS = ("helm", "Helm", "kubectl", "rukpak", "before-first-apply", "manager", "core", "Go-http-client")
+FORMER_FAMILIES = ("helm", "Helm", "kubectl", "rukpak")  # and what they add: kubectl-edit, rukpak/<deployment>
+FORMER_MANAGERS = frozenset({"before-first-apply", "manager", "core", "Go-http-client"})
 
 
 async def take_over(client: Client, resource: Resource, live: Live, owner: Owner) -> str:
     """The resourceVersion to apply on. `StaleError` when the object is not the one that was judged."""
     manifest = orjson.loads(await client.get(resource, live.key.namespace, live.key.name))
     metadata = manifest["metadata"]
+    if metadata["uid"] != live.uid:
+        raise StaleError(Refusal(subject=str(live.key), status=409, message="it was replaced by another object"))
     entries = metadata.get("managedFields") or []
     rewritten = rewrite(entries, owner.manager, resource.gvk.api_version)
     if rewritten == entries:
         return str(live.version)
     patch = [
-        {"op": "test", "path": "/metadata/uid", "value": live.uid},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": str(live.version)},
         {"op": "replace", "path": "/metadata/managedFields", "value": rewritten},
     ]
@@ -60,7 +63,8 @@ def rewrite(entries: list[dict[str, Any]], manager: str, api_version: str) -> li
 
 def _becomes_ours(entry: dict[str, Any], manager: str) -> bool:
     name = entry.get("manager") or ""
-    return not entry.get("subresource") and (name == manager or name.startswith(FORMER_MANAGERS))
+    is_former = name == manager or name in FORMER_MANAGERS or name.startswith(FORMER_FAMILIES)
+    return is_former and not entry.get("subresource")
 
 
 def _merge(into: dict[str, Any], fields: dict[str, Any]) -> None:

@@ -120,6 +120,8 @@ def _schema_causes(message: str) -> list[Cause]:
 
 def _class_of(refusal: Refusal, *, named: bool) -> type[ApiError]:  # noqa: C901, PLR0911, PLR0912 - one table
     message, reasons = refusal.message, {cause.reason for cause in refusal.causes}
+    if refusal.status == 422 and any(cause.field == "metadata.uid" for cause in refusal.causes):
+        return StaleError  # the patch names the object that was there before
     if "NamespaceTerminating" in reasons or _TERMINATING in message:
         return TerminatingError
     match refusal.status:

@@ -1,0 +1,196 @@
+"""The apply room on a real API server: one BundleDeployment that nobody else looks after, and all that is its own.
+
+Its class is nobody's, so an operator on the same cluster leaves it alone; it must exist, because the collector deletes
+whatever names an owner that does not.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import orjson
+
+from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment
+from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND
+from rukpak_py.api.reading import read_bundle_deployment
+from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.look import look
+from rukpak_py.apply.memory import Memory
+from rukpak_py.apply.order import is_builtin
+from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.plan import Action, Change, Plan, make_plan
+from rukpak_py.apply.results import Carried
+from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.controllers.resolution import Resolution, resolve
+from rukpak_py.controllers.targets import Targets
+from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery import Discovery
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import Resource
+
+Manifest = dict[str, Any]
+PATIENCE_SECONDS = 30.0
+NOBODYS_CLASS = "rooms-test"
+
+
+class Room:
+    def __init__(self, client: Client, namespace: str, deployment: BundleDeployment) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.deployment = deployment
+        self.owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+        self.changes: list[str] = []
+        self.memory = Memory()
+        self.discovery = Discovery(client)
+        self.cluster = Cluster(client, self.discovery, on_change=lambda: None)
+        self.inventory = Inventory(client, on_change=self.changes.append, on_gone=lambda _key: None)
+        self.engine = Engine(client, self.inventory, is_established=self.cluster.is_established)
+        self.target = Targets(self.discovery).target(deployment, self.memory)
+
+    @classmethod
+    async def open(cls, client: Client, namespace: str) -> "Room":
+        name = f"bd-{uuid.uuid4().hex[:10]}"
+        source = {"type": "configMaps", "configMaps": [{"configMap": {"name": "none"}}]}
+        spec = {
+            "provisionerClassName": NOBODYS_CLASS,
+            "template": {"spec": {"provisionerClassName": NOBODYS_CLASS, "source": source}},
+        }
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": BUNDLE_DEPLOYMENT_KIND,
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+        created = await client.create(BUNDLE_DEPLOYMENTS, "", orjson.dumps(body))
+        room = cls(client, namespace, read_bundle_deployment(created.json or b""))
+        await room.cluster.start()
+        return room
+
+    async def close(self) -> None:
+        await self.inventory.close()
+        await self.cluster.close()
+        try:
+            await self.client.delete(BUNDLE_DEPLOYMENTS, "", self.deployment.metadata.name)
+        except NotFoundError:
+            return
+
+    async def desire(self, *manifests: Manifest) -> tuple[list[Desired], Resolution]:
+        objects = [Object.from_manifest(manifest) for manifest in manifests]
+        resolution = await resolve(objects, self.discovery)
+        self.target = Targets(self.discovery).target(self.deployment, self.memory, resolution)
+        desired = [
+            desire(
+                one,
+                owner=self.owner,
+                namespaced=resolution.resources[one.head.gvk].namespaced,
+                default_namespace=self.namespace,
+                custom=not is_builtin(one.head.gvk.group),
+            )
+            for one in objects
+        ]
+        return desired, resolution
+
+    async def plan(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> Plan:
+        desired, resolution = await self.desire(*manifests)
+        served = [one for one in resolution.resources.values() if one.group_kind not in resolution.new_kinds]
+        self.inventory.watch(served)
+        assert await self.inventory.wait_synced((one.group_kind for one in served), PATIENCE_SECONDS)
+        keys = [one.key for one in desired]
+        live = await look(self.client, self.inventory, self.target, keys, new_kinds=resolution.new_kinds)
+        return make_plan(
+            desired,
+            live=live,
+            owned=self.inventory.owned_by(self.owner.uid),
+            fields=self.memory.fields,
+            owner=self.owner,
+            adopt=adopt,
+        )
+
+    async def bring(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> Carried:
+        """Plan and apply; the plan must refuse nothing."""
+        plan = await self.plan(*manifests, adopt=adopt)
+        assert not plan.refused, [change.reason for change in plan.refused]
+        return await self.engine.apply(self.target, plan)
+
+    async def installed(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> Carried:
+        """Brought without a failure, and seen by the watch as it was answered."""
+        carried = await self.bring(*manifests, adopt=adopt)
+        assert carried.is_complete, carried
+        self.changes.clear()
+        return carried
+
+    async def resource(self, manifest: Manifest) -> Resource:
+        (one,) = (await resolve([Object.from_manifest(manifest)], self.discovery)).resources.values()
+        return one
+
+    async def read(self, manifest: Manifest) -> Manifest:
+        resource = await self.resource(manifest)
+        found: Manifest = orjson.loads(
+            await self.client.get(resource, self.namespace if resource.namespaced else "", manifest["metadata"]["name"])
+        )
+        return found
+
+    async def exists(self, manifest: Manifest) -> bool:
+        try:
+            await self.read(manifest)
+        except NotFoundError:
+            return False
+        return True
+
+    async def somebody_creates(self, manifest: Manifest, *, manager: str = "somebody") -> Manifest:
+        resource = await self.resource(manifest)
+        answer = await self.client.create(resource, self.namespace, orjson.dumps(manifest), field_manager=manager)
+        created: Manifest = orjson.loads(answer.json or b"")
+        return created
+
+    async def somebody_patches(self, manifest: Manifest, patch: Manifest, *, manager: str = "somebody") -> None:
+        resource = await self.resource(manifest)
+        await self.client.patch(
+            resource,
+            self.namespace if resource.namespaced else "",
+            manifest["metadata"]["name"],
+            orjson.dumps(patch),
+            field_manager=manager,
+        )
+
+    async def somebody_deletes(self, manifest: Manifest) -> None:
+        resource = await self.resource(manifest)
+        await self.client.delete(resource, self.namespace, manifest["metadata"]["name"])
+
+    async def replaced(self, manifest: Manifest, other: Manifest) -> Manifest:
+        """Somebody deleted it and put another object on its name."""
+        await self.somebody_deletes(manifest)
+        return await self.somebody_creates(other)
+
+
+def actions(plan: Plan) -> dict[str, Action]:
+    return {change.key.name: change.action for change in plan.changes}
+
+
+def only(plan: Plan) -> Change:
+    (change,) = plan.changes
+    return change
+
+
+def names(keys: Iterable[ObjectKey]) -> list[str]:
+    return sorted(key.name for key in keys)
+
+
+def managers(manifest: Manifest) -> set[str]:
+    return {entry["manager"] for entry in manifest["metadata"].get("managedFields", [])}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for what a watch brings."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not condition():  # noqa: ASYNC110 - the state of another task
+            await asyncio.sleep(0.01)
+
+
+def config_map(name: str, **data: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}

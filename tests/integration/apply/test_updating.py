@@ -1,0 +1,183 @@
+"""What is ours is changed by uid, and every answer is looked at."""
+
+import orjson
+import pytest
+
+from rukpak_py.api.names import FORCE_ANNOTATION
+from rukpak_py.apply.plan import Action
+from rukpak_py.apply.results import Trouble
+from rukpak_py.kube.errors import StaleError
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only, until
+
+
+def deployment(name: str = "d", *, app: str = "a", **container: object) -> Manifest:
+    template = {
+        "metadata": {"labels": {"app": app}},
+        "spec": {"containers": [{"name": "c", "image": "i", **container}]},
+    }
+    spec = {"replicas": 0, "selector": {"matchLabels": {"app": app}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+def service(name: str, **spec: object) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {"ports": [{"port": 80}], **spec},
+    }
+
+
+def forced(manifest: Manifest) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {FORCE_ANNOTATION: "true"}}}
+
+
+async def test_a_field_that_left_the_content_leaves_the_object(room: Room) -> None:
+    await room.installed(config_map("a", x="1", y="2"))
+    carried = await room.installed(config_map("a", x="1"))
+    assert names(carried.updated) == ["a"]
+    assert (await room.read(config_map("a")))["data"] == {"x": "1"}
+
+
+async def test_what_others_added_stays(room: Room) -> None:
+    await room.installed(config_map("a", x="1"))
+    await room.somebody_patches(config_map("a"), {"data": {"theirs": "2"}})
+    await room.installed(config_map("a", x="2"))
+    assert (await room.read(config_map("a")))["data"] == {"x": "2", "theirs": "2"}
+
+
+async def test_a_server_refuses_an_apply_for_an_object_that_was_replaced_or_is_gone(room: Room) -> None:
+    """What the engine relies on; here as the server says it."""
+    await room.somebody_creates(config_map("a", x="theirs"))
+    for name in ("a", "free"):
+        body = config_map(name, x="ours")
+        body["metadata"]["uid"] = "9b1b1b1b-0000-4000-8000-000000000000"
+        with pytest.raises(StaleError):
+            await room.client.apply(
+                CONFIG_MAPS, room.namespace, name, orjson.dumps(body), field_manager="t", force=True
+            )
+    assert not await room.exists(config_map("free"))
+
+
+async def test_an_object_that_was_replaced_meanwhile_is_not_overwritten(room: Room) -> None:
+    await room.installed(config_map("a", x="1"))
+    plan = await room.plan(config_map("a", x="2"))
+    assert only(plan).action is Action.UPDATE
+    before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
+    carried = await room.engine.apply(room.target, plan)
+    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    assert await room.read(config_map("a")) == before
+    await until(lambda: not room.inventory.owned_by(room.owner.uid))
+    assert only(await room.plan(config_map("a", x="2"))).action is Action.REFUSE
+
+
+async def test_an_object_that_was_deleted_meanwhile_is_judged_again_and_then_created(room: Room) -> None:
+    await room.installed(config_map("a", x="1"))
+    plan = await room.plan(config_map("a", x="2"))
+    await room.somebody_deletes(config_map("a"))
+    carried = await room.engine.apply(room.target, plan)
+    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    await until(lambda: not room.inventory.owned_by(room.owner.uid))
+    assert names((await room.installed(config_map("a", x="2"))).created) == ["a"]
+
+
+async def test_an_object_that_is_being_deleted_is_waited_for(room: Room) -> None:
+    held = config_map("a", x="1")
+    held["metadata"]["finalizers"] = ["rooms.test/hold"]
+    await room.installed(held)
+    plan = await room.plan({**held, "data": {"x": "2"}})  # it was not seen going yet
+    await room.somebody_deletes(held)
+    carried = await room.engine.apply(room.target, plan)
+    assert (carried.waiting, carried.failures) == (["ConfigMap " + room.namespace + "/a is being deleted"], [])
+    assert only(await room.plan(held)).action is Action.WAIT
+    await room.somebody_patches(held, {"metadata": {"finalizers": None}})
+    await until(lambda: not room.inventory.owned_by(room.owner.uid))
+    assert names((await room.installed(config_map("a", x="2"))).created) == ["a"]
+
+
+async def test_an_immutable_field_is_refused_without_our_annotation(room: Room) -> None:
+    await room.installed(deployment(app="a"))
+    carried = await room.bring(deployment(app="b"))
+    (failure,) = carried.failures
+    assert failure.trouble is Trouble.REFUSED
+    assert "field is immutable" in failure.message
+
+
+async def test_an_immutable_field_and_our_annotation_replace_the_object(room: Room) -> None:
+    await room.installed(forced(deployment(app="a")))
+    uid = (await room.read(deployment()))["metadata"]["uid"]
+    carried = await room.bring(forced(deployment(app="b")))
+    assert not carried.failures
+    assert carried.waiting == [f"Deployment {room.namespace}/d is being replaced"]
+    await until(lambda: not room.inventory.owned_by(room.owner.uid))
+    assert names((await room.installed(forced(deployment(app="b")))).created) == ["d"]
+    assert (await room.read(deployment()))["metadata"]["uid"] != uid
+
+
+async def test_content_that_no_server_takes_never_costs_the_object_that_runs(room: Room) -> None:
+    """`force` is for what cannot be changed, not for what cannot be."""
+    await room.installed(forced(deployment(app="a")))
+    wrong = deployment(app="b")
+    wrong["spec"]["selector"]["matchLabels"] = {"app": "not the template's"}
+    carried = await room.bring(forced(wrong))
+    assert [failure.trouble for failure in carried.failures] == [Trouble.REFUSED]
+    assert await room.exists(deployment())
+
+
+async def test_unknown_fields_of_a_kind_of_the_server_are_left_out_with_a_warning(room: Room) -> None:
+    future = deployment(nonsense=1, env=[{"name": "A", "value": "1", "more": {}}])
+    future["spec"]["strategem"] = "x"
+    carried = await room.installed(future)
+    told = "\n".join(carried.warnings)
+    assert all(word in told for word in ("nonsense", "more", "strategem", "does not know")), told
+    (container,) = (await room.read(future))["spec"]["template"]["spec"]["containers"]
+    assert container["env"] == [{"name": "A", "value": "1"}]
+    assert only(await room.plan(future)).action is Action.LEAVE
+
+
+async def test_an_object_of_nothing_but_unknown_fields_is_refused_in_the_end(room: Room) -> None:
+    unknown = {f"unknown{number}": number for number in range(30)}
+    future = service("s", **unknown)
+    carried = await room.bring(future)
+    if carried.failures:
+        assert [failure.trouble for failure in carried.failures] == [Trouble.CONTENT]
+        assert not await room.exists(future)
+    else:  # the server named them all at once
+        assert len(carried.warnings) < len(unknown)
+
+
+async def test_a_wrong_type_is_refused(room: Room) -> None:
+    wrong = deployment()
+    wrong["spec"]["replicas"] = "one"
+    carried = await room.bring(wrong)
+    (failure,) = carried.failures
+    assert failure.trouble is Trouble.CONTENT
+    assert not carried.warnings
+    assert not await room.exists(wrong)
+
+
+async def test_a_phase_that_fails_is_the_last_one_and_all_its_failures_are_told(room: Room) -> None:
+    wrong = [{**config_map(name), "data": {"x": 1}} for name in ("b", "a")]
+    carried = await room.bring(deployment(), *wrong, config_map("right"))
+    assert [failure.key.name for failure in carried.failures] == ["a", "b"]
+    assert names(carried.created) == ["right"]
+    assert not await room.exists(deployment())
+
+
+async def test_a_dry_run_changes_nothing_and_names_all_that_would_be_refused(room: Room) -> None:
+    await room.installed(config_map("a", x="1"), deployment(app="a"), service("s"))
+    before = [await room.read(one) for one in (config_map("a"), deployment(), service("s"))]
+    moved = service("s", clusterIP="10.250.250.250")
+    plan = await room.plan({**config_map("a"), "data": {"x": 2}}, deployment(app="b"), moved, config_map("n"))
+    failures = await room.engine.dry_run(room.target, plan, skip=lambda _change: False)
+    assert [failure.key.name for failure in failures] == ["a", "s", "d"]
+    assert [await room.read(one) for one in (config_map("a"), deployment(), service("s"))] == before
+    assert not await room.exists(config_map("n"))
+
+
+async def test_a_dry_run_accepts_what_would_be_replaced(room: Room) -> None:
+    await room.installed(forced(deployment(app="a")))
+    plan = await room.plan(forced(deployment(app="b")))
+    assert await room.engine.dry_run(room.target, plan, skip=lambda _change: False) == []
+    assert managers(await room.read(deployment())) >= {room.owner.manager}
