@@ -81,7 +81,9 @@ class Settling:
                 return step
         if sick:
             return self._unhealthy(applied, sick, plan)
-        session.no_longer_waits("health", "prune")
+        if not self._is_as_applied(applied) and session.waited("others", monotonic()) < PATIENCE:
+            return Step(outcome=again(PATIENCE))  # changed meanwhile: the next look is on its way and has the last word
+        session.no_longer_waits("health", "prune", "others")
         message = f"Instantiated bundle {applied.bundle.metadata.name} successfully"
         healthy = Aspect(status=ConditionStatus.TRUE, reason=Reason.HEALTHY, message="BundleDeployment is healthy")
         report = self._report(applied, Summary.READY, Reason.SUCCEEDED, message, healthy)
@@ -169,7 +171,7 @@ class Settling:
 
     def _fields(self, applied: Applied) -> dict[str, Any]:
         owned = self._inventory.owned_by(applied.deployment.metadata.uid)
-        as_applied = applied.session.is_as_applied(owned)
+        as_applied = self._is_as_applied(applied)
         kinds = _kinds(owned.values())
         return {
             "active_bundle": applied.bundle.metadata.name,
@@ -178,6 +180,9 @@ class Settling:
             "kinds": kinds if as_applied else _union(applied.deployment.status.kinds, kinds),
             "history": self._history(applied),
         }
+
+    def _is_as_applied(self, applied: Applied) -> bool:
+        return applied.session.is_as_applied(self._inventory.owned_by(applied.deployment.metadata.uid))
 
     def _history(self, applied: Applied) -> tuple[Installed, ...]:
         history, spec = applied.deployment.status.history, applied.deployment.spec

@@ -67,10 +67,12 @@ DRAIN = 10.0  # seconds for what the workers have in hand
 
 
 class Leader:
-    def __init__(self, settings: Settings, connection: Connection, client: Client) -> None:
+    def __init__(self, settings: Settings, connection: Connection, client: Client, all_bundles: Informer) -> None:
+        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has."""
         self._settings = settings
         self._connection = connection
         self._client = client
+        self._all_bundles = all_bundles
         self._bundles: Cache[Bundle] = Cache(clock=monotonic)
         self._deployments: Cache[BundleDeployment] = Cache(clock=monotonic)
         self._bundle_queue: Queue[str] = Queue()
@@ -110,7 +112,8 @@ class Leader:
             stack.push_async_callback(self._inventory.close)
             self._map_watch.start()
             stack.push_async_callback(self._map_watch.stop)
-            workers = [asyncio.create_task(coroutine) for coroutine in self._workers()]
+            known = asyncio.create_task(self._know_bundles(), name="know Bundles")
+            workers = [asyncio.create_task(coroutine) for coroutine in self._workers(known)]
             stack.push_async_callback(self._drain, workers)
             parts = [
                 *workers,
@@ -126,17 +129,33 @@ class Leader:
                     part.result()
                 raise UnavailableError("a part of the operator ended by itself; the process starts again")
             finally:
+                others.append(known)
                 for part in others:
                     part.cancel()
                 await asyncio.gather(*others, return_exceptions=True)
 
-    def _workers(self) -> list[Coroutine[Any, Any, None]]:
+    def _workers(self, known: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
+        async def work_on_deployments() -> None:
+            await asyncio.shield(known)
+            await work(BUNDLE_DEPLOYMENT_KIND, self._deployment_queue, self._deployment_controller.reconcile)
+
         bundles = [work(BUNDLE_KIND, self._bundle_queue, self._bundle_controller.reconcile) for _ in range(WORKERS)]
-        deployments = [
-            work(BUNDLE_DEPLOYMENT_KIND, self._deployment_queue, self._deployment_controller.reconcile)
-            for _ in range(WORKERS)
-        ]
-        return [*bundles, *deployments]
+        return [*bundles, *(work_on_deployments() for _ in range(WORKERS))]
+
+    async def _know_bundles(self) -> None:
+        """Kopf lists both kinds at once: a deployment that came first would create a Bundle that is there already."""
+        await self._all_bundles.wait_synced()
+        while any(self._is_awaited(live) for live in self._all_bundles):  # noqa: ASYNC110 - two watches change it
+            await asyncio.sleep(0.02)
+
+    def _is_awaited(self, live: LiveObject) -> bool:
+        """Kopf will tell of it and has not yet."""
+        if live.key.name in self._bundles:
+            return False
+        try:
+            return read_bundle(live.json or b"").spec.provisioner_class in CLASSES
+        except ContentError:
+            return False  # left out there, too
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """No new work; what is in hand may end."""

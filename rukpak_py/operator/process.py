@@ -57,7 +57,7 @@ class Replica:
             hosts=serving_hosts(settings.system_namespace, settings.webhook_url),
         )
         self._webhooks = WebhookWatch(client, self._keeper, is_ours_to_make=bool(settings.webhook_url))
-        self._leader = Leader(settings, connection, client)
+        self._leader = Leader(settings, connection, client, self._users.informer)
         self._elector = LeaderElector(
             client,
             settings.system_namespace,

@@ -1,0 +1,81 @@
+"""A control plane for each module of this folder, and operators on it."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.config import load_connection
+from tests.cluster import private_plane
+from tests.integration.definitions import definitions, install
+from tests.integration.operator.process import Operator
+from tests.integration.operator.tenant import Tenant
+
+CONTROLLERS = "kube-controller-manager"
+TRACES = ("Traceback", "this is a bug", "was never retrieved", "was never awaited")
+StartOperator = Callable[..., Operator]
+
+
+@pytest.fixture(scope="module")
+def plane(run_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Private to the module: its tests may kill its API server, but leave it running."""
+    with private_plane(run_directory, tmp_path_factory.mktemp("operator") / "plane") as plane:
+        asyncio.run(_install_kinds(plane))
+        # The garbage collector looks for new kinds every 30 s; one that starts after them knows them at once.
+        plane.processes.stop(CONTROLLERS, signal.SIGKILL)
+        plane.processes.start_again(CONTROLLERS)
+        yield plane
+
+
+@pytest.fixture
+async def admin(plane: ControlPlane) -> AsyncIterator[Client]:
+    async with Client(await load_connection(plane.kubeconfig)) as client:
+        yield client
+
+
+@pytest.fixture
+async def tenant(admin: Client) -> AsyncIterator[Tenant]:
+    tenant = Tenant(admin)
+    await tenant.begin()
+    yield tenant
+    await tenant.end()
+
+
+@pytest.fixture
+def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[StartOperator]:
+    """Make operators of the tenant. They end with the test, and none of them may have logged a traceback."""
+    made: list[Operator] = []
+
+    def make(*, kubeconfig: Path | None = None, arguments: Sequence[str] = ()) -> Operator:
+        folder = tmp_path / f"operator-{len(made)}"
+        operator = Operator(
+            kubeconfig=kubeconfig or plane.kubeconfig,
+            folder=folder,
+            arguments=[f"--system-namespace={tenant.system}", *arguments],
+        )
+        made.append(operator)
+        return operator
+
+    yield make
+    for operator in made:
+        if operator.is_running:
+            operator.kill()
+    for operator in made:
+        assert not [trace for trace in TRACES if trace in operator.log], operator.log
+
+
+@pytest.fixture
+async def operator(operators: StartOperator) -> Operator:
+    """One that is ready."""
+    operator = operators()
+    await operator.start()
+    return operator
+
+
+async def _install_kinds(plane: ControlPlane) -> None:
+    async with Client(await load_connection(plane.kubeconfig)) as client:
+        await install(client, definitions())

@@ -1,0 +1,68 @@
+"""Requests of an operator while something happens, as the design's table counts them.
+
+Events, Leases, access reviews and discovery have columns of their own and are left out. What has been counted is final:
+nothing was sent for longer than any pause after which the operator looks again by itself.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from rukpak_py.kube.client import Client
+from tests.integration.operator.process import Operator
+from tests.integration.operator.waiting import eventually, quiet
+
+IDLE = float(os.environ.get("RUKPAK_IDLE_SECONDS", "1.2"))  # its shortest pauses are one second
+OWN_COLUMN = frozenset({"events", "leases"})
+OWN_VERB = frozenset({"discover", "review"})
+
+Calls = Counter[tuple[str, str, str]]  # verb, what, code
+
+
+async def calls(operator: Operator) -> Calls:
+    """All that this process has sent: `("apply", "configmaps", "201")`, `("patch", "bundles/status", "200")`."""
+    found: Calls = Counter()
+    for request, count in (await operator.requests()).items():
+        if request.resource not in OWN_COLUMN and request.verb not in OWN_VERB:
+            found[request.verb, "/".join(filter(None, (request.resource, request.subresource))), request.code] += count
+    return found
+
+
+async def settled(operator: Operator) -> Calls:
+    return await quiet(lambda: calls(operator), seconds=IDLE)
+
+
+async def calls_during(operator: Operator, work: Callable[[], Awaitable[object]]) -> Calls:
+    before = await settled(operator)
+    await work()
+    return await settled(operator) - before
+
+
+async def has_seen(operator: Operator, plurals: Iterable[str], since: float) -> None:
+    """The operator's watches of these kinds have delivered something since then (wall clock)."""
+    for plural in plurals:
+
+        async def look(plural: str = plural) -> bool:
+            return await operator.metric("rukpak_watch_last_event_timestamp_seconds", resource=plural) > since
+
+        await eventually(look, what=f"the watch of {plural} delivered")
+
+
+def now() -> float:
+    return time.time()
+
+
+async def served(admin: Client) -> Calls:
+    """What the API server itself says that it has answered, to everybody."""
+    text = (await admin.raw_get("/metrics", accept="text/plain")).body.decode()
+    found: Calls = Counter()
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name == "apiserver_request_total":
+                labels = sample.labels
+                what = "/".join(filter(None, (labels["resource"], labels["subresource"])))
+                found[labels["verb"].lower(), what, labels["code"]] += int(sample.value)
+    return found

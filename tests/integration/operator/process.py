@@ -1,0 +1,137 @@
+"""The operator as a process that a test may kill, with its metrics and its log.
+
+Each start is a new process on the same ports with the same store, as a restarted container is. It dies with the test
+process, however that ends.
+"""
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from e2e.cluster.ports import free_ports
+from rukpak_py.core.metrics import Request
+from tests.integration.operator.waiting import eventually
+
+READY_SECONDS = 60.0
+STOP_SECONDS = 30.0
+INTERVAL = 0.05
+ADDRESSES = ("health-probe", "metrics", "webhook")
+
+
+class Operator:
+    def __init__(self, *, kubeconfig: Path, folder: Path, arguments: Sequence[str] = ()) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.store = folder / "bundles"
+        self.starts = 0
+        self._log = folder / "operator.log"
+        self._ports = free_ports(ADDRESSES, "127.0.0.1")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._command = [
+            *(sys.executable, "-m", "rukpak_py"),
+            f"--kubeconfig={kubeconfig}",
+            f"--provisioner-storage-dir={self.store}",
+            *(f"--{name}-bind-address=127.0.0.1:{port}" for name, port in self._ports.items()),
+            *arguments,
+        ]
+        if (setpriv := shutil.which("setpriv")) is not None:
+            self._command = [setpriv, "--pdeathsig", "KILL", *self._command]
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.poll() if self._process is not None else None
+
+    def launch(self) -> None:
+        """Start without waiting for anything."""
+        assert not self.is_running
+        self.starts += 1
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                self._command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+
+    async def start(self) -> None:
+        """Until it is ready."""
+        self.launch()
+        await eventually(self._ready, what="the operator is ready", seconds=READY_SECONDS)
+
+    def kill(self) -> None:
+        """SIGKILL: nothing of it runs when this returns."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to end; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        async with asyncio.timeout(STOP_SECONDS):
+            return await self.ended()
+
+    async def ended(self) -> int:
+        """Wait for its end; its exit code."""
+        assert self._process is not None
+        while (code := self._process.poll()) is None:  # noqa: ASYNC110 - another process's end sets no event here
+            await asyncio.sleep(INTERVAL)
+        return code
+
+    async def requests(self) -> Counter[Request]:
+        """How often each kind of request was sent since this process began."""
+        counts: Counter[Request] = Counter()
+        for family in text_string_to_metric_families(await self.metrics()):
+            if family.name == "rest_client_requests":
+                for sample in family.samples:
+                    if sample.name.endswith("_total"):
+                        counts[Request(**sample.labels)] += int(sample.value)
+        return counts
+
+    async def metric(self, name: str, **labels: str) -> float:
+        """The sum of all samples of this name with these labels."""
+        return sum(
+            sample.value
+            for family in text_string_to_metric_families(await self.metrics())
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
+    async def metrics(self) -> str:
+        status, text = await self._ask("metrics", "/metrics")
+        assert status == 200, text
+        return text
+
+    async def _ready(self) -> bool:
+        if not self.is_running:
+            end = "\n".join(self.log.splitlines()[-20:])
+            raise AssertionError(f"the operator ended with exit code {self.exit_code}; the end of its log:\n{end}")
+        status, _ = await self._ask("health-probe", "/readyz")
+        return status == 200
+
+    async def _ask(self, address: str, path: str) -> tuple[int, str]:
+        return await asyncio.to_thread(_get, f"http://127.0.0.1:{self._ports[address]}{path}")
+
+
+def _get(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own process
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode(errors="replace")
+    except OSError as error:
+        return 0, str(error)

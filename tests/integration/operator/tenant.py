@@ -1,0 +1,130 @@
+"""One user of a control plane: namespaces and names of its own, what it deploys and what it sees."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from rukpak_py.api.names import OWNER_NAME_LABEL
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import ApiError, NotFoundError
+from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from tests.integration.operator import manifests
+from tests.integration.operator.manifests import Document
+from tests.integration.operator.waiting import eventually
+
+SERVICES = Resource(gvk=GroupVersionKind("", "v1", "Service"), plural="services", namespaced=True)
+WORKLOADS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
+SHIPPED = (CONFIG_MAPS, SERVICES, WORKLOADS)
+
+
+class Tenant:
+    def __init__(self, admin: Client) -> None:
+        self.admin = admin
+        mark = uuid.uuid4().hex[:8]
+        self.name = f"t-{mark}"  # of its deployment, unless a test has several
+        self.namespace = f"app-{mark}"
+        self.system = f"system-{mark}"
+        self._deployed: set[str] = set()
+
+    async def begin(self) -> None:
+        for name in (self.namespace, self.system):
+            body = orjson.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            await self.admin.create(NAMESPACES, "", body)
+
+    async def end(self) -> None:
+        """Nothing is left for the next operator on this control plane to look after."""
+        for name in self._deployed:
+            with suppress(NotFoundError):
+                await self.admin.patch(BUNDLE_DEPLOYMENTS, "", name, b'{"metadata":{"finalizers":null}}')
+                await self.admin.delete(BUNDLE_DEPLOYMENTS, "", name)
+        for name in self._deployed:
+            await self.gone(BUNDLE_DEPLOYMENTS, name)
+            await self.left_nothing(BUNDLES, name=name)
+
+    async def publish(self, name: str, documents: Iterable[Document]) -> None:
+        """Make a bundle available under this name."""
+        await self.admin.create(CONFIG_MAPS, self.system, manifests.source(name, self.system, documents))
+
+    async def deploy(self, *sources: str, name: str = "", **spec: object) -> str:
+        """Create the deployment, or change it; its uid."""
+        name = name or self.name
+        self._deployed.add(name)
+        body = manifests.deployment(name, sources, **spec)
+        answer = await self.admin.apply(BUNDLE_DEPLOYMENTS, "", name, body, field_manager="user", force=True)
+        return answer.metadata.uid
+
+    async def deployment(self, name: str = "") -> Document:
+        return await self.read(BUNDLE_DEPLOYMENTS, "", name or self.name)
+
+    async def read(self, resource: Resource, namespace: str, name: str) -> Document:
+        document: Document = orjson.loads(await self.admin.get(resource, namespace, name))
+        return document
+
+    async def until(
+        self, condition: Callable[[Document], object], *, what: str, name: str = "", seconds: float = 30.0
+    ) -> Document:
+        """The deployment once it is so."""
+
+        async def look() -> Document | None:
+            with suppress(ApiError):  # a server that is restarting
+                found = await self.deployment(name)
+                return found if condition(found) else None
+            return None
+
+        try:
+            return await eventually(look, what=what, seconds=seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; the deployment is {await self.deployment(name)}") from error
+
+    async def ready(self, *, name: str = "", seconds: float = 30.0) -> Document:
+        """Ready with what its spec says now, and nothing older."""
+        return await self.until(is_ready, what="Ready", name=name, seconds=seconds)
+
+    async def gone(self, resource: Resource, name: str, namespace: str = "") -> None:
+        async def look() -> bool:
+            try:
+                await self.admin.get_metadata(resource, namespace, name)
+            except NotFoundError:
+                return True
+            return False
+
+        await eventually(look, what=f"{resource.plural} {name} is gone")
+
+    async def owned(
+        self, *resources: Resource, name: str = "", namespace: str | None = None
+    ) -> dict[tuple[str, str], Document]:
+        """What carries the label of the deployment, by kind and name."""
+        selector = f"{OWNER_NAME_LABEL}={name or self.name}"
+        found: dict[tuple[str, str], Document] = {}
+        for resource in resources or SHIPPED:
+            listing = await self.admin.list(resource, namespace or "", label_selector=selector)
+            for one in listing.items:
+                found[resource.gvk.kind, one.key.name] = orjson.loads(one.json or b"{}")
+        return found
+
+    async def left_nothing(self, *resources: Resource, name: str = "") -> None:
+        async def look() -> bool:
+            return not await self.owned(*resources, name=name)
+
+        await eventually(look, what=f"nothing of {name or self.name} is left")
+
+    async def together(self, *work: Callable[[], Any]) -> None:
+        await asyncio.gather(*(one() for one in work))
+
+
+def is_ready(deployment: Document) -> bool:
+    generation = deployment["metadata"]["generation"]
+    ready = condition(deployment, "Ready")
+    return ready.get("status") == "True" and ready.get("observedGeneration") == generation
+
+
+def condition(document: Document, kind: str) -> Document:
+    """Empty while it is not there."""
+    conditions: Sequence[Document] = document.get("status", {}).get("conditions") or ()
+    return next((one for one in conditions if one["type"] == kind), {})

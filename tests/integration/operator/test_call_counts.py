@@ -1,0 +1,209 @@
+"""Exact numbers of requests (design section 9). The API server is what limits us, so every request is a promise.
+
+The operator runs without `--webhook-url`: no webhook of ours is called, which would look at the source ConfigMap too.
+"""
+
+import shutil
+from collections import Counter
+
+import orjson
+import pytest
+
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.operator.counting import Calls, calls_during, has_seen, now, served, settled
+from tests.integration.operator.manifests import Document, config_map, service
+from tests.integration.operator.process import Operator
+from tests.integration.operator.tenant import SERVICES, Tenant
+
+EACH = 25
+LONG_AGO = "2001-01-01T00:00:00Z"
+WEBHOOKS = frozenset({"secrets", "validatingwebhookconfigurations"})  # certificates: counted by their own tests
+PROCESS = frozenset({"namespaces", "customresourcedefinitions", "bundles"})  # each process watches each of them once
+
+FIRST_INSTALL = {
+    ("get", "configmaps", "200"): 1,  # the source
+    ("create", "bundles", "201"): 1,
+    ("patch", "bundles/status", "200"): 1,
+    ("patch", "bundledeployments/status", "200"): 2,  # the kinds; the result
+    ("get", "configmaps", "404"): EACH,  # metadata: is the name free?
+    ("get", "services", "404"): EACH,
+    ("apply", "configmaps", "201"): EACH,
+    ("apply", "services", "201"): EACH,
+    ("watch", "configmaps", "200"): 1,
+    ("watch", "services", "200"): 1,
+}
+RESTART = {
+    ("watch", "configmaps", "200"): 2,  # of the inventory; of the sources in the system namespace
+    ("watch", "services", "200"): 1,
+    **{("watch", plural, "200"): 1 for plural in PROCESS},
+}
+
+
+def objects(tenant: Tenant) -> list[Document]:
+    services = [service(f"service-{number}", tenant.namespace) for number in range(EACH)]
+    services[1]["metadata"]["labels"] = {"team": "ours"}
+    return [config_map(f"map-{number}", tenant.namespace, v="1") for number in range(EACH)] + services
+
+
+async def install(tenant: Tenant) -> None:
+    await tenant.publish("v1", objects(tenant))
+    await tenant.deploy("v1")
+    await tenant.ready()
+
+
+async def drift(tenant: Tenant) -> None:
+    """One object edited, one deleted, one label changed."""
+    admin, namespace = tenant.admin, tenant.namespace
+    await admin.patch(CONFIG_MAPS, namespace, "map-0", b'{"data":{"v":"edited"}}', field_manager="somebody")
+    await admin.delete(SERVICES, namespace, "service-0")
+    label = b'{"metadata":{"labels":{"team":"theirs"}}}'
+    await admin.patch(SERVICES, namespace, "service-1", label, field_manager="somebody")
+
+
+async def is_corrected(tenant: Tenant) -> bool:
+    owned = await tenant.owned(CONFIG_MAPS, SERVICES)
+    return (
+        len(owned) == 2 * EACH
+        and owned["ConfigMap", "map-0"]["data"] == {"v": "1"}
+        and owned["Service", "service-1"]["metadata"]["labels"]["team"] == "ours"
+    )
+
+
+def without_webhooks(calls: Calls) -> Calls:
+    return Counter({call: count for call, count in calls.items() if call[1] not in WEBHOOKS})
+
+
+async def test_a_first_install_looks_at_every_name_and_applies_every_object_once(
+    tenant: Tenant, operator: Operator
+) -> None:
+    assert await calls_during(operator, lambda: install(tenant)) == FIRST_INSTALL
+
+
+async def test_the_api_server_counts_the_same(tenant: Tenant, operator: Operator) -> None:
+    """Its own numbers, in which Kopf's requests and everybody else's would show."""
+    await settled(operator)
+    before = await served(tenant.admin)
+    await install(tenant)
+    await settled(operator)
+    seen = await served(tenant.admin) - before
+
+    ours = ("apply", "create", "update", "put", "post", "patch", "delete", "deletecollection", "list")
+    writes = {
+        call: count
+        for call, count in seen.items()
+        if call[0] in ours and call[1].split("/")[0] in {"configmaps", "services", "bundles", "bundledeployments"}
+    }
+    assert writes == {
+        ("post", "configmaps", "201"): 1,  # the test's: the source
+        ("apply", "bundledeployments", "201"): 1,  # the test's: the deployment
+        ("apply", "configmaps", "201"): EACH,
+        ("apply", "services", "201"): EACH,
+        ("post", "bundles", "201"): 1,
+        ("patch", "bundles/status", "200"): 1,
+        ("patch", "bundledeployments/status", "200"): 2,
+    }
+    assert seen["get", "configmaps", "404"] == EACH
+    assert seen["get", "services", "404"] == EACH
+
+
+async def test_nothing_is_sent_while_nothing_changes(tenant: Tenant, operator: Operator) -> None:
+    await install(tenant)
+    assert await calls_during(operator, _nothing) == {}
+
+
+async def test_what_is_not_ours_to_keep_costs_nothing(tenant: Tenant, operator: Operator) -> None:
+    """A label on the deployment, a foreign field on an object, a status that somebody writes."""
+    await install(tenant)
+    admin, namespace = tenant.admin, tenant.namespace
+
+    async def touch() -> None:
+        since = now()
+        label = b'{"metadata":{"labels":{"seen":"yes"}}}'
+        await admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, label, field_manager="somebody")
+        await admin.patch(CONFIG_MAPS, namespace, "map-0", label, field_manager="somebody")
+        said = {"type": "Seen", "status": "True", "reason": "Seen", "message": "", "lastTransitionTime": LONG_AGO}
+        await admin.patch(SERVICES, namespace, "service-0", label, field_manager="somebody")
+        await admin.patch_status(SERVICES, namespace, "service-1", orjson.dumps({"status": {"conditions": [said]}}))
+        await has_seen(operator, ("configmaps", "services"), since)
+
+    assert await calls_during(operator, touch) == {}
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+async def test_each_drifted_object_costs_one_apply(tenant: Tenant, operator: Operator, *, restarted: bool) -> None:
+    await install(tenant)
+    if restarted:
+        await operator.stop()
+        await operator.start()
+
+    assert await calls_during(operator, lambda: drift(tenant)) == {
+        ("apply", "configmaps", "200"): 1,
+        ("apply", "services", "200"): 1,
+        ("apply", "services", "201"): 1,
+    }
+    assert await is_corrected(tenant)
+
+
+async def test_an_upgrade_tries_out_and_applies_what_changed_and_deletes_what_is_gone(
+    tenant: Tenant, operator: Operator
+) -> None:
+    await install(tenant)
+    changed = objects(tenant)[:-1]
+    changed[0]["data"] = changed[1]["data"] = {"v": "2"}
+    changed[EACH]["spec"]["ports"][0]["port"] = 81
+    await tenant.publish("v2", changed)
+
+    async def upgrade() -> None:
+        await tenant.deploy("v2")
+        await tenant.ready()
+
+    assert await calls_during(operator, upgrade) == {
+        ("get", "configmaps", "200"): 1,  # the source
+        ("create", "bundles", "201"): 1,
+        ("patch", "bundles/status", "200"): 1,
+        ("dry_run", "configmaps", "200"): 2,
+        ("dry_run", "services", "200"): 1,
+        ("apply", "configmaps", "200"): 2,
+        ("apply", "services", "200"): 1,
+        ("delete", "services", "200"): 1,
+        ("patch", "bundledeployments/status", "200"): 1,  # the kinds are known: only the result
+        ("delete", "bundles", "200"): 1,  # the former one
+    }
+
+
+@pytest.mark.parametrize("store_is_lost", [False, True], ids=["store kept", "store lost"])
+async def test_a_restart_reads_each_kind_once_and_writes_nothing(
+    tenant: Tenant, operator: Operator, *, store_is_lost: bool
+) -> None:
+    await install(tenant)
+    await operator.stop()
+    if store_is_lost:
+        shutil.rmtree(operator.store)
+    await operator.start()
+    await has_seen(operator, ("services",), 0)
+
+    assert without_webhooks(await settled(operator)) == RESTART
+
+
+async def test_drift_while_away_is_seen_from_one_list_and_the_deployment_applied_again(
+    tenant: Tenant, operator: Operator
+) -> None:
+    await install(tenant)
+    await operator.stop()
+    await drift(tenant)
+    await operator.start()
+    await has_seen(operator, ("services",), 0)
+
+    assert without_webhooks(await settled(operator)) == {
+        **RESTART,
+        ("apply", "configmaps", "200"): EACH,
+        ("apply", "services", "200"): EACH - 1,
+        ("get", "services", "404"): 1,  # the one that the list does not show
+        ("apply", "services", "201"): 1,
+    }
+    assert await is_corrected(tenant)
+
+
+async def _nothing() -> None:
+    pass
