@@ -48,7 +48,7 @@ class Room:
         self.memory = Memory()
         self.discovery = Discovery(client)
         self.cluster = Cluster(client, self.discovery, on_change=lambda: None)
-        self.inventory = Inventory(client, on_change=self.changes.append, on_gone=lambda _key: None)
+        self.inventory = Inventory(client, on_change=self._changed, on_gone=lambda _key: None)
         self.engine = Engine(client, self.inventory, is_established=self.cluster.is_established)
         self.target = Targets(self.discovery).target(deployment, self.memory)
 
@@ -70,6 +70,10 @@ class Room:
         room = cls(client, namespace, read_bundle_deployment(created.json or b""))
         await room.cluster.start()
         return room
+
+    def _changed(self, owner_uid: str) -> None:
+        if owner_uid == self.owner.uid:  # the watch shows the objects of other tests, too
+            self.changes.append(owner_uid)
 
     async def close(self) -> None:
         await self.inventory.close()
@@ -135,6 +139,14 @@ class Room:
         )
         return found
 
+    async def seen(self, manifest: Manifest) -> None:
+        """Until the watch has shown the newest version."""
+        resource = await self.resource(manifest)
+        version = int((await self.read(manifest))["metadata"]["resourceVersion"])
+        informer = self.inventory.informers()[resource.group_kind]
+        key = resource.key(self.namespace, manifest["metadata"]["name"])
+        await until(lambda: (live := informer.get(key)) is not None and live.metadata.version >= version)
+
     async def exists(self, manifest: Manifest) -> bool:
         try:
             await self.read(manifest)
@@ -194,3 +206,15 @@ async def until(condition: Callable[[], object]) -> None:
 
 def config_map(name: str, **data: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def written(live: Manifest) -> Manifest:
+    """What was applied, without what controllers and the server write all the time."""
+    annotations = {
+        name: value
+        for name, value in live["metadata"].get("annotations", {}).items()
+        if not name.startswith("deployment.kubernetes.io/")
+    }
+    metadata = {name: live["metadata"].get(name) for name in ("uid", "labels", "ownerReferences")}
+    rest = {name: value for name, value in live.items() if name not in {"metadata", "status"}}
+    return {**rest, "metadata": {**metadata, "annotations": annotations}}

@@ -24,8 +24,7 @@ async def test_our_own_echo_is_no_news(room: Room) -> None:
     carried = await room.bring(wanted)
     room.changes.clear()
     await room.installed(config_map("b", x="1"), wanted)  # its event comes after the echo of the first
-    (kind,) = room.inventory.informers().values()
-    await until(lambda: len(kind) == 2)
+    await room.seen(config_map("b"))
     assert not room.changes
     assert len(room.inventory.owned_by(room.owner.uid)) == 2
     assert names(carried.created) == ["a"]

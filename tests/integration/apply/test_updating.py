@@ -8,7 +8,7 @@ from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import Trouble
 from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only, until
+from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only, until, written
 
 
 def deployment(name: str = "d", *, app: str = "a", **container: object) -> Manifest:
@@ -167,12 +167,12 @@ async def test_a_phase_that_fails_is_the_last_one_and_all_its_failures_are_told(
 
 async def test_a_dry_run_changes_nothing_and_names_all_that_would_be_refused(room: Room) -> None:
     await room.installed(config_map("a", x="1"), deployment(app="a"), service("s"))
-    before = [await room.read(one) for one in (config_map("a"), deployment(), service("s"))]
+    before = [written(await room.read(one)) for one in (config_map("a"), deployment(), service("s"))]
     moved = service("s", clusterIP="10.250.250.250")
     plan = await room.plan({**config_map("a"), "data": {"x": 2}}, deployment(app="b"), moved, config_map("n"))
     failures = await room.engine.dry_run(room.target, plan, skip=lambda _change: False)
     assert [failure.key.name for failure in failures] == ["a", "s", "d"]
-    assert [await room.read(one) for one in (config_map("a"), deployment(), service("s"))] == before
+    assert [written(await room.read(one)) for one in (config_map("a"), deployment(), service("s"))] == before
     assert not await room.exists(config_map("n"))
 
 

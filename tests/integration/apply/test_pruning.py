@@ -1,0 +1,159 @@
+"""What left the content is deleted by uid, or let go; nothing else is ever touched."""
+
+import pytest
+
+from rukpak_py.api.names import (
+    APPLIED_ANNOTATION,
+    OWNER_KIND_LABEL,
+    OWNER_NAME_LABEL,
+    OWNER_UID_ANNOTATION,
+    PRUNE_ANNOTATION,
+)
+from rukpak_py.apply.plan import Action, Plan
+from rukpak_py.apply.prune import let_go, prune
+from rukpak_py.apply.results import Carried, Trouble
+from tests.integration.apply.room import Manifest, Room, config_map, names, only, until
+
+
+def kept(name: str, **data: str) -> Manifest:
+    manifest = config_map(name, **data)
+    manifest["metadata"]["annotations"] = {PRUNE_ANNOTATION: "false"}
+    return manifest
+
+
+async def carry_out(room: Room, plan: Plan) -> Carried:
+    carried = await room.engine.apply(room.target, plan)
+    await prune(room.client, room.target, plan.prune, carried)
+    for live in plan.let_go:
+        await let_go(room.client, room.target, live, carried)
+    return carried
+
+
+async def test_what_left_the_content_is_deleted_and_nothing_else(room: Room) -> None:
+    await room.somebody_creates(config_map("foreign"))
+    await room.installed(config_map("a"), config_map("b"))
+    carried = await carry_out(room, await room.plan(config_map("a")))
+    assert names(carried.pruned) == ["b"]
+    assert not await room.exists(config_map("b"))
+    assert await room.exists(config_map("a"))
+    assert await room.exists(config_map("foreign"))
+    await until(lambda: len(room.inventory.owned_by(room.owner.uid)) == 1)
+    assert not (await room.plan(config_map("a"))).prune
+
+
+async def test_our_labels_on_a_strangers_object_get_nothing_pruned(room: Room) -> None:
+    stranger = config_map("stranger", x="1")
+    stranger["metadata"]["labels"] = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: room.owner.name}
+    await room.installed(config_map("a"))
+    await room.somebody_creates(stranger)
+    await room.seen(stranger)
+    plan = await room.plan()
+    assert names(live.key for live in plan.prune) == ["a"]
+    assert not plan.let_go
+
+
+async def test_our_labels_and_our_uid_on_a_strangers_object_get_it_let_go_at_most(room: Room) -> None:
+    stranger = config_map("stranger", x="1")
+    stranger["metadata"] |= {
+        "labels": {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: room.owner.name},
+        "annotations": {OWNER_UID_ANNOTATION: room.owner.uid},
+    }
+    await room.installed(config_map("a"))
+    await room.somebody_creates(stranger)
+    await until(lambda: len(room.inventory.owned_by(room.owner.uid)) == 2)
+    plan = await room.plan(config_map("a"))
+    assert not plan.prune
+    await carry_out(room, plan)
+    assert (await room.read(stranger))["data"] == {"x": "1"}
+
+
+async def test_what_has_another_owner_since_it_was_seen_is_not_deleted(room: Room) -> None:
+    await room.installed(config_map("a"))
+    plan = await room.plan()
+    await room.somebody_patches(config_map("a"), {"metadata": {"ownerReferences": None}})
+    carried = await carry_out(room, plan)
+    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    assert await room.exists(config_map("a"))
+
+
+async def test_what_was_told_to_stay_since_it_was_seen_is_not_deleted(room: Room) -> None:
+    await room.installed(config_map("a"))
+    plan = await room.plan()
+    await room.somebody_patches(config_map("a"), {"metadata": {"annotations": {PRUNE_ANNOTATION: "false"}}})
+    carried = await carry_out(room, plan)
+    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    assert await room.exists(config_map("a"))
+
+
+async def test_what_was_replaced_since_it_was_seen_is_not_deleted(room: Room) -> None:
+    await room.installed(config_map("a"))
+    plan = await room.plan()
+    before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
+    carried = await carry_out(room, plan)
+    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    assert await room.read(config_map("a")) == before
+
+
+async def test_what_was_only_touched_since_it_was_seen_goes(room: Room) -> None:
+    await room.installed(config_map("a"))
+    plan = await room.plan()
+    await room.somebody_patches(config_map("a"), {"metadata": {"annotations": {"touched": "1"}}})
+    carried = await carry_out(room, plan)
+    assert (names(carried.pruned), carried.failures) == (["a"], [])
+    assert not await room.exists(config_map("a"))
+
+
+async def test_what_is_gone_already_counts_as_pruned(room: Room) -> None:
+    await room.installed(config_map("a"))
+    plan = await room.plan()
+    await room.somebody_deletes(config_map("a"))
+    carried = await carry_out(room, plan)
+    assert (names(carried.pruned), carried.failures) == (["a"], [])
+
+
+async def test_what_must_stay_loses_our_marks_and_with_them_its_collector(room: Room) -> None:
+    stays = kept("a", x="1")
+    stays["metadata"]["labels"] = {"theirs": "1"}
+    await room.installed(stays, config_map("b"))
+    plan = await room.plan(config_map("b"))
+    assert (names(live.key for live in plan.let_go), plan.prune) == (["a"], ())
+    carried = await carry_out(room, plan)
+    assert not carried.failures
+    metadata = (await room.read(stays))["metadata"]
+    assert metadata["labels"] == {"theirs": "1"}
+    assert metadata["annotations"] == {PRUNE_ANNOTATION: "false"}
+    assert "ownerReferences" not in metadata
+    await until(lambda: names(room.inventory.owned_by(room.owner.uid)) == ["b"])
+
+
+async def test_letting_go_leaves_the_references_of_others(room: Room) -> None:
+    await room.installed(config_map("other"), config_map("a"))
+    other = await room.read(config_map("other"))
+    ours = (await room.read(config_map("a")))["metadata"]["ownerReferences"]
+    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": other["metadata"]["uid"]}
+    (live,) = (await room.plan(config_map("other"))).prune
+    await room.somebody_patches(config_map("a"), {"metadata": {"ownerReferences": [*ours, theirs]}})
+    await let_go(room.client, room.target, live, Carried())
+    assert (await room.read(config_map("a")))["metadata"]["ownerReferences"] == [theirs]
+
+
+async def test_letting_go_of_what_was_replaced_touches_nothing(room: Room) -> None:
+    await room.installed(config_map("b"), kept("a"))
+    (live,) = (await room.plan(config_map("b"))).let_go
+    before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
+    carried = Carried()
+    await let_go(room.client, room.target, live, carried)
+    assert not carried.failures
+    assert await room.read(config_map("a")) == before
+
+
+@pytest.mark.parametrize("outlives", [True, False])
+async def test_an_object_changes_between_owned_and_outliving_with_its_content(room: Room, *, outlives: bool) -> None:
+    first, second = (config_map("a"), kept("a")) if outlives else (kept("a"), config_map("a"))
+    await room.installed(first)
+    await room.installed(second)
+    metadata = (await room.read(second))["metadata"]
+    assert ("ownerReferences" not in metadata) is outlives
+    assert (OWNER_UID_ANNOTATION in metadata["annotations"]) is outlives
+    assert APPLIED_ANNOTATION in metadata["annotations"]
+    assert only(await room.plan(second)).action is Action.LEAVE
