@@ -32,7 +32,7 @@ from tests.integration.definitions import definitions, install
 FOLDER = "operator"
 RECORD = "operator.json"
 END_SECONDS = 90.0
-SHOWN_LINES = 40
+SHOWN_LINES = 20
 OURS = ("bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
 TRACES = ("Traceback (most recent call last)", "this is a bug", "was never retrieved", "was never awaited")
 PROBE = """
@@ -76,9 +76,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     terminalreporter.line(f"the operator's log: {len(log)} lines, {len(found)} of them tell of a bug of its own")
     shown = [line for at in found[:5] for line in log[max(0, at - 2) : at + SHOWN_LINES]]
     if exitstatus and not found:
-        shown = [line for line in log if " ERROR " in line or " WARNING " in line][-SHOWN_LINES:]
+        shown = log[-SHOWN_LINES:]
     for line in shown:
-        terminalreporter.line(line[:400])
+        terminalreporter.line(line[:300])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -70,7 +70,7 @@ class BundleDeploymentController:
         if wanted is None:
             return WAIT
         active = self._templates.active(deployment)
-        await self._templates.drop_superseded(deployment, wanted, active)
+        await self._templates.drop_never_installed(deployment, wanted)
         if wanted.status.is_unpacked:
             return await self._pivot(deployment, wanted, active)
         return await self._hold(deployment, wanted, active)

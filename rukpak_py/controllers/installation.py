@@ -118,8 +118,10 @@ class Installation:
                 wrote_nothing=True,
                 contested=frozenset(change.key for change in plan.refused),
             )
-        if plan.count(Action.CREATE) and not await self._books.still_exists(
-            deployment, is_suspicious=session.is_fought_over(_created(plan), monotonic())
+        lost = [change for change in plan.changes if _lost_its_owner(change)]
+        is_suspicious = bool(lost) or session.is_fought_over(_created(plan), monotonic())
+        if (lost or plan.count(Action.CREATE)) and not await self._books.still_exists(
+            deployment, is_suspicious=is_suspicious
         ):
             return Step(outcome=WAIT)
         if self._is_upgrade(deployment, bundle):
@@ -253,6 +255,13 @@ class Installation:
 
 def _created(plan: Plan) -> list[ObjectKey]:
     return [change.key for change in plan.changes if change.action is Action.CREATE]
+
+
+def _lost_its_owner(change: Change) -> bool:
+    """Ours by its labels alone. When a deployment is deleted with `orphan`, this is seen before its deletion is: to give
+    the owner back then would hand the object to the collector.
+    """
+    return change.action is Action.TAKE and change.live is not None and bool(change.live.labelled_for)
 
 
 def _not_checkable(plan: Plan) -> Callable[[Change], bool]:

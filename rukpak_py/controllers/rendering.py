@@ -36,7 +36,10 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Whose content, which, and how. `make_namespace`: the install namespace is ours to create and keep."""
+    """Whose content, which, and how. `make_namespace`: the install namespace is ours to create and keep.
+
+    Pruning is part of the key: switched on again, it has to look for what was kept meanwhile.
+    """
 
     deployment: BundleDeployment
     bundle: Bundle
@@ -50,6 +53,7 @@ class Request:
             self.bundle.status.digest,
             self.install_namespace,
             str(self.make_namespace),
+            str(self.deployment.spec.prune.enabled),
         )
 
 

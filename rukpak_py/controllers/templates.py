@@ -5,7 +5,7 @@ name is a named conflict. Bundles of former templates that never became active g
 failed edits cannot pile up.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -70,8 +70,17 @@ class Templates:
             raise ConflictError(f'Bundle "{name}" exists with another spec than the template has; delete that Bundle')
         return bundle
 
-    async def drop_superseded(self, deployment: BundleDeployment, *keep: Bundle | None) -> None:
-        kept = {bundle.metadata.name for bundle in keep if bundle is not None}
+    async def drop_never_installed(self, deployment: BundleDeployment, wanted: Bundle) -> None:
+        """What was installed stays until its successor is healthy, so that the way back is short."""
+        status = deployment.status
+        await self._drop(
+            deployment, {wanted.metadata.name, status.active_bundle, *(one.bundle for one in status.history)}
+        )
+
+    async def drop_superseded(self, deployment: BundleDeployment, wanted: Bundle) -> None:
+        await self._drop(deployment, {wanted.metadata.name})
+
+    async def _drop(self, deployment: BundleDeployment, kept: Container[str]) -> None:
         for bundle in self._bundles.controlled_by(deployment.metadata.uid):
             if bundle.metadata.name not in kept and not bundle.metadata.is_deleted:
                 await self._delete(bundle)

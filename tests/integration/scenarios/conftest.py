@@ -11,6 +11,14 @@ from rukpak_py.kube.client import Client
 from tests.integration.scenarios.stage import Stage
 from tests.shared_operator import SharedOperator
 
+HERE = Path(__file__).parent
+COLLECTED = "test_removal.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What waits for the cluster's collector comes last: it takes 30 seconds to see that our kinds exist."""
+    items.sort(key=lambda item: item.path == HERE / COLLECTED)
+
 
 @pytest.fixture
 async def stage(

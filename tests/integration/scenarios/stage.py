@@ -31,6 +31,7 @@ Check = Callable[[Document], object]
 SYSTEM = DEFAULT_SYSTEM_NAMESPACE
 INTERVAL_SECONDS = 0.05
 PATIENCE_SECONDS = 30.0
+COLLECTOR_SECONDS = 90.0  # it looks for kinds that are new to it, ours included, every 30 seconds
 A_WHILE = 3.0  # seconds in which something that must not happen is looked for
 
 EVENTS = Resource(gvk=GroupVersionKind("events.k8s.io", "v1", "Event"), plural="events", namespaced=True)
@@ -171,7 +172,7 @@ class Stage:
         async def is_gone() -> bool:
             return not await self.exists(resource, namespace, name)
 
-        await eventually(is_gone, what=f"{resource.gvk.kind} {name} is gone")
+        await eventually(is_gone, what=f"{resource.gvk.kind} {name} is gone", seconds=COLLECTOR_SECONDS)
 
     async def until_definition_gone(self, name: str) -> None:
         """A definition that is deleted soon after its creation may hang in the API server until it is touched."""
@@ -189,7 +190,7 @@ class Stage:
                 return True
             return False
 
-        await eventually(is_gone, what=f"CustomResourceDefinition {name} is gone")
+        await eventually(is_gone, what=f"CustomResourceDefinition {name} is gone", seconds=COLLECTOR_SECONDS)
 
     async def barrier(self) -> None:
         """Something that happened after everything before it, through all of the operator."""

@@ -1,8 +1,11 @@
-"""Scenarios 49 to 51: what goes with a Bundle and with a BundleDeployment, and in which order."""
+"""Scenarios 49 to 51: what goes with a Bundle and with a BundleDeployment, in which order, and what stays.
+
+Most of it is the work of the cluster's own collector, which looks for kinds that are new to it every 30 seconds only.
+"""
 
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.client import JSON_PATCH
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES
 from tests.integration.scenarios.stage import (
     Stage,
     definition,
@@ -104,3 +107,61 @@ async def test_without_custom_resources_no_finalizer_holds_a_deployment(stage: S
     assert "finalizers" not in (await stage.deployment())["metadata"]
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
+
+
+async def test_what_an_orphaned_deployment_left_is_taken_by_its_successor(stage: Stage) -> None:
+    """`--cascade=orphan`, then a deployment of the same name: nothing is created anew."""
+    content = await stage.content(settings(stage.namespace))
+    name = await stage.installed(content)
+    before = await stage.settings()
+    await stage.run_kubectl("delete", "bundledeployment", name, "--cascade=orphan")
+    await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until(
+        CONFIG_MAPS, stage.namespace, "settings", lambda found: "ownerReferences" not in found["metadata"]
+    )
+
+    await stage.installed(content, name=name)
+    found = await stage.settings()
+    assert found["metadata"]["uid"] == before["metadata"]["uid"]
+    assert [one["name"] for one in found["metadata"]["ownerReferences"]] == [name]
+
+
+async def test_an_object_that_says_so_survives_its_deployment(stage: Stage) -> None:
+    stays = settings(stage.namespace, "stays", annotations={"core.rukpak.io/prune": "false"})
+    name = await stage.installed(await stage.content(settings(stage.namespace), stays))
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
+    assert "deletionTimestamp" not in (await stage.settings("stays"))["metadata"]
+
+
+async def test_a_namespace_that_is_created_outlives_its_deployment(stage: Stage) -> None:
+    name = await stage.installed(await stage.content(settings("")), installNamespace=stage.name, createNamespace=True)
+    namespace = await stage.get(NAMESPACES, "", stage.name)
+    stage.made.append((NAMESPACES, "", stage.name))
+    assert "ownerReferences" not in namespace["metadata"]
+    assert namespace["metadata"]["labels"]["core.rukpak.io/owner-name"] == name
+
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_gone(CONFIG_MAPS, stage.name, "settings")
+    namespace = await stage.get(NAMESPACES, "", stage.name)
+    assert "deletionTimestamp" not in namespace["metadata"]
+
+    await stage.installed(await stage.content(settings(""), name="again"), name=name, installNamespace=stage.name)
+    assert await stage.exists(CONFIG_MAPS, stage.name, "settings")
+
+
+async def test_a_namespace_of_the_content_goes_with_its_deployment(stage: Stage) -> None:
+    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": stage.name}}
+    name = await stage.installed(await stage.content(own, settings(stage.name)))
+    assert await stage.exists(CONFIG_MAPS, stage.name, "settings")
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until(NAMESPACES, "", stage.name, lambda found: "deletionTimestamp" in found["metadata"])
+
+
+async def test_a_namespace_that_is_taken_from_nobody_outlives_its_deployment(stage: Stage) -> None:
+    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": stage.namespace, "labels": {"a": "b"}}}
+    name = await stage.installed(await stage.content(own, settings(stage.namespace)), adopt="IfUnowned")
+    assert (await stage.get(NAMESPACES, "", stage.namespace))["metadata"]["labels"]["a"] == "b"
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
+    assert "deletionTimestamp" not in (await stage.get(NAMESPACES, "", stage.namespace))["metadata"]

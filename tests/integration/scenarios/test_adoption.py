@@ -1,0 +1,129 @@
+"""Objects that exist already: whose they are decides, and nothing is written while any of them is somebody else's."""
+
+import asyncio
+import json
+
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.scenarios.stage import Document, Stage, condition, says, settings
+
+
+async def apply_by_hand(stage: Stage, manifest: Document) -> None:
+    """As a user does: `kubectl apply`, with its annotation and its own field manager."""
+    await stage.run_kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
+
+
+async def test_what_belongs_to_nobody_is_left_alone(stage: Stage) -> None:
+    """And nothing else of the content is written."""
+    await apply_by_hand(stage, settings(stage.namespace, key="mine"))
+    before = await stage.settings()
+    await stage.deploy(await stage.content(settings(stage.namespace), settings(stage.namespace, "another")))
+
+    text = (
+        f"ConfigMap {stage.namespace}/settings exists and belongs to nobody; "
+        "delete it, or set spec.adopt to IfUnowned to take it over"
+    )
+    found = await stage.until_deployment(stage.name, says("Ready", "False", "Conflict", text))
+    assert says("Installed", "False", "InstallFailed", text)(found)
+    assert says("Healthy", "False", "InstallationStatusFalse")(found)
+    assert says("Reconciling", "True")(found)
+    assert await stage.settings() == before
+    assert not await stage.has_settings("another")
+
+
+async def test_it_continues_when_the_name_becomes_free(stage: Stage) -> None:
+    await apply_by_hand(stage, settings(stage.namespace, key="mine"))
+    await stage.deploy(await stage.content(settings(stage.namespace)))
+    await stage.until_deployment(stage.name, says("Ready", "False", "Conflict"))
+    await stage.client.delete(CONFIG_MAPS, stage.namespace, "settings")
+    await stage.until_ready(stage.name)
+    assert (await stage.settings())["data"] == {"key": "value"}
+
+
+async def test_what_belongs_to_nobody_can_be_taken_over(stage: Stage) -> None:
+    """A field that `kubectl apply` owned and the content does not have goes; one of a third party stays."""
+    await apply_by_hand(stage, settings(stage.namespace, key="mine", dropped="yes"))
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"third": "party"}}
+    await stage.client.apply(
+        CONFIG_MAPS, stage.namespace, "settings", json.dumps(other).encode(), field_manager="third-party", force=False
+    )
+    uid = (await stage.settings())["metadata"]["uid"]
+    await stage.installed(await stage.content(settings(stage.namespace)), adopt="IfUnowned")
+
+    found = await stage.settings()
+    assert found["data"] == {"key": "value", "third": "party"}
+    assert found["metadata"]["uid"] == uid
+    assert [one["name"] for one in found["metadata"]["ownerReferences"]] == [stage.name]
+    managers = {one["manager"] for one in found["metadata"]["managedFields"]}
+    assert managers == {f"rukpak/{stage.name}", "third-party"}
+
+
+async def test_a_field_that_was_taken_over_goes_with_an_upgrade(stage: Stage) -> None:
+    await apply_by_hand(stage, settings(stage.namespace, key="mine", later="dropped"))
+    name = await stage.installed(
+        await stage.content(settings(stage.namespace, key="value", later="kept")), adopt="IfUnowned"
+    )
+    await stage.edit_template(name, await stage.content(settings(stage.namespace), name="v2"))
+    await stage.until(CONFIG_MAPS, stage.namespace, "settings", lambda found: found["data"] == {"key": "value"})
+
+
+async def test_changing_the_mind_about_adoption_is_acted_on(stage: Stage) -> None:
+    await apply_by_hand(stage, settings(stage.namespace, key="mine"))
+    await stage.deploy(await stage.content(settings(stage.namespace)))
+    await stage.until_deployment(stage.name, says("Ready", "False", "Conflict"))
+    await stage.edit(stage.name, adopt="IfUnowned")
+    await stage.until_ready(stage.name)
+    assert (await stage.settings())["data"] == {"key": "value"}
+
+
+async def test_what_another_controller_owns_is_refused_even_so(stage: Stage) -> None:
+    holder = settings(stage.namespace, "holder")
+    await stage.create(CONFIG_MAPS, stage.namespace, holder)
+    uid = (await stage.settings("holder"))["metadata"]["uid"]
+    manifest = settings(stage.namespace, key="mine")
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "holder", "uid": uid, "controller": True}
+    manifest["metadata"]["ownerReferences"] = [reference]
+    await stage.create(CONFIG_MAPS, stage.namespace, manifest)
+
+    await stage.deploy(await stage.content(settings(stage.namespace)), adopt="IfUnowned")
+    text = f'ConfigMap {stage.namespace}/settings is controlled by the ConfigMap "holder"'
+    await stage.until_deployment(stage.name, says("Ready", "False", "Conflict", text))
+    assert (await stage.settings())["data"] == {"key": "mine"}
+
+
+async def test_of_two_deployments_that_ship_the_same_object_the_second_is_refused(stage: Stage) -> None:
+    """By name, and nothing of it sticks; it continues when the first one goes."""
+    first = await stage.installed(await stage.content(settings(stage.namespace, key="first"), name="first"))
+    shared = await stage.settings()
+    extra = settings(stage.namespace, "extra")
+    second = await stage.deploy(
+        await stage.content(settings(stage.namespace, key="second"), extra, name="second"), name=f"{stage.name}-2"
+    )
+    text = (
+        f'ConfigMap {stage.namespace}/settings belongs to the BundleDeployment "{first}"; '
+        "remove it from one of the two bundles, or delete that BundleDeployment"
+    )
+    found = await stage.until_deployment(second, says("Ready", "False", "Conflict"))
+    assert condition(found, "Installed")["message"] == text
+    await stage.barrier()
+    assert await stage.settings() == shared
+    assert not await stage.has_settings("extra")
+    assert says("Ready", "True")(await stage.deployment(first))
+
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", first)
+    await stage.until_deployment(second, says("Ready", "True"), seconds=90)
+    assert (await stage.settings())["data"] == {"key": "second"}
+
+
+async def test_of_two_deployments_that_start_at_once_one_gets_the_object(stage: Stage) -> None:
+    names = [f"{stage.name}-{number}" for number in range(4)]
+    contents = [await stage.content(settings(stage.namespace, key=name), name=name) for name in names]
+    await asyncio.gather(*(stage.deploy(content, name=name) for content, name in zip(contents, names, strict=True)))
+    for name in names:
+        await stage.until_deployment(name, lambda found: says("Ready", "True")(found) or says("Ready", "False")(found))
+    await stage.barrier()
+    ready = [name for name in names if says("Ready", "True")(await stage.deployment(name))]
+    found = await stage.settings()
+    assert [one["name"] for one in found["metadata"]["ownerReferences"]] == ready
+    assert found["data"] == {"key": ready[0]}
+    assert {one["manager"] for one in found["metadata"]["managedFields"]} == {f"rukpak/{ready[0]}"}

@@ -1,0 +1,107 @@
+"""What left the content: it goes, unless somebody said that it must not."""
+
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.scenarios.stage import Document, Stage, condition, says, settings
+
+KEEP = {"core.rukpak.io/prune": "false"}
+
+
+async def two_versions(stage: Stage, *leaving: Document, **spec: object) -> tuple[str, Document]:
+    """Installed: `settings` and what is going to leave. The answer: the deployment, and the content without it."""
+    name = await stage.installed(await stage.content(settings(stage.namespace), *leaving), **spec)
+    return name, await stage.content(settings(stage.namespace, key="v2"), name="v2")
+
+
+async def upgraded(stage: Stage, name: str, content: Document) -> None:
+    await stage.edit_template(name, content)
+    await stage.until_ready(name)
+    assert (await stage.settings())["data"] == {"key": "v2"}
+
+
+async def test_what_left_the_content_is_deleted(stage: Stage) -> None:
+    name, v2 = await two_versions(stage, settings(stage.namespace, "leaves"))
+    await upgraded(stage, name, v2)
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "leaves")
+    status = (await stage.deployment())["status"]
+    assert status["kinds"] == [{"version": "v1", "kind": "ConfigMap"}]
+
+
+async def test_with_pruning_switched_off_it_stays_until_it_is_switched_on(stage: Stage) -> None:
+    name, v2 = await two_versions(stage, settings(stage.namespace, "leaves"), prune={"enabled": False})
+    await upgraded(stage, name, v2)
+    await stage.barrier()
+    assert await stage.has_settings("leaves")
+
+    await stage.edit(name, prune={"enabled": True})
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "leaves")
+    await stage.until_ready(name)
+
+
+async def test_more_than_the_budget_waits_until_it_is_raised(stage: Stage) -> None:
+    leaving = [settings(stage.namespace, f"leaves-{number}") for number in range(3)]
+    name, v2 = await two_versions(stage, *leaving, prune={"maxObjects": 2})
+    await stage.edit_template(name, v2)
+    text = "3 objects left the content and spec.prune.maxObjects is 2: nothing was pruned; raise it to delete"
+    found = await stage.until_deployment(name, says("Ready", "False", "PruneBudgetExceeded", text))
+    assert all(
+        f"ConfigMap {stage.namespace}/leaves-{number}" in condition(found, "Ready")["message"] for number in (0, 1, 2)
+    )
+    assert says("Installed", "True")(found)
+    assert not condition(found, "Stalled")
+    await stage.barrier()
+    assert [await stage.has_settings(f"leaves-{number}") for number in range(3)] == [True] * 3
+
+    await stage.edit(name, prune={"maxObjects": 3})
+    for number in range(3):
+        await stage.until_gone(CONFIG_MAPS, stage.namespace, f"leaves-{number}")
+    await stage.until_ready(name)
+
+
+async def test_an_object_that_says_so_survives_a_pivot(stage: Stage) -> None:
+    """From then on it belongs to nobody: none of our marks is left on it."""
+    name, v2 = await two_versions(stage, settings(stage.namespace, "stays", annotations=KEEP))
+    assert "ownerReferences" not in (await stage.settings("stays"))["metadata"]
+    await upgraded(stage, name, v2)
+    metadata = (
+        await stage.until(CONFIG_MAPS, stage.namespace, "stays", lambda found: "labels" not in found["metadata"])
+    )["metadata"]
+    assert metadata["annotations"] == KEEP
+    assert "ownerReferences" not in metadata
+
+
+async def test_an_object_that_was_told_to_stay_by_hand_survives_a_pivot(stage: Stage) -> None:
+    name, v2 = await two_versions(stage, settings(stage.namespace, "stays"))
+    await stage.run_kubectl(
+        "annotate", f"--namespace={stage.namespace}", "configmap/stays", "core.rukpak.io/prune=false"
+    )
+    await upgraded(stage, name, v2)
+    found = await stage.until(
+        CONFIG_MAPS, stage.namespace, "stays", lambda found: "ownerReferences" not in found["metadata"]
+    )
+    assert "deletionTimestamp" not in found["metadata"]
+
+
+async def test_an_object_whose_label_was_stripped_is_pruned_all_the_same(stage: Stage) -> None:
+    name, v2 = await two_versions(stage, settings(stage.namespace, "leaves"))
+    await stage.edit(name, suspend=True)  # else the label comes back at once
+    await stage.until_deployment(name, says("Ready", "Unknown", "Suspended"))
+    labels = ["core.rukpak.io/owner-kind-", "core.rukpak.io/owner-name-"]
+    await stage.run_kubectl("label", f"--namespace={stage.namespace}", "configmap/leaves", *labels)
+    await stage.edit_template(name, v2)
+    await stage.edit(name, suspend=False)
+    await stage.until_ready(name)
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "leaves")
+
+
+async def test_labels_alone_get_nothing_pruned(stage: Stage) -> None:
+    """Somebody else's object with our labels is not ours."""
+    name, v2 = await two_versions(stage, settings(stage.namespace, "leaves"))
+    foreign = settings(stage.namespace, "foreign")
+    foreign["metadata"]["labels"] = {
+        "core.rukpak.io/owner-kind": "BundleDeployment",
+        "core.rukpak.io/owner-name": name,
+    }
+    await stage.create(CONFIG_MAPS, stage.namespace, foreign)
+    await upgraded(stage, name, v2)
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "leaves")
+    assert await stage.has_settings("foreign")
