@@ -60,10 +60,6 @@ class Plan:
     def refused(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.action is Action.REFUSE)
 
-    @cached_property
-    def waiting(self) -> tuple[Change, ...]:
-        return tuple(change for change in self.changes if change.action is Action.WAIT)
-
     def count(self, action: Action) -> int:
         return sum(change.action is action for change in self.changes)
 

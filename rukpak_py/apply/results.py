@@ -41,7 +41,3 @@ class Carried:
     @property
     def is_complete(self) -> bool:
         return not self.failures and not self.waiting
-
-    @property
-    def writes(self) -> int:
-        return sum(map(len, (self.created, self.updated, self.corrected, self.taken, self.pruned)))

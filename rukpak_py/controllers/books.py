@@ -71,18 +71,19 @@ class Books:
             message=f"Applying {len(wanted.desired)} object(s)",
             fields={"kinds": tuple(kind for _, kind in sorted(kinds.items()))},
         )
-        await self.write(deployment, report)
+        await self._write(deployment, report)  # a deployment that is gone ends it here: nothing may be created for it
         return self._deployments.get(deployment.metadata.name) or deployment
 
     async def write(self, deployment: BundleDeployment, report: Report) -> BundleDeploymentStatus | None:
         """The status after the report; None when it is as it was, or the deployment is gone."""
-        status = status_of(deployment, report, self._now())
         try:
-            metadata = await write_status(
-                self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, deployment.status, status
-            )
+            return await self._write(deployment, report)
         except (NotFoundError, StaleError):
             return None  # its event is on the way
+
+    async def _write(self, deployment: BundleDeployment, report: Report) -> BundleDeploymentStatus | None:
+        status = status_of(deployment, report, self._now())
+        metadata = await write_status(self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, deployment.status, status)
         if metadata is None:
             return None
         if metadata.generation == deployment.metadata.generation:

@@ -159,6 +159,9 @@ class BundleController:
         self._doubtful.discard(uid)
         if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
             await self._write(bundle, bundle_status.spec_changed(bundle, self._now()))
+        elif bundle.status.observed_generation != bundle.metadata.generation:  # it was changed, and put back
+            resolved = bundle.status.resolved_source or bundle.spec.source
+            await self._write(bundle, bundle_status.unpacked(bundle, bundle.status.digest, resolved, self._now()))
         return DONE
 
     async def _let_go(self, bundle: Bundle) -> Outcome:

@@ -51,7 +51,7 @@ class Cache(Generic[Kind]):
             return False
         self._seen_at[metadata.name] = self._clock()
         known = self._objects.get(metadata.name)
-        if known is not None and known.metadata.uid == metadata.uid and _version(known) >= _version(obj):
+        if known is not None and _version(known) >= _version(obj):
             return False
         if known is not None:
             self._disown(known)

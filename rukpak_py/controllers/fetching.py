@@ -5,6 +5,7 @@ that is gone is cancelled, and what it stored is swept later.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -14,6 +15,7 @@ from rukpak_py.controllers.ports import Content, Sources
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.metrics import FETCH_SECONDS
 
+LOG = logging.getLogger(__name__)
 AT_ONCE = 8
 
 
@@ -45,7 +47,8 @@ async def unpack(sources: Sources, content: Content, *, source: Source, provisio
         return Unpacked(digest=await content.keep(fetched.tree), resolved=fetched.resolved)
     except RukPakError as error:
         return Failed(message=f"{prefix}{error}", error=error)
-    except Exception as error:  # noqa: BLE001 - a bug in one source must not take a job's result away
+    except Exception as error:  # a bug in one source must not take a job's result away
+        LOG.exception("unexpected failure; this is a bug, please report it")
         known = UnavailableError(f"unexpected {type(error).__name__}; this is a bug, please report it")
         return Failed(message=f"{prefix}{known}", error=known)
 

@@ -20,6 +20,7 @@ from rukpak_py.kube.resources import Resource
 
 LOG = logging.getLogger(__name__)
 INTERVAL = 600.0
+RETRY = 10.0  # seconds after a list that failed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +32,19 @@ class Watched:
 
 class GhostHunt:
     def __init__(
-        self, client: Client, watched: Collection[Watched], *, after: Callable[[], None], interval: float = INTERVAL
+        self,
+        client: Client,
+        watched: Collection[Watched],
+        *,
+        after: Callable[[], None],
+        interval: float = INTERVAL,
+        retry: float = RETRY,
     ) -> None:
         self._client = client
         self._watched = watched
         self._after = after
         self._interval = interval
+        self._retry = retry
         self._asked = asyncio.Event()
         self.is_sure = False  # the caches were compared with a consistent list at least once
 
@@ -55,6 +63,8 @@ class GhostHunt:
                     await self._hunt(watched)
             except ApiError as error:
                 LOG.warning("could not look for objects that are gone: %s", error)
+                self._asked.set()
+                await asyncio.sleep(self._retry)
                 continue
             self.is_sure = True
             self._after()

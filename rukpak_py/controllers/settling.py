@@ -94,7 +94,7 @@ class Settling:
         session, prune_spec = applied.session, applied.deployment.spec.prune
         leaving = [*plan.prune, *await self._stripped(applied, target)]
         if not prune_spec.enabled:
-            session.memory.trust(leaving)
+            session.memory.trust([*leaving, *plan.let_go])
             return None
         if prune_spec.max_objects is not None and len(leaving) > prune_spec.max_objects:
             return self._over_budget(applied, leaving, prune_spec.max_objects)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import ParamSpec, TypeVar
@@ -74,7 +75,7 @@ class StoredContent:
         tree = await asyncio.to_thread(self._store.get, digest)
         if tree is None:
             return None
-        return await self._work(tree, _render, provisioner_class, tree, options)
+        return await self._work(tree, _render, provisioner_class, tree, replace(options, limits=self._limits))
 
     @property
     def _store(self) -> Store:
