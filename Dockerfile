@@ -1,31 +1,21 @@
 # The operator's image. Nothing is downloaded here: BASE_IMAGE brings Python (the version that the wheels in build/wheels
 # are for), git and ssh; the wheels are made outside by `make image`, which also builds such a base. No package index needed.
 ARG BASE_IMAGE
+FROM ${BASE_IMAGE}
 
-FROM ${BASE_IMAGE} AS install
-COPY build/wheels /wheels
 # Bytecode is made here because the root file system is read-only later; its sources never change, so nothing is checked.
-RUN python3 -m venv /opt/rukpak \
-    && /opt/rukpak/bin/pip install --quiet --no-index --no-deps --no-compile /wheels/*.whl \
+# The `kubernetes` package serves exec plugins of kubeconfigs only, which no pod has: it stays source.
+# ssh refuses to run for a user without an entry in /etc/passwd. Nothing here needs a setuid program.
+RUN --mount=type=bind,source=build/wheels,target=/wheels \
+    python3 -m venv /opt/rukpak \
+    && /opt/rukpak/bin/pip install --quiet --no-index --no-deps --no-compile --no-cache-dir /wheels/*.whl \
     && /opt/rukpak/bin/pip check \
     && /opt/rukpak/bin/pip uninstall --quiet --yes pip setuptools \
-    && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/rukpak/lib
-
-FROM ${BASE_IMAGE}
-ARG VERSION=0.0.0
-ARG REVISION=unknown
-ARG CREATED=1970-01-01T00:00:00Z
-LABEL org.opencontainers.image.title="rukpak-py" \
-      org.opencontainers.image.description="A Kubernetes operator that installs, keeps, upgrades and removes content" \
-      org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.created="${CREATED}"
-# ssh refuses to run for a user without an entry in /etc/passwd. Nothing here needs a setuid program.
-RUN useradd --uid 1001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin rukpak \
+    && python3 -m compileall -q -x '/site-packages/kubernetes/' --invalidation-mode unchecked-hash /opt/rukpak/lib \
+    && useradd --uid 1001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin rukpak \
     && install -d -o 1001 -g 1001 /var/cache/bundles \
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
-COPY --from=install /opt/rukpak /opt/rukpak
+
 ENV PATH=/opt/rukpak/bin:/usr/local/bin:/usr/bin:/bin \
     HOME=/tmp \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -35,3 +25,13 @@ WORKDIR /
 # metrics, probes, content, admission webhook
 EXPOSE 8080 8081 8443 9443
 ENTRYPOINT ["rukpak-operator"]
+
+ARG VERSION=0.0.0
+ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
+LABEL org.opencontainers.image.title="rukpak-py" \
+      org.opencontainers.image.description="A Kubernetes operator that installs, keeps, upgrades and removes content" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"

@@ -13,7 +13,7 @@ import pytest
 
 from e2e import chart, image, sample_image
 from e2e.kubectl import Kubectl, KubectlError
-from e2e.release import Release
+from e2e.release import WEBHOOKS, Release
 from e2e.steps import Steps
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def remove_everything(kubectl: Kubectl) -> None:
         kubectl.run("delete", "bundles", "--all", "--timeout=60s")
     release = Release(helm=chart.helm(), kubectl=kubectl)
     release.uninstall(missing_ok=True)
+    # One of an operator outside the cluster belongs to no release.
+    kubectl.run("delete", "validatingwebhookconfiguration", WEBHOOKS, "--ignore-not-found")
     crds = ["bundledeployments.core.rukpak.io", "bundles.core.rukpak.io"]
     kubectl.run("delete", "crd", *crds, "--ignore-not-found", "--timeout=60s")
     kubectl.run("delete", "namespace", chart.NAMESPACE, "--ignore-not-found", "--timeout=120s")

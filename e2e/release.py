@@ -26,8 +26,8 @@ class Release:
     def install(self, *settings: str) -> str:
         return self._change("install", settings)
 
-    def upgrade(self, *settings: str) -> str:
-        return self._change("upgrade", settings)
+    def upgrade(self, *settings: str, force: bool = False) -> str:
+        return self._change("upgrade", settings, *(["--force"] if force else []))
 
     def uninstall(self, *, missing_ok: bool = False) -> None:
         self._helm("uninstall", NAME, "--wait", *(["--ignore-not-found"] if missing_ok else []))
@@ -70,9 +70,9 @@ class Release:
                 parts.append(str(error))
         return "\n\n".join(parts)
 
-    def _change(self, verb: str, settings: tuple[str, ...]) -> str:
-        flags = [f"--set={setting}" for setting in settings]
-        return self._helm(verb, NAME, str(CHART), "--wait", "--timeout=180s", *flags)
+    def _change(self, verb: str, settings: tuple[str, ...], *flags: str) -> str:
+        values = [f"--set={setting}" for setting in settings]
+        return self._helm(verb, NAME, str(CHART), "--wait", "--timeout=180s", *flags, *values)
 
     def _helm(self, *arguments: str) -> str:
         command = [str(self.helm), *arguments, f"--namespace={NAMESPACE}", f"--kubeconfig={self.kubectl.kubeconfig}"]

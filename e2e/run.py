@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from e2e import local_operator, sample_image
 from e2e.kubectl import Kubectl, KubectlError
+from e2e.release import WEBHOOKS
 from e2e.steps import Steps
 
 if TYPE_CHECKING:
@@ -138,6 +139,9 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
         with steps.step("samples removed (the collector has to notice our kinds first)"):
             for sample in samples:
                 remove(kubectl, sample)
+    if cluster_stays:
+        # It names a port of this machine where nobody listens any more.
+        kubectl.run("delete", "validatingwebhookconfiguration", WEBHOOKS)
 
 
 def interrupts(action: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

@@ -36,10 +36,14 @@ def greeting(kubectl: Kubectl) -> str | None:
         return None
 
 
-def assert_spec_cannot_change(kubectl: Kubectl) -> None:
+def answer_to_a_change_of_spec(kubectl: Kubectl) -> str:
     with pytest.raises(KubectlError) as refused:
         kubectl.run("patch", "bundle", active_bundle(kubectl, "hello"), "--type=merge", "--patch", CHANGE_OF_SPEC)
-    assert IMMUTABLE in str(refused.value)
+    return str(refused.value)
+
+
+def assert_spec_cannot_change(kubectl: Kubectl) -> None:
+    assert IMMUTABLE in answer_to_a_change_of_spec(kubectl)
 
 
 def test_two_restricted_replicas_run(release: Release) -> None:
@@ -96,6 +100,12 @@ def test_an_upgrade_of_the_chart_keeps_the_webhook_working(release: Release, kub
     assert_spec_cannot_change(kubectl)
 
 
+def test_an_upgrade_by_force_wipes_the_ca_bundle_and_it_comes_back(release: Release, kubectl: Kubectl) -> None:
+    release.upgrade("replicaCount=2", "log.level=debug", force=True)
+    eventually(lambda: all(release.ca_bundles()), what="the caBundle back", seconds=30)
+    eventually(lambda: IMMUTABLE in answer_to_a_change_of_spec(kubectl), what="the webhook reached", seconds=30)
+
+
 def test_the_static_manifest_is_valid_and_current(release: Release, kubectl: Kubectl) -> None:
     manifest = chart.install_manifest(release.helm)
     assert (SAMPLES.parent / "install.yaml").read_text(encoding="utf-8") == manifest
@@ -115,10 +125,20 @@ def test_uninstall_leaves_what_the_documents_name(release: Release, kubectl: Kub
     assert left_with_our_labels(kubectl) == {
         "CustomResourceDefinition/bundledeployments.core.rukpak.io",
         "CustomResourceDefinition/bundles.core.rukpak.io",
+        "Secret/rukpak-ca",
+        "Secret/rukpak-ca-signer",
+        "Secret/rukpak-serving",
     }
+    assert names(kubectl.get("leases", "--namespace", chart.NAMESPACE)) == {"Lease/core.rukpak.io"}
     eventually(lambda: not release.pods(), what="pods gone")
-    secrets = names(kubectl.get("secrets", "--namespace", chart.NAMESPACE))
-    assert secrets == {"Secret/rukpak-ca", "Secret/rukpak-ca-signer", "Secret/rukpak-serving"}
+
+
+def test_what_it_left_is_taken_up_again(release: Release, kubectl: Kubectl) -> None:
+    """Ready means that the API server trusts the webhook, with the certificates of the former installation too."""
+    release.install()
+    apply_sample(kubectl, "hello")
+    kubectl.wait_ready("hello")
+    assert_spec_cannot_change(kubectl)
 
 
 def left_with_our_labels(kubectl: Kubectl) -> set[str]:

@@ -1,0 +1,73 @@
+# ruff: noqa: S101 - pytest asserts
+"""The pages for users, run: every command of a page prints what the page shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from e2e import chart, sessions
+from e2e.conftest import remove_everything
+from e2e.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from e2e.kubectl import Kubectl
+
+ROOT = Path(__file__).resolve().parent.parent
+# Done by what runs this, with the same commands: the environment, the cluster, the image.
+PREPARED = {
+    "make env",
+    "make image",
+    ".venv/bin/python -m e2e.cluster up --node",
+    ".venv/bin/python -m e2e.cluster load-image build/rukpak.tar",
+    "export KUBECONFIG=$PWD/.cluster/kubeconfig",
+}
+
+
+@pytest.fixture(scope="module")
+def environment(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What a user's shell has."""
+    programs = tmp_path_factory.mktemp("bin")
+    for program in (kubectl.program, chart.helm()):
+        (programs / program.name).symlink_to(program)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "KUBECONFIG": str(kubectl.kubeconfig)}
+
+
+@pytest.fixture(scope="module")
+def _empty_cluster(kubectl: Kubectl, loaded_images: None) -> Iterator[None]:
+    del loaded_images  # only has to have happened
+    remove_everything(kubectl)
+    yield
+    remove_everything(kubectl)
+
+
+def follow(page: str, environment: Mapping[str, str]) -> None:
+    wrong = []
+    for step in sessions.steps(page):
+        if step.command in PREPARED:
+            continue
+        printed = sessions.run(step.command, folder=ROOT, environment=environment)
+        if not sessions.agree(step.output, printed):
+            wrong.append(f"$ {step.command}\n--- the page\n{step.output}\n--- the command\n{printed}")
+    assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.usefixtures("_empty_cluster")
+def test_pages_show_what_is_printed(kubectl: Kubectl, environment: Mapping[str, str]) -> None:
+    """The quick start, and the troubleshooting page at the point where it assumes the reader."""
+    quick_start = (ROOT / "docs/quickstart.md").read_text(encoding="utf-8")
+    troubleshooting = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    installed, mark, rest = quick_start.partition("## 3. ")
+    try:
+        follow(installed, environment)
+        follow(troubleshooting, environment)
+        follow(mark + rest, environment)
+    except AssertionError:
+        print(Release(helm=chart.helm(), kubectl=kubectl).diagnosis())
+        raise

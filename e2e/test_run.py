@@ -1,0 +1,39 @@
+# ruff: noqa: S101 - pytest asserts
+"""`make run` on the cluster that is there: it brings its samples to Ready, and leaves the cluster as it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from e2e.conftest import SAMPLES, remove_everything
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from e2e.kubectl import Kubectl
+
+
+@pytest.fixture
+def _empty_cluster(kubectl: Kubectl) -> Iterator[None]:
+    remove_everything(kubectl)
+    yield
+    remove_everything(kubectl)
+
+
+@pytest.mark.usefixtures("_empty_cluster")
+def test_run_once_ends_by_itself(kubectl: Kubectl) -> None:
+    environment = os.environ | {"RUN_ONCE": "1", "RUKPAK_CLUSTER_STATE": str(kubectl.kubeconfig.parent)}
+    command = [sys.executable, "-m", "e2e.run"]
+    done = subprocess.run(
+        command, env=environment, cwd=SAMPLES.parent.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Hello from a bundle" in done.stdout
+    assert "sample sleeper: kubectl apply to Ready" in done.stdout.partition("What took how long")[2]
+    assert kubectl.get("bundledeployments")["items"] == []
+    assert kubectl.get("validatingwebhookconfigurations")["items"] == []
