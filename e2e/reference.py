@@ -17,8 +17,8 @@ HEADER = """\
 Generated from `config/crds` by `make generate`; do not edit. Every field of every kind. `*` marks a required one.
 What a condition's reason means stands in [troubleshooting](troubleshooting.md).
 
-The fields are those of the whole API, so that manifests can rely on them; not all of it is served yet. Today: the source
-`configMaps`, the class `core-rukpak-io-plain`, and no `contentURL`. [The state of things](../README.md#status).
+The fields are those of the whole API, so that manifests can rely on them; not all of it is served yet. Today: the
+source `configMaps`, the class `core-rukpak-io-plain`, and no `contentURL`. [The state of things](../README.md#status).
 """
 RULES = ("x-kubernetes-validations", "oneOf")
 SMALLEST_STRUCTURE = 2  # fields; smaller ones are simply listed again
