@@ -19,6 +19,8 @@ QUIET = {
     "asyncio": logging.WARNING,
 }
 
+_CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+_ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _CONTROLS} | {ord("\t"): "\t"}
 _SUBJECT: ContextVar[tuple[str, str]] = ContextVar("subject", default=("", ""))
 
 
@@ -36,7 +38,8 @@ class TextFormatter(logging.Formatter):
         kind, name = _SUBJECT.get()
         subject = f"{kind}/{name}: " if kind else ""
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {subject}{_single(record.getMessage())}"
-        return line + _failure(self, record, "\n")
+        failure = _failure(self, record)
+        return "\n    ".join([line, *map(_single, failure.splitlines())])
 
 
 class JsonFormatter(logging.Formatter):
@@ -49,8 +52,10 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
             **({"kind": kind, "name": name} if kind else {}),
         }
-        failure = _failure(self, record, "")
-        return orjson.dumps({**line, **({"error": failure} if failure else {})}, default=str).decode()
+        failure = _failure(self, record)
+        if failure:
+            line["error"] = failure
+        return orjson.dumps({key: _encodable(text) for key, text in line.items()}).decode()
 
 
 def set_up(level: str, form: str) -> None:
@@ -68,9 +73,14 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _single(message: str) -> str:
-    """One record, one line: content of bundles must not be able to forge lines."""
-    return message.replace("\r", "\\r").replace("\n", "\\n")
+    """One record, one line: content of bundles must not be able to forge lines, or to speak to a terminal."""
+    return _encodable(message).translate(_ESCAPES)
 
 
-def _failure(formatter: logging.Formatter, record: logging.LogRecord, before: str) -> str:
-    return before + formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
+def _encodable(text: str) -> str:
+    """Half a surrogate pair is no text for whoever reads the log."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _failure(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    return formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""

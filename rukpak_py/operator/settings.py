@@ -6,7 +6,7 @@ The names that the original had are kept where the thing still exists.
 import argparse
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
 
     def add(flag: str, default: object, about: str, **more: object) -> None:
         variable = "RUKPAK_" + flag.lstrip("-").replace("-", "_").upper()
-        chosen = environ.get(variable, default)
+        chosen = environ.get(variable) or default
         parser.add_argument(flag, default=chosen, help=f"{about} (default: {default or 'none'})", **more)  # type: ignore[arg-type]
 
     add(
@@ -83,8 +83,8 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--webhook-bind-address", ":9443", "where the admission webhooks answer", type=_address)
     add("--webhook-url", "", "the webhooks' URL as the API server sees it, when not running in the cluster")
     add("--kubeconfig", None, "how to reach the API server; default: KUBECONFIG, in-cluster, ~/.kube/config", type=Path)
-    add("--log-level", "info", "debug, info, warning or error", choices=("debug", "info", "warning", "error"))
-    add("--log-format", "text", "text or json", choices=("text", "json"))
+    add("--log-level", "info", "debug, info, warning or error", type=_one_of("debug", "info", "warning", "error"))
+    add("--log-format", "text", "text or json", type=_one_of("text", "json"))
     for name in LIMIT_NAMES:
         flag = f"--limit-{name.replace('_', '-')}"
         add(flag, str(getattr(DEFAULT_LIMITS, name)), "a limit on what is read", type=_positive)
@@ -115,6 +115,17 @@ def _flag(text: str) -> bool:
     if text.lower() not in {"true", "false"}:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
     return text.lower() == "true"
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    """Not argparse's `choices`: those are not checked for what the environment says."""
+
+    def word(text: str) -> str:
+        if text not in words:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
+        return text
+
+    return word
 
 
 def _positive(text: str) -> int:

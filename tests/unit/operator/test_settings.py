@@ -1,0 +1,114 @@
+"""Flags, the same names in the environment, and a usage message for what does not fit."""
+
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.core.limits import LIMIT_NAMES, Limits
+from rukpak_py.operator.settings import read_settings
+from rukpak_py.server.web import Address
+
+NOTHING: dict[str, str] = {}
+
+FITTING = [
+    ("--system-namespace", "other", "system_namespace", "other"),
+    ("--leader-elect", "true", "leader_elect", True),
+    ("--provisioner-storage-dir", "/data", "storage_dir", Path("/data")),
+    ("--health-probe-bind-address", "127.0.0.1:1", "probes", Address(host="127.0.0.1", port=1)),
+    ("--metrics-bind-address", "[::1]:2", "metrics", Address(host="::1", port=2)),
+    ("--webhook-bind-address", ":3", "webhook", Address(host=None, port=3)),
+    ("--webhook-url", "https://h:1", "webhook_url", "https://h:1"),
+    ("--kubeconfig", "/k", "kubeconfig", Path("/k")),
+    ("--log-level", "debug", "log_level", "debug"),
+    ("--log-format", "json", "log_format", "json"),
+]
+WRONG = [
+    ("--system-namespace", "Not_A_Name"),
+    ("--system-namespace", "a" * 64),
+    ("--leader-elect", "perhaps"),
+    ("--health-probe-bind-address", "8081"),
+    ("--metrics-bind-address", ":65536"),
+    ("--webhook-bind-address", "host:"),
+    ("--log-level", "verbose"),
+    ("--log-level", "DEBUG"),
+    ("--log-format", "xml"),
+    ("--limit-archive-bytes", "0"),
+    ("--limit-archive-bytes", "-1"),
+    ("--limit-archive-bytes", "64Mi"),
+]
+
+
+def variable(flag: str) -> str:
+    return "RUKPAK_" + flag.removeprefix("--").replace("-", "_").upper()
+
+
+def test_nothing_has_to_be_given() -> None:
+    settings = read_settings([], NOTHING)
+    assert settings.system_namespace == "rukpak-system"
+    assert settings.limits == Limits()
+    assert (settings.leader_elect, settings.kubeconfig, settings.webhook_url) == (False, None, "")
+    assert settings.pod_name.startswith("local-")
+
+
+@pytest.mark.parametrize(("flag", "text", "name", "value"), FITTING)
+def test_every_setting_is_a_flag_and_a_variable(flag: str, text: str, name: str, value: object) -> None:
+    assert getattr(read_settings([f"{flag}={text}"], NOTHING), name) == value
+    assert getattr(read_settings([flag, text], NOTHING), name) == value
+    assert getattr(read_settings([], {variable(flag): text}), name) == value
+
+
+@pytest.mark.parametrize("name", LIMIT_NAMES)
+def test_every_limit_is_a_flag_and_a_variable(name: str) -> None:
+    flag = "--limit-" + name.replace("_", "-")
+    for settings in (read_settings([flag, "7"], NOTHING), read_settings([], {variable(flag): "7"})):
+        assert getattr(settings.limits, name) == 7
+
+
+def test_a_flag_wins_over_the_environment() -> None:
+    assert read_settings(["--log-level", "error"], {"RUKPAK_LOG_LEVEL": "debug"}).log_level == "error"
+
+
+@pytest.mark.parametrize("flag", [flag for flag, *_ in FITTING])
+def test_an_empty_variable_says_nothing(flag: str) -> None:
+    assert read_settings([], {variable(flag): ""}) == read_settings([], NOTHING)
+
+
+@pytest.mark.parametrize(("flag", "text"), WRONG)
+@pytest.mark.parametrize("way", ["flag", "variable"])
+def test_what_does_not_fit_ends_with_a_usage_message(
+    flag: str, text: str, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read_settings([f"{flag}={text}"], NOTHING) if way == "flag" else read_settings([], {variable(flag): text})
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("usage: rukpak-operator")
+    assert flag in told.splitlines()[-1]
+    assert text in told.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [["--no-such-flag"], ["stray"]])
+def test_what_is_not_known_ends_with_a_usage_message(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read_settings(arguments, NOTHING)
+    assert ended.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "leads"), [(["--leader-elect"], True), (["--leader-elect=false"], False)])
+def test_a_switch_may_stand_alone(arguments: list[str], *, leads: bool) -> None:
+    assert read_settings(arguments, NOTHING).leader_elect is leads
+
+
+def test_help_tells_defaults_and_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read_settings(["--help"], NOTHING)
+    assert ended.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "RUKPAK_LOG_LEVEL" in text
+    assert "(default: :8081)" in text
+
+
+def test_the_pod_is_known_from_its_own_variables() -> None:
+    settings = read_settings([], {"POD_NAME": "core-1", "POD_IP": "10.0.0.1"})
+    assert (settings.pod_name, settings.pod_address) == ("core-1", "10.0.0.1")
