@@ -131,9 +131,9 @@ class Installation:
         if plan.writes:
             deployment = await self._books.record_kinds(deployment, wanted)
         carried = await self._engine.apply(target, plan)
-        self._tell(deployment, session, carried)
+        is_drift = session.settled_on == request.key
+        self._tell(deployment, session, carried, is_drift=is_drift)
         if carried.failures:
-            is_drift = session.settled_on == request.key
             report = failures.failed(deployment, carried.failures, is_drift=is_drift)
             longest = max(failure.retry_after for failure in carried.failures)
             stalled = report.summary is Summary.STALLED
@@ -238,7 +238,7 @@ class Installation:
             report=Report(summary=Summary.PROGRESSING, reason=Reason.PROGRESSING, message=text),
         )
 
-    def _tell(self, deployment: BundleDeployment, session: Session, carried: Carried) -> None:
+    def _tell(self, deployment: BundleDeployment, session: Session, carried: Carried, *, is_drift: bool) -> None:
         if session.settled_on:
             session.created_again(carried.created, monotonic())
         for action in ("created", "updated", "corrected", "taken"):
@@ -246,8 +246,8 @@ class Installation:
         name, uid = deployment.metadata.name, deployment.metadata.uid
         for warning in carried.warnings:
             self._events.warning(BUNDLE_DEPLOYMENT_KIND, name, uid, "FieldsLeftOut", warning)
-        put_back = carried.corrected + (carried.created if session.settled_on else [])
-        if put_back and session.settled_on and not carried.updated:
+        put_back = carried.corrected + carried.created
+        if put_back and is_drift:
             DRIFT_CORRECTED.inc(len(put_back))
             text = f"put {len(put_back)} object(s) back: {', '.join(map(str, put_back[:5]))}"
             self._events.normal(BUNDLE_DEPLOYMENT_KIND, name, uid, "DriftCorrected", text)
@@ -258,8 +258,8 @@ def _created(plan: Plan) -> list[ObjectKey]:
 
 
 def _lost_its_owner(change: Change) -> bool:
-    """Ours by its labels alone. When a deployment is deleted with `orphan`, this is seen before its deletion is: to give
-    the owner back then would hand the object to the collector.
+    """Ours by its labels alone. Of a deployment that is deleted with `orphan` this is seen before the deletion is; to
+    give the owner back then would hand the object to the collector.
     """
     return change.action is Action.TAKE and change.live is not None and bool(change.live.labelled_for)
 

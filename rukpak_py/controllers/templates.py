@@ -1,11 +1,13 @@
 """The Bundle of a template: found by what it is, never by a label alone; created when it is missing.
 
-It has the deployment as its controller (by uid) and a spec that equals the template's. Somebody else's Bundle on the
-name is a named conflict. Bundles of former templates that never became active go as soon as the new one exists, so
-failed edits cannot pile up.
+It has the deployment as its controller (by uid) and a spec that equals the template's. One that a deployment of the
+same name left behind, equal in all, becomes ours; somebody else's Bundle on the name is a named conflict. Bundles of
+former templates that never became active go as soon as the new one exists, so failed edits cannot pile up.
 """
 
 from collections.abc import Callable, Container
+
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -22,6 +24,7 @@ from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.controllers.status_write import object_meta
 from rukpak_py.core.errors import ConflictError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
@@ -57,6 +60,8 @@ class Templates:
         except AlreadyExistsError:
             body = await self._client.get(BUNDLES, "", name)
         bundle = read_bundle(body)
+        if _is_orphan_of(bundle, deployment, wanted):
+            bundle = await self._adopt(bundle, deployment)
         if self._bundles.put(bundle):
             self._on_new(name)
         controller = bundle.metadata.controller
@@ -70,12 +75,21 @@ class Templates:
             raise ConflictError(f'Bundle "{name}" exists with another spec than the template has; delete that Bundle')
         return bundle
 
+    async def _adopt(self, bundle: Bundle, deployment: BundleDeployment) -> Bundle:
+        owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+        metadata = bundle.metadata
+        body = {
+            "uid": metadata.uid,
+            "resourceVersion": metadata.resource_version,
+            "ownerReferences": [owner.reference],
+        }
+        answer = await self._client.patch(BUNDLES, "", metadata.name, canonical_json({"metadata": body}))
+        return replace(bundle, metadata=object_meta(answer.metadata))
+
     async def drop_never_installed(self, deployment: BundleDeployment, wanted: Bundle) -> None:
         """What was installed stays until its successor is healthy, so that the way back is short."""
-        status = deployment.status
-        await self._drop(
-            deployment, {wanted.metadata.name, status.active_bundle, *(one.bundle for one in status.history)}
-        )
+        installed = {past.bundle for past in deployment.status.history}
+        await self._drop(deployment, {wanted.metadata.name, deployment.status.active_bundle} | installed)
 
     async def drop_superseded(self, deployment: BundleDeployment, wanted: Bundle) -> None:
         await self._drop(deployment, {wanted.metadata.name})
@@ -92,6 +106,18 @@ class Templates:
             left = None  # gone, or another one by now
         if left is None:
             self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
+
+
+def _is_orphan_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:
+    """Left by a deployment of this name (`--cascade=orphan`, or a backup), and exactly what would be created."""
+    metadata = bundle.metadata
+    return (
+        not metadata.owner_references
+        and not metadata.is_deleted
+        and metadata.labels.get(OWNER_KIND_LABEL) == BUNDLE_DEPLOYMENT_KIND
+        and metadata.labels.get(OWNER_NAME_LABEL) == deployment.metadata.name
+        and _is_of(bundle, deployment, wanted)
+    )
 
 
 def _is_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:
