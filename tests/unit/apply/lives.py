@@ -1,0 +1,87 @@
+"""Objects of the apply room as values, with everything that a test does not speak of left ordinary."""
+
+from typing import Any
+
+import orjson
+
+from rukpak_py.api.names import (
+    API_VERSION,
+    BUNDLE_DEPLOYMENT_KIND,
+    OWNER_KIND_LABEL,
+    OWNER_NAME_LABEL,
+)
+from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.live import Live, live_of
+from rukpak_py.apply.owner import Owner
+from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey, canonical_json
+from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
+
+OWNER = Owner(name="shop", uid="uid-of-shop")
+OTHER = Owner(name="other", uid="uid-of-other")
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "uid-of-rs", "controller": True}
+OUR_LABELS = OWNER.labels
+
+
+def key(name: str = "a", gvk: GroupVersionKind = CONFIG_MAP, namespace: str = "ns") -> ObjectKey:
+    return ObjectKey(gvk.group, gvk.kind, namespace, name)
+
+
+def metadata(**fields: Any) -> Metadata:
+    """As the API server sends it."""
+    return decode_metadata(orjson.dumps({"metadata": {"name": "a", "uid": "u", "resourceVersion": "1", **fields}}))
+
+
+def managed(owner: Owner, fields: object = None, **more: str) -> dict[str, Any]:
+    return {"manager": owner.manager, "operation": "Apply", "fieldsV1": fields or {"f:data": {}}, **more}
+
+
+def live(
+    name: str = "a",
+    *,
+    gvk: GroupVersionKind = CONFIG_MAP,
+    namespace: str = "ns",
+    **fields: Any,
+) -> Live:
+    return live_of(key(name, gvk, namespace), gvk, metadata(name=name, **fields))
+
+
+def owned(name: str = "a", *, by: Owner = OWNER, **fields: Any) -> dict[str, Any]:
+    """Metadata of an object that a deployment controls."""
+    return {
+        "name": name,
+        "labels": by.labels,
+        "ownerReferences": [by.reference],
+        "managedFields": [managed(by)],
+        **fields,
+    }
+
+
+def config_map(name: str = "a", *, annotations: dict[str, str] | None = None, **data: str) -> dict[str, Any]:
+    head = {"name": name, **({"annotations": annotations} if annotations else {})}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head, "data": data}
+
+
+def namespace(name: str = "a") -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def desired(manifest: dict[str, Any], *, owner: Owner = OWNER, outlives: bool = False) -> Desired:
+    return desire(
+        Object.from_manifest(manifest),
+        owner=owner,
+        namespaced=manifest["kind"] != "Namespace",
+        default_namespace="ns",
+        custom=False,
+        outlives=outlives,
+    )
+
+
+def live_object(name: str = "a", *, version: int = 1, uid: str = "u", **fields: Any) -> LiveObject:
+    """What a watch of ConfigMaps shows."""
+    sent = {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": str(version), **fields}
+    return LiveObject(key=key(name), metadata=decode_metadata(canonical_json({"metadata": sent})))
+
+
+DEPLOYMENT_REFERENCE = {"apiVersion": API_VERSION, "kind": BUNDLE_DEPLOYMENT_KIND}
+LABELS_OF_OTHER = {OWNER_KIND_LABEL: BUNDLE_DEPLOYMENT_KIND, OWNER_NAME_LABEL: OTHER.name}

@@ -1,0 +1,192 @@
+"""A plan says what is done with every object and why; properties that hold for any cluster, and each decision."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
+from rukpak_py.apply.live import Live
+from rukpak_py.apply.order import Phase
+from rukpak_py.apply.plan import WRITES, Action, Plan, decide, make_plan
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from tests.unit.apply.lives import (
+    LABELS_OF_OTHER,
+    OTHER,
+    OUR_LABELS,
+    OWNER,
+    REPLICA_SET,
+    config_map,
+    desired,
+    live,
+    namespace,
+    owned,
+)
+
+WANTED = desired(config_map(x="1"))
+CURRENT: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: WANTED.form.digest}}
+OUTDATED: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: "sha256:former"}}
+GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+NAMES = "abcd"
+DECISIONS: list[tuple[str, dict[str, Any] | None, Action, Action]] = [
+    ("free", None, Action.CREATE, Action.CREATE),
+    ("ours and current", owned(**CURRENT), Action.LEAVE, Action.LEAVE),
+    ("ours and outdated", owned(**OUTDATED), Action.UPDATE, Action.UPDATE),
+    ("ours without its annotation", owned(), Action.UPDATE, Action.UPDATE),
+    ("ours and going", owned(**CURRENT, **GOING), Action.WAIT, Action.WAIT),
+    ("ours and drifted", owned(**CURRENT, managedFields=[]), Action.CORRECT, Action.CORRECT),
+    ("ours by label", {"labels": OUR_LABELS}, Action.TAKE, Action.TAKE),
+    ("ours by label and going", {"labels": OUR_LABELS, **GOING}, Action.WAIT, Action.WAIT),
+    ("nobody's", {}, Action.REFUSE, Action.TAKE),
+    ("nobody's and going", GOING, Action.REFUSE, Action.WAIT),
+    ("another deployment's", owned(by=OTHER), Action.REFUSE, Action.REFUSE),
+    ("another deployment's by label", {"labels": LABELS_OF_OTHER}, Action.REFUSE, Action.REFUSE),
+    ("another controller's", {"ownerReferences": [REPLICA_SET]}, Action.REFUSE, Action.REFUSE),
+]
+
+
+@pytest.mark.parametrize(("fields", "never", "if_unowned"), [pytest.param(*rest, id=name) for name, *rest in DECISIONS])
+def test_each_decision(fields: dict[str, Any] | None, never: Action, if_unowned: Action) -> None:
+    there = live(**{"name": "a", **fields}) if fields is not None else None
+    known = live(**owned(**CURRENT)).fields
+    for adopt, expected in ((Adopt.NEVER, never), (Adopt.IF_UNOWNED, if_unowned)):
+        change = decide(WANTED, there, owner=OWNER, adopt=adopt, fields=known)
+        assert change.action is expected
+        assert bool(change.reason) is (expected not in {Action.CREATE, Action.LEAVE})
+
+
+def test_what_this_process_did_not_apply_is_corrected_to_be_sure() -> None:
+    change = decide(WANTED, live(**owned(**CURRENT)), owner=OWNER, adopt=Adopt.NEVER, fields=None)
+    assert change.action is Action.CORRECT
+
+
+def test_a_namespace_that_was_there_before_us_is_taken_so_that_it_outlives_us() -> None:
+    want = desired(namespace())
+    gvk = GroupVersionKind("", "v1", "Namespace")
+    nobodys = live("a", gvk=gvk, namespace="")
+    taken = decide(want, nobodys, owner=OWNER, adopt=Adopt.IF_UNOWNED, fields=None)
+    assert (taken.action, taken.form) == (Action.TAKE, want.form_when_taken)
+    after = live(
+        "a",
+        gvk=gvk,
+        namespace="",
+        labels=OUR_LABELS,
+        annotations={OWNER_UID_ANNOTATION: OWNER.uid, APPLIED_ANNOTATION: want.form_when_taken.digest},
+    )
+    again = decide(want, after, owner=OWNER, adopt=Adopt.NEVER, fields=after.fields)
+    assert (again.action, again.form) == (Action.LEAVE, want.form_when_taken)
+
+
+def test_a_namespace_that_we_made_goes_with_us() -> None:
+    want = desired(namespace())
+    assert decide(want, None, owner=OWNER, adopt=Adopt.NEVER, fields=None).form == want.form
+    assert want.form != want.form_when_taken
+
+
+LIVES = st.sampled_from(
+    [
+        None,
+        owned(),
+        owned(**CURRENT),
+        owned(**CURRENT, **GOING),
+        owned(**OUTDATED),
+        owned(by=OTHER),
+        owned(annotations={PRUNE_ANNOTATION: "false"}),
+        {"labels": OUR_LABELS},
+        {"labels": OUR_LABELS, "annotations": {OWNER_UID_ANNOTATION: OWNER.uid}},
+        {"labels": OUR_LABELS, "annotations": {OWNER_UID_ANNOTATION: OTHER.uid}},
+        {"labels": OUR_LABELS, "ownerReferences": [REPLICA_SET]},
+        {"labels": LABELS_OF_OTHER},
+        {},
+    ]
+)
+CLUSTERS = st.fixed_dictionaries(dict.fromkeys(NAMES, LIVES))
+
+
+def there(cluster: dict[str, dict[str, Any] | None]) -> dict[ObjectKey, Live]:
+    lives = [live(**{**fields, "name": name}) for name, fields in cluster.items() if fields is not None]
+    return {one.key: one for one in lives}
+
+
+def planned(wanted: set[str], lives: dict[ObjectKey, Live], adopt: Adopt, *, trusted: bool) -> Plan:
+    return make_plan(
+        [desired(config_map(name, x="1")) for name in sorted(wanted, reverse=True)],
+        live=lives,
+        owned=lives,  # hostile: everything that exists is offered for pruning
+        fields={key: one.fields for key, one in lives.items()} if trusted else {},
+        owner=OWNER,
+        adopt=adopt,
+    )
+
+
+@given(wanted=st.sets(st.sampled_from(NAMES)), cluster=CLUSTERS, adopt=st.sampled_from(Adopt), trusted=st.booleans())
+def test_what_any_plan_promises(
+    wanted: set[str], cluster: dict[str, dict[str, Any] | None], adopt: Adopt, *, trusted: bool
+) -> None:
+    lives = there(cluster)
+    plan = planned(wanted, lives, adopt, trusted=trusted)
+
+    assert {change.key.name for change in plan.changes} == wanted, "every desired object is judged once"
+    assert len(plan.changes) == len(wanted)
+    for one in plan.prune:
+        assert one.owner_uid == OWNER.uid, "pruned by uid"
+        assert one.controller is not None, "labels and annotations alone never make an object pruned"
+        assert not one.outlives
+        assert not one.never_prune
+        assert one.key.name not in wanted, "nothing is both wanted and pruned"
+    for one in plan.let_go:
+        assert one.owner_uid == OWNER.uid
+        assert one.key.name not in wanted
+    assert not {one.key for one in plan.prune} & {one.key for one in plan.let_go}
+    for change in plan.writes:
+        assert change.action in WRITES
+        assert change.live is None or not change.live.is_deleted
+        if change.action is Action.CREATE:
+            assert change.key not in lives
+        if change.action is Action.TAKE:
+            assert change.live is not None
+            assert change.live.owner_uid != OWNER.uid
+            assert change.live.controller is None, "nothing is taken from a controller"
+    for change in plan.refused:
+        assert change.live is not None
+        assert change.live.owner_uid != OWNER.uid, "what is ours is never refused"
+    assert len(plan.writes) + len(plan.refused) + plan.count(Action.WAIT) + plan.count(Action.LEAVE) == len(wanted)
+
+
+@given(st.sets(st.sampled_from(NAMES)))
+def test_the_plan_of_an_unchanged_deployment_writes_nothing(wanted: set[str]) -> None:
+    lives = there(
+        {name: owned(annotations={APPLIED_ANNOTATION: desired(config_map(name, x="1")).form.digest}) for name in wanted}
+    )
+    plan = planned(wanted, lives, Adopt.NEVER, trusted=True)
+    assert plan.count(Action.LEAVE) == len(wanted)
+    assert (plan.writes, plan.prune, plan.let_go, plan.refused) == ((), (), (), ())
+
+
+@given(st.permutations(["c", "a", "b"]))
+def test_the_order_of_the_content_does_not_matter(order: list[str]) -> None:
+    def plan(names: list[str]) -> Plan:
+        wants = [desired(config_map(name)) for name in names] + [desired(namespace(name)) for name in names]
+        return make_plan(wants, live={}, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
+
+    changes = plan(order).changes
+    assert changes == plan(["a", "b", "c"]).changes
+    phases = [change.desired.phase for change in changes]
+    assert phases == sorted(phases) == [Phase.NAMESPACES] * 3 + [Phase.CONFIG] * 3
+
+
+def test_pruning_goes_the_other_way() -> None:
+    kinds = [
+        ("", "v1", "Namespace"),
+        ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+        ("", "v1", "ServiceAccount"),
+        ("", "v1", "ConfigMap"),
+        ("", "v1", "Service"),
+        ("apps", "v1", "Deployment"),
+        ("shop.example.org", "v1", "Basket"),
+    ]
+    lives = [live(gvk=GroupVersionKind(*kind), **owned()) for kind in kinds]
+    plan = make_plan([], live={}, owned={one.key: one for one in lives}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
+    assert [one.gvk.kind for one in plan.prune] == [kind for _, _, kind in reversed(kinds)]
