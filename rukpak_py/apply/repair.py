@@ -13,6 +13,8 @@ import orjson
 from rukpak_py.core.objects import canonical_json
 
 STEP = re.compile(r"""\.([^.\[\]]+) | \[ ((?:[^\]"]|"(?:[^"\\]|\\.)*")*) \]""", re.VERBOSE)
+PATH = re.compile(rf"(?:{STEP.pattern})*", re.VERBOSE)
+INDEX = re.compile(r"[0-9]{1,9}")
 PAIR = re.compile(r"""([^=,]*)=("(?:[^"\\]|\\.)*"|[^,]*)""")
 
 Step = str | int | dict[str, Any]
@@ -45,14 +47,15 @@ def _descend(value: Any, step: Step) -> Any:
 
 
 def _has(item: Any, wanted: dict[str, Any]) -> bool:
-    return isinstance(item, dict) and all(item.get(name) == value for name, value in wanted.items())
+    return isinstance(item, dict) and bool(wanted) and all(item.get(name) == value for name, value in wanted.items())
 
 
 def _steps(path: str) -> Iterator[Step]:
-    for name, selector in STEP.findall(path):
+    """Nothing for a path that is not wholly understood: half of it would lead elsewhere."""
+    for name, selector in STEP.findall(path) if PATH.fullmatch(path) else ():
         if name:
             yield name
-        elif selector.isdecimal():
+        elif INDEX.fullmatch(selector):
             yield int(selector)
         else:
             yield {key: _value(text) for key, text in PAIR.findall(selector)}

@@ -1,0 +1,147 @@
+"""What is sent, and the digest that stands for it: the same everywhere, another one when what is sent differs."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rukpak_py.api.names import (
+    APPLIED_ANNOTATION,
+    FORCE_ANNOTATION,
+    OWNER_UID_ANNOTATION,
+    PRUNE_ANNOTATION,
+)
+from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.order import Phase
+from rukpak_py.apply.owner import Owner
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.objects import GroupKind, Object
+from tests.unit.apply.lives import OTHER, OUR_LABELS, OWNER, config_map, desired, namespace
+
+PROGRAM = """
+import json, sys
+from tests.unit.apply.lives import desired
+want = desired(json.loads(sys.argv[1]))
+print(want.form.digest, want.form_when_taken.digest)
+"""
+
+
+def sent(want: Desired) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(want.form.body)
+    return body
+
+
+def test_an_owned_object_carries_labels_reference_and_digest() -> None:
+    want = desired(config_map(x="1"))
+    metadata = sent(want)["metadata"]
+    assert metadata["labels"] == OUR_LABELS
+    assert metadata["ownerReferences"] == [OWNER.reference]
+    assert metadata["annotations"] == {APPLIED_ANNOTATION: want.form.digest}
+    assert metadata["namespace"] == want.key.namespace == "ns"
+    assert sent(want)["data"] == {"x": "1"}
+    assert want.form == want.form_when_taken
+
+
+@pytest.mark.parametrize(
+    "want",
+    [desired(config_map(), outlives=True), desired(config_map(annotations={PRUNE_ANNOTATION: "false"}))],
+    ids=["as told", "by annotation"],
+)
+def test_an_object_that_outlives_us_carries_our_uid_and_no_reference(want: Desired) -> None:
+    metadata = sent(want)["metadata"]
+    assert "ownerReferences" not in metadata
+    assert metadata["annotations"][OWNER_UID_ANNOTATION] == OWNER.uid
+    assert metadata["labels"] == OUR_LABELS
+
+
+@pytest.mark.parametrize("text", ["true", "", "False", "no"])
+def test_only_the_word_false_keeps_an_object(text: str) -> None:
+    assert "ownerReferences" in sent(desired(config_map(annotations={PRUNE_ANNOTATION: text})))["metadata"]
+
+
+def test_a_namespace_has_two_forms_and_nothing_else_has() -> None:
+    want = desired(namespace())
+    assert "ownerReferences" in json.loads(want.form.body)["metadata"]
+    assert "ownerReferences" not in json.loads(want.form_when_taken.body)["metadata"]
+    outliving = desired(namespace(), outlives=True)
+    assert outliving.form == outliving.form_when_taken == want.form_when_taken
+    alike = {"apiVersion": "example.org/v1", "kind": "Namespace", "metadata": {"name": "a"}}
+    assert desired(alike).form == desired(alike).form_when_taken
+
+
+def test_what_content_says_about_its_owner_does_not_count() -> None:
+    lying = config_map(annotations={APPLIED_ANNOTATION: "sha256:0", OWNER_UID_ANNOTATION: OTHER.uid}, x="1")
+    lying["metadata"] |= {"labels": OTHER.labels, "ownerReferences": [OTHER.reference]}
+    assert desired(lying).form == desired(config_map(x="1")).form
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        desired(config_map(x="2")),
+        desired(config_map(x="1", y="")),
+        desired(config_map("b", x="1")),
+        desired(config_map(x="1", annotations={"a": "b"})),
+        desired(config_map(x="1"), owner=Owner(name="shop", uid="another")),
+        desired(config_map(x="1"), owner=Owner(name="renamed", uid=OWNER.uid)),
+        desired(config_map(x="1"), outlives=True),
+    ],
+)
+def test_whatever_is_sent_differently_has_another_digest(other: Desired) -> None:
+    assert other.form.digest != desired(config_map(x="1")).form.digest
+
+
+@given(st.dictionaries(st.text(alphabet="abc", min_size=1), st.text(), max_size=5))
+def test_the_order_of_fields_does_not_matter(data: dict[str, str]) -> None:
+    backwards = dict(reversed([*data.items()]))
+    one, other = ({**config_map(), "data": fields} for fields in (data, backwards))
+    assert desired(one).form == desired(other).form
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "4711"])
+def test_the_digest_is_the_same_in_every_process(seed: str) -> None:
+    for manifest in (config_map(annotations={"b": "1", "a": "2"}, y="1", x="2"), namespace()):
+        run = subprocess.run(
+            [sys.executable, "-c", PROGRAM, json.dumps(manifest)],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        want = desired(manifest)
+        assert run.stdout.split() == [want.form.digest, want.form_when_taken.digest]
+
+
+def test_applying_twice_is_the_same_object() -> None:
+    """What was sent, taken as content again, is the same: our marks are not content."""
+    want = desired(config_map(x="1"))
+    assert desired(sent(want)).form == want.form
+
+
+@pytest.mark.parametrize(("text", "force"), [("true", True), ("false", False), ("TRUE", False)])
+def test_the_annotation_that_forces(text: str, *, force: bool) -> None:
+    assert desired(config_map(annotations={FORCE_ANNOTATION: text})).force is force
+
+
+def test_a_definition_says_what_it_brings() -> None:
+    spec = {"group": "shop.example.org", "names": {"kind": "Basket", "plural": "baskets"}, "scope": "Namespaced"}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "baskets.shop.example.org"},
+        "spec": spec,
+    }
+    want = desire(Object.from_manifest(crd), owner=OWNER, namespaced=False, default_namespace="ns", custom=False)
+    assert want.defines == {GroupKind("shop.example.org", "Basket")}
+    assert want.phase is Phase.CRDS
+    assert want.key.namespace == ""
+
+
+def test_an_object_without_a_name_is_wrong_content() -> None:
+    with pytest.raises(ContentError, match=r"metadata\.name is missing"):
+        desired({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}})
