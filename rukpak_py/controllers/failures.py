@@ -7,7 +7,12 @@ from rukpak_py.api.conditions import Summary, summary_of
 from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.plan import Change
 from rukpak_py.apply.results import Failure, Trouble
-from rukpak_py.controllers.deployment_status import NOT_INSTALLED_HENCE_NOT_HEALTHY, Aspect, Report
+from rukpak_py.controllers.deployment_status import (
+    NOT_INSTALLED_HENCE_NOT_HEALTHY,
+    Aspect,
+    Report,
+    summary_of_trouble,
+)
 from rukpak_py.controllers.resolution import missing_kinds_text
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import Head
@@ -38,7 +43,7 @@ def failed(deployment: BundleDeployment, failures: Sequence[Failure], *, is_drif
     text = " && ".join(failure.message for failure in failures)
     troubles = {failure.trouble for failure in failures}
     message = NOT_FOUND + text if troubles == {Trouble.MISSING} else text
-    summary = Summary.STALLED if troubles == {Trouble.CONTENT} and not is_drift else Summary.RETRYING
+    summary = Summary.RETRYING if is_drift else summary_of_trouble(troubles)
     return not_installed(deployment, message, summary, is_drift=is_drift)
 
 
@@ -47,11 +52,6 @@ def unloadable(error: RukPakError) -> Report:
     summary, reason = summary_of(error)
     valid = Aspect(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message=str(error))
     return Report(summary=summary, reason=reason, message=str(error), valid=valid)
-
-
-def unexpected(deployment: BundleDeployment, error: RukPakError) -> Report:
-    summary, reason = summary_of(error)
-    return not_installed(deployment, str(error), summary, reason)
 
 
 def not_installed(

@@ -56,6 +56,12 @@ class Request:
             str(self.deployment.spec.prune.enabled),
         )
 
+    def makes(self, obj: Object) -> bool:
+        """Whether this is the install namespace that is ours; where content ships it, it is the content's, kept."""
+        head = obj.head
+        is_namespace = head.gvk.group_kind == NAMESPACES.group_kind and head.name == self.install_namespace
+        return self.make_namespace and is_namespace
+
 
 class Rendering:
     def __init__(self, content: Content, discovery: Discovery) -> None:
@@ -76,7 +82,7 @@ class Rendering:
         )
         if objects is None:
             return None
-        if request.make_namespace:
+        if request.make_namespace and not any(request.makes(obj) for obj in objects):
             objects = [_namespace(request.install_namespace), *objects]
         resolution = await resolve(objects, self._discovery)
         desired = await _desire_all(objects, resolution, request)
@@ -110,11 +116,10 @@ async def _desire_all(objects: list[Object], resolution: Resolution, request: Re
             namespaced=resource.namespaced,
             default_namespace=request.install_namespace,
             custom=not is_builtin(obj.head.gvk.group),
-            outlives=request.make_namespace and number == 0,
+            outlives=request.makes(obj),
         )
         known = desired.setdefault(one.key, one)
-        ours = request.make_namespace and known is desired[next(iter(desired))]  # content may ship it too; ours stays
-        if known.form.digest != one.form.digest and not ours:
+        if known.form.digest != one.form.digest:
             raise ContentError(f"the content has two different objects of the same name: {one.key}")
         if number % BREATH == 0:
             await asyncio.sleep(0)

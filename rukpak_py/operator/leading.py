@@ -19,6 +19,7 @@ from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_PLURAL,
     BUNDLE_KIND,
     BUNDLE_PLURAL,
+    ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
     SourceType,
     canonical_class,
@@ -179,11 +180,15 @@ class Leader:
         ]
 
     def _is_ours(self, cache: Cache[Any]) -> Callable[[Mapping[str, Any]], bool]:
-        """The class is ours, or the object is known: a class that changes away is noticed."""
+        """The class is ours, or the object is known or held by us: a class that changes away is noticed."""
 
         def is_ours(body: Mapping[str, Any]) -> bool:
             spec, metadata = body.get("spec") or {}, body.get("metadata") or {}
-            return canonical_class(spec.get("provisionerClassName") or "") in CLASSES or metadata.get("name") in cache
+            return (
+                canonical_class(spec.get("provisionerClassName") or "") in CLASSES
+                or metadata.get("name") in cache
+                or ORDERED_DELETION_FINALIZER in (metadata.get("finalizers") or ())
+            )
 
         return is_ours
 
