@@ -15,7 +15,13 @@ from msgspec import structs
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
 from rukpak_py.api.conditions import Summary, find_condition, summary_of
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus, ConditionType, Reason
+from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
+    ORDERED_DELETION_FINALIZER,
+    ConditionStatus,
+    ConditionType,
+    Reason,
+)
 from rukpak_py.controllers.books import Books
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment_status import Aspect, Report, summary_of_bundle, validity
@@ -55,7 +61,7 @@ class BundleDeploymentController:
 
     async def reconcile(self, name: str) -> Outcome:
         deployment = self._deployments.get(name)
-        if deployment is None or deployment.spec.provisioner_class not in self._classes:
+        if deployment is None or not self._is_ours(deployment):
             return DONE
         if deployment.metadata.generation < deployment.status.observed_generation:
             return WAIT  # a stale read; the newer event is on its way
@@ -66,7 +72,7 @@ class BundleDeploymentController:
         try:
             wanted = await self._bundle_of_template(deployment)
         except RukPakError as error:
-            return await self._say(deployment, _no_bundle(error))
+            return await self._do_without(deployment, error)
         if wanted is None:
             return WAIT
         active = self._templates.active(deployment)
@@ -74,6 +80,11 @@ class BundleDeploymentController:
         if wanted.status.is_unpacked:
             return await self._pivot(deployment, wanted, active)
         return await self._hold(deployment, wanted, active)
+
+    def _is_ours(self, deployment: BundleDeployment) -> bool:
+        """Of our class, or of another by now and held by our finalizer, which nobody else takes away."""
+        is_held = deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
+        return is_held or deployment.spec.provisioner_class in self._classes
 
     def gone(self, deployment: BundleDeployment) -> None:
         """The deployment was deleted; the collector sees to its objects."""
@@ -116,18 +127,16 @@ class BundleDeploymentController:
         if waiting and session.waited(wanted.metadata.uid, monotonic()) < PATIENCE:
             return step.outcome if step.outcome.after is not None else again(PATIENCE)
         session.no_longer_waits(wanted.metadata.uid)
-        about = summary_of_bundle(wanted, valid)
-        installed = step.report
-        report = Report(
-            summary=about.summary,
-            reason=about.reason,
-            message=about.message,
-            valid=valid,
-            installed=installed.installed if installed else None,
-            healthy=installed.healthy if installed else None,
-            fields=installed.fields if installed else None,
-        )
+        report = _with_installed(summary_of_bundle(wanted, valid), step)
         return await self._say(deployment, Step(outcome=step.outcome, report=report))
+
+    async def _do_without(self, deployment: BundleDeployment, error: RukPakError) -> Outcome:
+        """The wanted Bundle cannot be had: the same, with what kept it."""
+        active, step = self._templates.active(deployment), Step(outcome=WAIT)
+        if active is not None and active.status.is_unpacked:
+            step = await self._installation.bring(deployment, active, self._session(deployment))
+        outcome = retry(getattr(error, "retry_after", None) or 0.0)
+        return await self._say(deployment, Step(outcome=outcome, report=_with_installed(_no_bundle(error), step)))
 
     def _session(self, deployment: BundleDeployment) -> Session:
         return self._sessions.setdefault(deployment.metadata.uid, Session())
@@ -185,10 +194,15 @@ SUSPENDED = Step(
 )
 
 
-def _no_bundle(error: RukPakError) -> Step:
+def _no_bundle(error: RukPakError) -> Report:
     summary, reason = summary_of(error)
     valid = Aspect(status=ConditionStatus.UNKNOWN, reason=Reason.RECONCILE_FAILED, message=str(error))
-    return Step(
-        outcome=retry(getattr(error, "retry_after", None) or 0.0),
-        report=Report(summary=summary, reason=reason, message=str(error), valid=valid),
-    )
+    return Report(summary=summary, reason=reason, message=str(error), valid=valid)
+
+
+def _with_installed(about: Report, step: Step) -> Report:
+    """What is to be said about the wanted content, together with what there is to say about the installed one."""
+    installed = step.report
+    if installed is None:
+        return about
+    return replace(about, installed=installed.installed, healthy=installed.healthy, fields=installed.fields)

@@ -27,7 +27,7 @@ from rukpak_py.controllers import failures
 from rukpak_py.controllers.books import Books
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment_status import Report
-from rukpak_py.controllers.outcome import WAIT, again, retry
+from rukpak_py.controllers.outcome import WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.rendering import Rendering, Request, Wanted
 from rukpak_py.controllers.session import Session, applied_digest
@@ -86,13 +86,13 @@ class Installation:
         try:
             wanted = await self._rendering.wanted(request)
         except RukPakError as error:
-            return Step(outcome=WAIT, report=failures.unloadable(error))
+            return Step(outcome=_unloadable_until(error), report=failures.unloadable(error), wrote_nothing=True)
         if wanted is None:
             self._books.want_content(bundle)
             return self._patiently(session, "content", "its content is fetched again")
         blocker = self._blocker(deployment, wanted)
         if blocker is not None:
-            return Step(outcome=retry(), report=blocker, is_blocked=True)
+            return Step(outcome=retry(), report=blocker, is_blocked=True, wrote_nothing=True)
         session.no_longer_waits("content")
         return await self._carry_out(deployment, bundle, session, request, wanted)
 
@@ -251,6 +251,11 @@ class Installation:
             DRIFT_CORRECTED.inc(len(put_back))
             text = f"put {len(put_back)} object(s) back: {', '.join(map(str, put_back[:5]))}"
             self._events.normal(BUNDLE_DEPLOYMENT_KIND, name, uid, "DriftCorrected", text)
+
+
+def _unloadable_until(error: RukPakError) -> Outcome:
+    """Wrong content needs another Bundle; a worker that died or a server that did not answer, another try."""
+    return WAIT if isinstance(error, ContentError) else retry(getattr(error, "retry_after", None) or 0.0)
 
 
 def _created(plan: Plan) -> list[ObjectKey]:

@@ -10,7 +10,7 @@ from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import template_hash
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.scenarios.stage import A_WHILE, Document, Stage, says, settings, source
+from tests.integration.scenarios.stage import A_WHILE, Document, Stage, says, settings, source, widget
 
 HASH = "core.rukpak.io/bundle-template-hash"
 UNUSABLE = {"type": "git", "git": {"repository": "https://unusable.invalid/x", "ref": {"tag": "non-existent-tag"}}}
@@ -75,6 +75,22 @@ async def test_after_a_bad_edit_drift_is_still_corrected(stage: Stage, bad: dict
     await stage.until(*where, lambda found: found["data"] == {"key": "value"})
     await stage.client.delete(*where)
     await stage.until(*where, lambda found: found["metadata"]["uid"] != before["metadata"]["uid"])
+
+
+async def test_an_upgrade_that_is_blocked_leaves_what_is_installed(stage: Stage) -> None:
+    """Unpacked all right, and of a kind that is not there; or of no use at all."""
+    await stage.installed(await stage.content(settings(stage.namespace), settings(stage.namespace, "other")))
+    active = (await stage.deployment())["status"]["activeBundle"]
+    where = (CONFIG_MAPS, stage.namespace, "settings")
+    blocked = await stage.content(settings(stage.namespace, key="new"), widget(stage.group), name="blocked")
+    nameless = await stage.content({"apiVersion": "v1", "kind": "ConfigMap"}, name="nameless")
+    for bad, text in ((blocked, "no matches for kind"), (nameless, "no metadata.name")):
+        await stage.edit_template(stage.name, bad)
+        found = await stage.until_deployment(stage.name, says("Ready", "False", "", text))
+        assert found["status"]["activeBundle"] == active
+        await stage.client.patch(*where, json.dumps({"data": {"key": "touched"}}).encode())
+        await stage.until(*where, lambda found: found["data"] == {"key": "value"})
+        assert await stage.has_settings("other")
 
 
 async def test_a_good_edit_after_bad_ones(stage: Stage) -> None:
