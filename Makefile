@@ -45,6 +45,11 @@ build: env ## dist/: the wheel and the source archive
 	@rm -rf dist
 	@$(PYTHON) -m build --no-isolation --outdir dist .
 
+.PHONY: bench
+bench: env ## ratios within one run; the figures we keep are in bench/RESULTS.md
+	@$(PYTHON) bench/yaml_loading.py
+	@$(PYTHON) bench/install.py
+
 .PHONY: lock
 lock: env ## resolve requirements/*.txt again from pyproject.toml
 	@.ci/lock

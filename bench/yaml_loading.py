@@ -8,11 +8,14 @@ Both load the same files in the same process, alternating, so only the ratio mea
 import argparse
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import yaml as pyyaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import RukPakError

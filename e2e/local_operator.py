@@ -11,6 +11,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from e2e.cluster.ports import free_ports
@@ -28,9 +29,15 @@ class OperatorError(Exception):
     """The operator ended or did not become ready; the text has the end of its log."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class LocalOperator:
+    log: Path
+    metrics: str  # URL
+
+
 @contextlib.contextmanager
-def running(*, kubeconfig: Path, folder: Path) -> Iterator[Path]:
-    """Ready from the first statement of the block on; gives the path of its log."""
+def running(*, kubeconfig: Path, folder: Path) -> Iterator[LocalOperator]:
+    """Ready from the first statement of the block on."""
     log = folder / "operator.log"
     ports = free_ports(["probes", "metrics", "webhook"], "127.0.0.1")
     command = [
@@ -48,7 +55,7 @@ def running(*, kubeconfig: Path, folder: Path) -> Iterator[Path]:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         eventually(lambda: _is_ready(process, ports["probes"], log), what="operator ready", seconds=READY_SECONDS)
-        yield log
+        yield LocalOperator(log=log, metrics=f"http://127.0.0.1:{ports['metrics']}/metrics")
     finally:
         process.terminate()
         try:

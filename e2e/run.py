@@ -127,7 +127,7 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
     with contextlib.ExitStack() as stack:
         with steps.step("operator ready"):
             running = local_operator.running(kubeconfig=kubectl.kubeconfig, folder=folder)
-            log = stack.enter_context(running)
+            log = stack.enter_context(running).log
         with explained(kubectl, log):
             for sample, show_also in samples.items():
                 bring_to_ready(kubectl, steps, sample, show_also=show_also)

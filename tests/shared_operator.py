@@ -129,9 +129,9 @@ def operating(kubeconfig: Path, folder: Path) -> Iterator[SharedOperator]:
     namespace = kubectl.run("create", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--dry-run=client", "--output=yaml")
     kubectl.run("apply", "--server-side", "--filename=-", stdin=namespace)
     folder.mkdir(exist_ok=True)
-    with local_operator.running(kubeconfig=kubeconfig, folder=folder) as log:
+    with local_operator.running(kubeconfig=kubeconfig, folder=folder) as operator:
         eventually(lambda: _is_guarded(kubectl), what="the webhook is called", seconds=30)
-        yield SharedOperator(log=log, storage=folder / "bundles")
+        yield SharedOperator(log=operator.log, storage=folder / "bundles")
 
 
 async def _install_definitions(kubeconfig: Path) -> None:

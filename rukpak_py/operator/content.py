@@ -95,7 +95,8 @@ class StoredContent:
                 max_tasks_per_child=TASKS_PER_WORKER,
             )
         try:
-            return await asyncio.wrap_future(self._pool.submit(call, *args, **kwargs))
+            # Submitting may start a process, which takes long enough to be felt.
+            return await asyncio.wrap_future(await asyncio.to_thread(self._pool.submit, call, *args, **kwargs))
         except BrokenProcessPool as error:
             self._pool = None
             raise UnavailableError("the worker that read this content died; it is tried again") from error

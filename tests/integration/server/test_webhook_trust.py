@@ -41,8 +41,8 @@ def kubectl(private_control_plane: ControlPlane) -> Kubectl:
 
 @pytest.fixture
 def operator(kubectl: Kubectl, tmp_path: Path) -> Iterator[Path]:
-    with local_operator.running(kubeconfig=kubectl.kubeconfig, folder=tmp_path) as log:
-        yield log
+    with local_operator.running(kubeconfig=kubectl.kubeconfig, folder=tmp_path) as running:
+        yield running.log
 
 
 def answer_to_a_bundle(kubectl: Kubectl) -> str:
