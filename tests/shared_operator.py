@@ -31,6 +31,7 @@ from tests.integration.definitions import definitions, install
 
 FOLDER = "operator"
 RECORD = "operator.json"
+LOG = "operator.log"
 END_SECONDS = 90.0
 SHOWN_LINES = 20
 OURS = ("bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
@@ -58,7 +59,7 @@ def shared_operator(run_directory: Path, kubeconfig: Path) -> SharedOperator:
     with locked(run_directory / "operator.lock"):
         if not record.exists():
             _start_keeper(run_directory, record, kubeconfig)
-    return SharedOperator(log=folder / "operator.log", storage=folder / "bundles")
+    return SharedOperator(log=folder / LOG, storage=folder / "bundles")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -100,7 +101,7 @@ def traces(log: list[str]) -> list[int]:
 
 
 def _log() -> list[str]:
-    path = Path(os.environ.get("RUKPAK_TEST_RUN", "")) / FOLDER / "operator.log"
+    path = Path(os.environ.get("RUKPAK_TEST_RUN", "")) / FOLDER / LOG
     return path.read_text(errors="replace").splitlines() if path.is_file() else []
 
 
@@ -151,13 +152,20 @@ def _is_guarded(kubectl: Kubectl) -> bool:
 def _clear(kubectl: Kubectl) -> None:
     """For a cluster that is used again: nothing is left that the operator would have to see to."""
     for kind in OURS:
-        kubectl.run("delete", kind, "--all", "--timeout=30s")
+        _try(kubectl, "delete", kind, "--all", "--timeout=30s")
 
 
 def _clear_after(kubectl: Kubectl) -> None:
     """The rest, which must not outlive the operator: its webhook would refuse every Bundle."""
-    kubectl.run("delete", "validatingwebhookconfiguration", WEBHOOK_CONFIGURATION, "--ignore-not-found")
-    kubectl.run("delete", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--ignore-not-found", "--timeout=45s")
+    _try(kubectl, "delete", "validatingwebhookconfiguration", WEBHOOK_CONFIGURATION, "--ignore-not-found")
+    _try(kubectl, "delete", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--ignore-not-found", "--timeout=45s")
+
+
+def _try(kubectl: Kubectl, *arguments: str) -> None:
+    try:
+        kubectl.run(*arguments)
+    except KubectlError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - the keeper's log
 
 
 def keep(directory: Path, kubeconfig: Path) -> None:

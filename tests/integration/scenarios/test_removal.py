@@ -7,6 +7,7 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES
 from tests.integration.scenarios.stage import (
+    COLLECTOR_SECONDS,
     Stage,
     definition,
     eventually,
@@ -83,7 +84,11 @@ async def test_scenario_51_instances_go_before_definitions_and_the_rest(stage: S
     await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
     await stage.until_definition_gone(f"widgets.{stage.group}")
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
-    assert not await stage.bundles_of(name)
+
+    async def are_gone() -> bool:
+        return not await stage.bundles_of(name)
+
+    await eventually(are_gone, what=f"the Bundles of {name} are gone", seconds=COLLECTOR_SECONDS)
 
 
 async def test_scenario_51_instances_of_other_origin_are_named_and_waited_for(stage: Stage) -> None:
@@ -165,3 +170,13 @@ async def test_a_namespace_that_is_taken_from_nobody_outlives_its_deployment(sta
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
     assert "deletionTimestamp" not in (await stage.get(NAMESPACES, "", stage.namespace))["metadata"]
+
+
+async def test_who_was_refused_an_object_gets_it_when_its_owner_goes(stage: Stage) -> None:
+    first = await stage.installed(await stage.content(settings(stage.namespace, key="first"), name="first"))
+    content = await stage.content(settings(stage.namespace, key="second"), name="second")
+    second = await stage.deploy(content, name=f"{stage.name}-2")
+    await stage.until_deployment(second, says("Ready", "False", "Conflict"))
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", first)
+    await stage.until_deployment(second, says("Ready", "True"), seconds=COLLECTOR_SECONDS)
+    assert (await stage.settings())["data"] == {"key": "second"}
