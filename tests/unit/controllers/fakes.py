@@ -1,0 +1,246 @@
+"""A client of an API server that only stores and counts, and the controllers' other ports, as small as they go."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, cast
+
+import orjson
+
+from rukpak_py.api.source import Source
+from rukpak_py.content.tree import Tree, TreeBuilder
+from rukpak_py.controllers.ports import Fetched
+from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.core.objects import Object
+from rukpak_py.formats import RenderOptions
+from rukpak_py.kube.answers import Listing, live_object
+from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.discovery import Discovery
+from rukpak_py.kube.errors import AlreadyExistsError, ApiError, NotFoundError, Refusal, StaleError
+from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.resources import Resource
+
+NOW = "2026-01-01T00:00:00Z"
+LATER = "2026-01-02T00:00:00Z"
+
+
+def refusal(kind: type[ApiError], message: str = "refused") -> ApiError:
+    return kind(Refusal(subject="test", status=400, message=message))
+
+
+@dataclass
+class FakeClient:
+    """`calls` are verb, kind and name. `failing` raises instead of answering, for a verb."""
+
+    calls: list[str] = field(default_factory=list)
+    objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    failing: dict[str, Exception] = field(default_factory=dict)
+    versions: "count[int]" = field(default_factory=lambda: count(100))
+
+    def as_client(self) -> Client:
+        return cast("Client", self)
+
+    def put(self, kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        stored: dict[str, Any] = orjson.loads(orjson.dumps(manifest))
+        metadata = stored.setdefault("metadata", {})
+        version = next(self.versions)
+        metadata.setdefault("uid", f"uid-{version}")
+        metadata.setdefault("generation", 1)
+        metadata["resourceVersion"] = str(version)
+        self.objects[kind, metadata["name"]] = stored
+        return stored
+
+    async def create(self, resource: Resource, _namespace: str, body: bytes, **_: Any) -> LiveObject:
+        manifest = orjson.loads(body)
+        name = manifest["metadata"]["name"]
+        self._called("create", resource, name)
+        if (resource.gvk.kind, name) in self.objects:
+            raise refusal(AlreadyExistsError)
+        return self._answer(resource, self.put(resource.gvk.kind, manifest))
+
+    async def get(self, resource: Resource, _namespace: str, name: str) -> bytes:
+        self._called("get", resource, name)
+        return orjson.dumps(self._found(resource, name))
+
+    async def get_metadata(self, resource: Resource, _namespace: str, name: str) -> Metadata:
+        self._called("get", resource, name)
+        return self._answer(resource, self._found(resource, name)).metadata
+
+    async def list_metadata(self, resource: Resource) -> Listing:
+        self._called("list", resource, "")
+        found = [one for (kind, _), one in self.objects.items() if kind == resource.gvk.kind]
+        return Listing(items=[self._answer(resource, one) for one in found], resource_version=str(next(self.versions)))
+
+    async def delete(self, resource: Resource, _namespace: str, name: str, *, uid: str = "", **_: Any) -> None:
+        self._called("delete", resource, name)
+        found = self._found(resource, name)
+        if uid and found["metadata"]["uid"] != uid:
+            raise refusal(StaleError)
+        del self.objects[resource.gvk.kind, name]
+
+    async def patch_status(self, resource: Resource, namespace: str, name: str, body: bytes) -> LiveObject:
+        return await self.patch(resource, namespace, name, body, subresource="status")
+
+    async def patch(
+        self,
+        resource: Resource,
+        _namespace: str,
+        name: str,
+        body: bytes,
+        *,
+        content_type: str = "",
+        subresource: str = "",
+        **_: Any,
+    ) -> LiveObject:
+        self._called("status" if subresource else "patch", resource, name)
+        found = self._found(resource, name)
+        patch = _as_merge_patch(orjson.loads(body)) if content_type == JSON_PATCH else orjson.loads(body)
+        for wanted in ("uid", "resourceVersion"):
+            if patch.get("metadata", {}).get(wanted, found["metadata"][wanted]) != found["metadata"][wanted]:
+                raise refusal(StaleError)
+        return self._answer(resource, self.put(resource.gvk.kind, merged(found, patch)))
+
+    def _called(self, verb: str, resource: Resource, name: str) -> None:
+        self.calls.append(f"{verb} {resource.gvk.kind} {name}".rstrip())
+        if verb in self.failing:
+            raise self.failing[verb]
+
+    def _found(self, resource: Resource, name: str) -> dict[str, Any]:
+        if (resource.gvk.kind, name) not in self.objects:
+            raise refusal(NotFoundError)
+        return self.objects[resource.gvk.kind, name]
+
+    @staticmethod
+    def _answer(resource: Resource, manifest: Mapping[str, Any]) -> LiveObject:
+        return live_object(resource, orjson.dumps(manifest), full=True)
+
+
+def merged(value: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(value) if isinstance(value, dict) else {}
+    for name, change in patch.items():
+        if change is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), change)
+    return result
+
+
+def _as_merge_patch(operations: list[dict[str, Any]]) -> dict[str, Any]:
+    """Enough of JSON patches: flat fields of the metadata."""
+    return {"metadata": {one["path"].removeprefix("/metadata/"): one["value"] for one in operations}}
+
+
+@dataclass
+class FakeContent:
+    """A store in memory, and formats that take everything."""
+
+    stored: dict[str, Tree] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    objects: list[Object] = field(default_factory=list)
+    refusing: RukPakError | None = None
+    renders: int = 0
+
+    async def check(self, _provisioner_class: str, _tree: Tree) -> None:
+        if self.refusing is not None:
+            raise self.refusing
+
+    async def keep(self, tree: Tree) -> str:
+        self.stored[tree.digest] = tree
+        return tree.digest
+
+    async def has(self, digest: str) -> bool:
+        return digest in self.stored
+
+    async def link(self, bundle: str, digest: str) -> None:
+        if digest not in self.stored:
+            raise UnavailableError("not there")
+        self.links[bundle] = digest
+
+    async def unlink(self, bundle: str) -> None:
+        self.links.pop(bundle, None)
+
+    async def sweep(self, keep: object, linked: object) -> None:
+        raise AssertionError("controllers do not sweep")
+
+    async def render(self, _class: str, digest: str, _options: RenderOptions) -> list[Object] | None:
+        self.renders += 1
+        return list(self.objects) if digest in self.stored else None
+
+
+@dataclass
+class FakeSources:
+    """Gives `tree`, or raises `error`; waits while `gate` is not open."""
+
+    tree: Tree
+    resolved: Source | None = None
+    error: Exception | None = None
+    asked: list[Source] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+
+    async def fetch(self, source: Source) -> Fetched:
+        self.asked.append(source)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        return Fetched(tree=self.tree, resolved=self.resolved or source)
+
+
+@dataclass
+class FakeEvents:
+    told: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def normal(self, _kind: str, name: str, _uid: str, reason: str, _message: str) -> None:
+        self.told.append(("Normal", name, reason))
+
+    def warning(self, _kind: str, name: str, _uid: str, reason: str, _message: str) -> None:
+        self.told.append(("Warning", name, reason))
+
+
+@dataclass
+class FakeDiscovery:
+    """Serves these resources; `coming` are there after the next refresh."""
+
+    resources: list[Resource]
+    coming: list[Resource] = field(default_factory=list)
+    refreshes: int = 0
+
+    def as_discovery(self) -> Discovery:
+        return cast("Discovery", self)
+
+    def find(self, gvk: object) -> Resource | None:
+        return next((one for one in self.resources if one.gvk == gvk), None)
+
+    def preferred(self, group: str, kind: str) -> Resource | None:
+        return next((one for one in self.resources if one.group_kind == (group, kind)), None)
+
+    async def refresh(self) -> bool:
+        self.refreshes += 1
+        changed, self.resources, self.coming = bool(self.coming), [*self.resources, *self.coming], []
+        return changed
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def tree(**files: bytes) -> Tree:
+    builder = TreeBuilder()
+    for path, content in files.items():
+        builder.add(path, content)
+    return builder.build()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let the loop run until another task has come so far."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - the state of another task
+            await asyncio.sleep(0)
