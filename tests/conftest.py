@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import uvloop
@@ -22,9 +23,27 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[RUN_PROCESS] = str(os.getpid())
 
 
+class Loop(uvloop.Loop):
+    """uvloop waits for ever when it is closed while a server listens: a test that fails would hang the whole run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._servers: list[asyncio.Server] = []
+
+    async def create_server(self, *args: Any, **kwargs: Any) -> asyncio.Server:
+        server = cast("asyncio.Server", await super().create_server(*args, **kwargs))
+        self._servers.append(server)
+        return server
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+        super().close()
+
+
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Every test runs on the operator's loop."""
-    return {"uvloop": uvloop.new_event_loop}
+    return {"uvloop": Loop}
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -82,6 +82,7 @@ class Informer:
         self._cache = LiveCache(full=full, on_change=on_change)
         self._position: str | None = None  # the version to resume from; None: a fresh start is due
         self._lists = False  # the server does not do WatchList
+        self._lists_next = False  # the initial events did not end in time; perhaps it was only slow
         self._backoff = Backoff(first=self._settings.first_wait, limit=self._settings.longest_wait)
         self._absences = 0
         self._silences = 0
@@ -144,6 +145,8 @@ class Informer:
                 self._position = None
             case Ending.NO_WATCH_LIST:
                 self._position, self._lists = None, True
+            case Ending.SILENT if self._cache.is_starting:
+                self._lists_next = True
             case Ending.SILENT if self._silences >= SILENCES:
                 self._position = None
             case Ending.ABSENT if self._absences >= ABSENT_AFTER:
@@ -177,15 +180,15 @@ class Informer:
             log.warning("%s", error)
             return Ending.REFUSED, None
         except TimeoutError:
-            no_end = self._cache.is_starting and not self._lists
-            return (Ending.NO_WATCH_LIST if no_end else Ending.SILENT), None
+            return Ending.SILENT, None
         except Exception:
             log.exception("the watch of %s failed", self.resource.plural)
             return Ending.BROKEN, None
         return Ending.CLEAN, None
 
     async def _follow(self) -> None:
-        if self._position is None and self._lists:
+        if self._position is None and (self._lists or self._lists_next):
+            self._lists_next = False
             await self._list()
         params = {**self._selection, "allowWatchBookmarks": "true"}
         if self._position is None:

@@ -11,7 +11,8 @@ Invariants:
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.metadata import LiveObject

@@ -6,7 +6,6 @@ hash tells whether the fields that one manager owns have changed.
 """
 
 import hashlib
-from dataclasses import dataclass
 
 import msgspec
 
@@ -80,8 +79,7 @@ class Metadata(msgspec.Struct, gc=False, frozen=True, kw_only=True, rename="came
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LiveObject:
+class LiveObject(msgspec.Struct, gc=False, frozen=True, kw_only=True):
     """What the API server says exists. `json` is the whole object, kept only where it was asked for."""
 
     key: ObjectKey
