@@ -17,11 +17,9 @@ from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     PLAIN_CLASS,
     TEMPLATE_HASH_LABEL,
-    Phase,
-    Reason,
 )
 from rukpak_py.api.source import ConfigMapReference, ConfigMapSource, Source
-from rukpak_py.api.template_hash import bundle_name, spec_digest, template_hash
+from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.controllers import bundle_status
 from tests.unit.controllers.fakes import NOW
 
@@ -88,6 +86,3 @@ def bundle_of(one: BundleDeployment, *, status: BundleStatus | None = None, **me
 
 def conditions(status: BundleStatus | BundleDeploymentStatus) -> dict[str, tuple[str, str, str]]:
     return {one.type: (one.status, one.reason, one.message) for one in status.conditions}
-
-
-__all__ = ["NOW", "Phase", "Reason", "spec_digest"]
