@@ -32,6 +32,12 @@ class BackOff:
         return pause * (1 - self.jitter * draw)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Timer:
+    due: float  # the loop's time; not every loop's handles know it
+    handle: asyncio.Handle
+
+
 class QueueClosed(Exception):  # noqa: N818 - not an error: it is how a worker learns that its work is over
     pass
 
@@ -46,7 +52,7 @@ class Queue(Generic[Key]):
         self._dirty: set[Key] = set()
         self._processing: set[Key] = set()
         self._failures: dict[Key, int] = {}
-        self._timers: dict[Key, asyncio.TimerHandle] = {}
+        self._timers: dict[Key, _Timer] = {}
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
@@ -71,12 +77,12 @@ class Queue(Generic[Key]):
             return
         loop = asyncio.get_running_loop()
         due = loop.time() + delay
-        timer = self._timers.get(key)
-        if timer is not None:
-            if timer.when() <= due:
+        known = self._timers.get(key)
+        if known is not None:
+            if known.due <= due:
                 return
-            timer.cancel()
-        self._timers[key] = loop.call_at(due, self._timer_fired, key)
+            known.handle.cancel()
+        self._timers[key] = _Timer(due=due, handle=loop.call_at(due, self._timer_fired, key))
 
     def retry(self, key: Key, *, at_least: float = 0.0) -> float:
         """Come back after this key's back-off; the answer is the pause."""
@@ -120,7 +126,7 @@ class Queue(Generic[Key]):
         """No key is given out any more; workers leave at their next `get`. What a worker holds it may finish."""
         self._closed = True
         for timer in self._timers.values():
-            timer.cancel()
+            timer.handle.cancel()
         self._timers.clear()
         while self._waiters:
             self._wake_one()

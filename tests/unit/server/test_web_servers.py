@@ -6,6 +6,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.server.web import Address, WebServer, metrics_app, probe_app
 
 LOOPBACK = Address(host="127.0.0.1", port=0)
@@ -71,7 +72,7 @@ async def test_a_taken_port_is_an_error_and_leaves_nothing_open() -> None:
     first = WebServer(app=web.Application(), address=LOOPBACK)
     await first.start()
     second = WebServer(app=web.Application(), address=Address(host="127.0.0.1", port=first.port))
-    with pytest.raises(OSError, match="address already in use"):
+    with pytest.raises(UnavailableError, match=r"cannot listen on 127.0.0.1:\d+: .*already in use"):
         await second.start()
     await second.stop()
     await first.stop()
