@@ -14,6 +14,7 @@ from tests.cluster import private_plane
 from tests.integration.definitions import definitions, install
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
+from tests.integration.proxy import Proxy, proxy_before
 
 CONTROLLERS = "kube-controller-manager"
 TRACES = ("Traceback", "this is a bug", "was never retrieved", "was never awaited")
@@ -66,6 +67,13 @@ def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[S
             operator.kill()
     for operator in made:
         assert not [trace for trace in TRACES if trace in operator.log], operator.log
+
+
+@pytest.fixture
+async def proxy(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Proxy]:
+    """Before the API server, for operators that are given its kubeconfig."""
+    async with proxy_before(plane, tmp_path) as proxy:
+        yield proxy
 
 
 @pytest.fixture

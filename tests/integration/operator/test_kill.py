@@ -7,21 +7,18 @@ import asyncio
 import os
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.killing import Kill, Point, When
 from tests.integration.operator.manifests import Document, config_map, service, workload
 from tests.integration.operator.process import Operator
+from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant
 from tests.integration.operator.waiting import eventually
-from tests.integration.proxy import Exchange, Proxy, proxy_before
+from tests.integration.proxy import Exchange, Proxy
 
 SEED = os.environ.get("RUKPAK_KILL_SEED")
 ROUNDS = int(os.environ.get("RUKPAK_KILL_ROUNDS", "10"))
@@ -74,12 +71,6 @@ POINTS = (
     Point(name="an object is pruned", when=When.AFTER, match=is_prune),
     Point(name="the result of the upgrade", when=When.BEFORE, match=is_result, nth=2),
 )
-
-
-@pytest.fixture
-async def proxy(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Proxy]:
-    async with proxy_before(plane, tmp_path) as proxy:
-        yield proxy
 
 
 async def story(tenant: Tenant) -> None:
@@ -168,7 +159,7 @@ async def killed_on_the_way(tenant: Tenant, operator: Operator, proxy: Proxy, po
     running = asyncio.create_task(story(tenant))
     try:
         for point in points:
-            kill = Kill(point, operator)
+            kill = Strike(point, operator.kill)
             proxy.rules = [kill]
             if not operator.is_running:
                 operator.launch()
