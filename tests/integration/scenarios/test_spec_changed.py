@@ -58,4 +58,10 @@ async def test_a_spec_that_was_changed_while_the_webhook_was_away(
 
         await stage.client.delete(CONFIG_MAPS, "default", "settings")
         await stage.until(CONFIG_MAPS, "default", "settings", lambda found: found["data"] == {"key": "value"})
+        await stage.until_deployment(name, says("Ready", "False", "Conflict", "delete that Bundle"))
+
+        old = json.dumps({"spec": before["spec"]}).encode()
+        await stage.client.patch(BUNDLES, "", bundle, old)
+        await stage.until_bundle(bundle, says("Ready", "True"))
+        await stage.until_ready(name)
         assert not traces(operator.log.read_text().splitlines())
