@@ -97,12 +97,17 @@ class BundleDeploymentController:
         return [name for name, keys in self._contested.items() if key in keys]
 
     async def _bundle_of_template(self, deployment: BundleDeployment) -> Bundle | None:
+        """A Bundle that was there and is not may have been collected: its deployment may be gone, unseen by us."""
+        session, name = self._session(deployment), self._templates.name(deployment)
         found = self._templates.find(deployment)
-        if found is not None:
-            return found
-        if not await self._books.still_exists(deployment, is_suspicious=False):
-            return None
-        return await self._templates.create(deployment)
+        if found is None:
+            was_there = name in {session.bundle, deployment.status.active_bundle}
+            if not await self._books.still_exists(deployment, is_suspicious=was_there):
+                return None
+            session.bundle = name
+            return await self._templates.create(deployment)
+        session.bundle = name
+        return found
 
     async def _pivot(self, deployment: BundleDeployment, wanted: Bundle, active: Bundle | None) -> Outcome:
         """The wanted content is there: install it, or keep it as it should be."""

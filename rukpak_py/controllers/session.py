@@ -14,6 +14,7 @@ FIGHT = 60.0  # seconds: what goes again within this time may be going because i
 @dataclass(slots=True)
 class Session:
     memory: Memory = field(default_factory=Memory)
+    bundle: str = ""  # the Bundle of the template as it was at the last look
     settled_on: tuple[str, ...] = ()  # content and options of which everything was applied
     retired: set[ObjectKey] = field(default_factory=set)  # names of former content; looked up before pruning ends
     looked_back: bool = False  # whether names of content that an earlier process installed were added to them

@@ -37,6 +37,9 @@ class Templates:
         self._bundles = bundles
         self._on_new = on_new  # its event will be no news, because the answer to our own create is in the cache
 
+    def name(self, deployment: BundleDeployment) -> str:
+        return bundle_name(deployment.metadata.name, template_hash(deployment.spec.template))
+
     def find(self, deployment: BundleDeployment) -> Bundle | None:
         wanted = template_hash(deployment.spec.template)
         for bundle in self._bundles.controlled_by(deployment.metadata.uid):
@@ -52,8 +55,7 @@ class Templates:
 
     async def create(self, deployment: BundleDeployment) -> Bundle | None:
         """None: a Bundle on the name is still being deleted; its end brings us back."""
-        wanted = template_hash(deployment.spec.template)
-        name = bundle_name(deployment.metadata.name, wanted)
+        wanted, name = template_hash(deployment.spec.template), self.name(deployment)
         try:
             created = await self._client.create(BUNDLES, "", _manifest(deployment, name, wanted))
             body = created.json or b""
