@@ -1,0 +1,65 @@
+"""A worker takes keys, survives every failure, and does with a key what its outcome says."""
+
+import asyncio
+import logging
+
+import pytest
+
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry, work
+from rukpak_py.controllers.queue import BackOff, Queue
+from rukpak_py.core.errors import AccessError, UnavailableError
+
+SOON = BackOff(first=0.001, most=0.002)
+
+
+class Bench:
+    def __init__(self, *answers: Outcome | Exception) -> None:
+        self.queue: Queue[str] = Queue(back_off=SOON)
+        self.answers = list(answers)
+        self.seen: list[str] = []
+        self.enough = asyncio.Event()
+
+    async def reconcile(self, key: str) -> Outcome:
+        self.seen.append(key)
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self.enough.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def run(self, *keys: str) -> list[str]:
+        worker = asyncio.create_task(work("Bundle", self.queue, self.reconcile))
+        for key in keys:
+            self.queue.add(key)
+        async with asyncio.timeout(10):
+            await self.enough.wait()
+        self.queue.close()
+        await worker
+        return self.seen
+
+
+@pytest.mark.parametrize("outcome", [DONE, WAIT])
+async def test_a_key_that_is_done_or_waits_for_an_event_does_not_come_back(outcome: Outcome) -> None:
+    assert await Bench(outcome, outcome).run("a", "b") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "first", [retry(), again(0.001), UnavailableError("m"), AccessError("m"), KeyError("bug")], ids=repr
+)
+async def test_what_failed_or_asked_for_it_comes_back(first: Outcome | Exception) -> None:
+    assert await Bench(first, DONE).run("a") == ["a", "a"]
+
+
+async def test_a_failure_of_one_key_is_no_failure_of_the_next() -> None:
+    seen = await Bench(ZeroDivisionError(), DONE, DONE).run("a", "b")
+    assert sorted(seen) == ["a", "a", "b"]
+
+
+async def test_a_failure_of_ours_is_one_line_and_a_bug_has_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        await Bench(AccessError("the right is missing"), KeyError("bug"), DONE).run("a")
+    known, bug = caplog.records
+    assert (known.getMessage(), known.exc_info) == ("the right is missing", None)
+    assert bug.exc_info
+    assert "please report" in bug.getMessage()

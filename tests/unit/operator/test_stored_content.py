@@ -1,0 +1,104 @@
+"""The controllers' view of content: stored in threads, read within the settings' limits, swept with care."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.api.names import PLAIN_CLASS
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.formats import RenderOptions
+from rukpak_py.operator import content as module
+from rukpak_py.operator.content import StoredContent
+from tests.unit.controllers.fakes import Clock, tree
+
+MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+FILES = tree(**{"manifests/a.yaml": MAP})
+OPTIONS = RenderOptions(install_namespace="ns")
+
+
+@pytest.fixture
+async def stored(tmp_path: Path) -> AsyncIterator[StoredContent]:
+    stored = StoredContent(tmp_path, DEFAULT_LIMITS)
+    await stored.open()
+    yield stored
+    await stored.close()
+
+
+async def test_what_is_kept_can_be_rendered(stored: StoredContent) -> None:
+    await stored.check(PLAIN_CLASS, FILES)
+    digest = await stored.keep(FILES)
+    assert digest == FILES.digest
+    assert await stored.has(digest)
+    rendered = await stored.render(PLAIN_CLASS, digest, OPTIONS)
+    assert rendered is not None
+    assert [one.head.name for one in rendered] == ["a"]
+
+
+async def test_what_is_not_there_is_none(stored: StoredContent) -> None:
+    assert await stored.render(PLAIN_CLASS, FILES.digest, OPTIONS) is None
+
+
+async def test_nothing_works_before_it_is_open(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match="not open"):
+        await StoredContent(tmp_path, DEFAULT_LIMITS).has(FILES.digest)
+
+
+async def test_a_class_without_a_format_is_wrong_content(stored: StoredContent) -> None:
+    with pytest.raises(ContentError, match="no format for the provisioner class"):
+        await stored.check("example", FILES)
+
+
+@pytest.mark.parametrize("limit", [1, DEFAULT_LIMITS.yaml_bytes])
+async def test_the_limits_of_the_settings_hold_for_checking_and_rendering(tmp_path: Path, limit: int) -> None:
+    stored = StoredContent(tmp_path, replace(DEFAULT_LIMITS, yaml_bytes=limit))
+    await stored.open()
+    digest = await stored.keep(FILES)
+
+    async def check() -> None:
+        await stored.check(PLAIN_CLASS, FILES)
+
+    async def render() -> None:
+        await stored.render(PLAIN_CLASS, digest, OPTIONS)
+
+    for read in (check, render):
+        if limit == 1:
+            with pytest.raises(ContentError, match="--limit-yaml-bytes"):
+                await read()
+        else:
+            await read()
+
+
+async def test_what_was_stored_a_moment_ago_is_not_swept(
+    stored: StoredContent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(module, "monotonic", clock)
+    digest = await stored.keep(FILES)
+    await stored.sweep(set(), set())
+    assert await stored.has(digest), "the status that refers to it may be on its way"
+    clock.now += module.RECENT
+    await stored.sweep({digest}, set())
+    assert await stored.has(digest)
+    await stored.sweep(set(), set())
+    assert not await stored.has(digest)
+
+
+async def test_large_content_is_read_by_a_worker_and_its_failures_come_back(
+    stored: StoredContent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LARGE", 0)
+    monkeypatch.setattr(module, "WORKERS", 1)
+    digest = await stored.keep(FILES)
+    rendered = await stored.render(PLAIN_CLASS, digest, OPTIONS)
+    assert rendered is not None
+    assert [one.head.name for one in rendered] == ["a"]
+    with pytest.raises(ContentError, match="found zero objects"):
+        await stored.check(PLAIN_CLASS, empty())
+
+
+def empty() -> Tree:
+    return tree(**{"manifests/empty.yaml": b"---\n"})
