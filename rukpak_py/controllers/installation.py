@@ -21,6 +21,7 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.live import Live
 from rukpak_py.apply.look import look
 from rukpak_py.apply.plan import Action, Change, Plan, make_plan
+from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import Carried
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers import failures
@@ -112,6 +113,7 @@ class Installation:
         plan = await self._plan(deployment, session, target, wanted)
         if plan.refused:
             session.memory.absent.clear()
+            await self._withdraw(deployment, session, target)
             return Step(
                 outcome=retry(),
                 report=failures.refused(deployment, plan.refused),
@@ -145,8 +147,19 @@ class Installation:
             return Step(outcome=again(0.1))  # established, and discovery has not seen them yet
         self._retire(session, {one.key for one in wanted.desired})
         session.settled_on = request.key
+        session.unfinished.clear()
         applied = Applied(deployment=deployment, bundle=bundle, session=session, key=request.key)
         return await self._settling.settle(applied, target=target, plan=plan)
+
+    async def _withdraw(self, deployment: BundleDeployment, session: Session, target: Target) -> None:
+        """A first install that lost a race for a name is refused like one that came later: nothing of it stays."""
+        owned = self._inventory.owned_by(deployment.metadata.uid)
+        created = {key: owned[key] for key, uid in session.unfinished.items() if key in owned and owned[key].uid == uid}
+        plan = make_plan((), live={}, owned=created, fields={}, owner=target.owner, adopt=deployment.spec.adopt)
+        carried = Carried()
+        await prune(self._client, target, plan.prune, carried)
+        for key in carried.pruned:
+            session.unfinished.pop(key, None)
 
     async def _plan(self, deployment: BundleDeployment, session: Session, target: Target, wanted: Wanted) -> Plan:
         live = await look(
@@ -241,6 +254,8 @@ class Installation:
     def _tell(self, deployment: BundleDeployment, session: Session, carried: Carried, *, is_drift: bool) -> None:
         if session.settled_on:
             session.created_again(carried.created, monotonic())
+        if not deployment.status.active_bundle:
+            session.unfinished |= {key: session.memory.uids[key] for key in carried.created}
         for action in ("created", "updated", "corrected", "taken"):
             APPLIED.labels(action).inc(len(getattr(carried, action)))
         name, uid = deployment.metadata.name, deployment.metadata.uid

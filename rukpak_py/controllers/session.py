@@ -20,6 +20,7 @@ class Session:
     looked_back: bool = False  # whether names of content that an earlier process installed were added to them
     waiting_since: dict[str, float] = field(default_factory=dict)  # by what is waited for
     created_at: dict[ObjectKey, float] = field(default_factory=dict)
+    unfinished: dict[ObjectKey, str] = field(default_factory=dict)  # uids of what a first install has created so far
 
     def is_as_applied(self, owned: Mapping[ObjectKey, Live]) -> bool:
         """Nothing is missing, nothing is extra, and nobody changed a field of ours."""

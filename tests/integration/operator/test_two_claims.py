@@ -1,0 +1,57 @@
+"""Two deployments ship the same object. One has it; of the other nothing sticks, however close they were."""
+
+import pytest
+
+from rukpak_py.api.names import OWNER_NAME_LABEL
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.operator.conftest import StartOperator
+from tests.integration.operator.manifests import Document, config_map
+from tests.integration.operator.striking import Hold
+from tests.integration.operator.tenant import Tenant, condition, is_ready
+from tests.integration.operator.waiting import eventually
+from tests.integration.proxy import Exchange, Proxy
+
+BOTH = ("first", "second")
+
+
+def asks_for_the_shared_name(exchange: Exchange) -> bool:
+    return exchange.method == "GET" and (exchange.resource, exchange.name) == ("configmaps", "shared")
+
+
+async def is_decided(tenant: Tenant) -> tuple[Document, Document] | None:
+    """The one that is Ready, and the one that was refused."""
+    found = [await tenant.deployment(tenant.name + which) for which in BOTH]
+    won = [one for one in found if is_ready(one)]
+    lost = [one for one in found if condition(one, "Ready").get("reason") == "Conflict"]
+    return (won[0], lost[0]) if won and lost else None
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["as it comes", "both find the name free"])
+async def test_one_of_two_wins(tenant: Tenant, operators: StartOperator, proxy: Proxy, *, at_once: bool) -> None:
+    operator = operators(kubeconfig=proxy.kubeconfig)
+    await operator.start()
+    shared = config_map("shared", tenant.namespace, v="1")
+    for which in BOTH:
+        own = [config_map(f"{name}-of-{which}", tenant.namespace, v="1") for name in ("a", "z")]
+        await tenant.publish(which, [shared, *own])
+    if at_once:
+        proxy.rules.append(Hold(asks_for_the_shared_name, count=2))
+
+    await tenant.together(*(lambda which=which: tenant.deploy(which, name=tenant.name + which) for which in BOTH))
+
+    winner, loser = await eventually(lambda: is_decided(tenant), what="one is Ready, the other is refused")
+    winners, losers = winner["metadata"]["name"], loser["metadata"]["name"]
+    refusal = condition(loser, "Installed")
+    assert refusal["status"] == "False"
+    assert f'ConfigMap {tenant.namespace}/shared belongs to the BundleDeployment "{winners}"' in refusal["message"]
+
+    live = await tenant.read(CONFIG_MAPS, tenant.namespace, "shared")
+    assert live["metadata"]["labels"][OWNER_NAME_LABEL] == winners
+    assert [owner["uid"] for owner in live["metadata"]["ownerReferences"]] == [winner["metadata"]["uid"]]
+    assert {entry["manager"] for entry in live["metadata"]["managedFields"]} == {f"rukpak/{winners}"}
+    await tenant.left_nothing(CONFIG_MAPS, name=losers)
+
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", winners)
+    await tenant.ready(name=losers)
+    assert len(await tenant.owned(CONFIG_MAPS, name=losers)) == 3
