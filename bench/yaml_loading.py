@@ -43,6 +43,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     paths = sorted(p for p in options.directory.rglob("*") if p.suffix in {".yaml", ".yml", ".json"})
+    if not paths:
+        print(f"skipped: no bundles in {options.directory}; RUKPAK_CORPUS names a corpus")
+        return
     files = [path.read_bytes() for path in paths]
     megabytes = sum(map(len, files)) / 1e6
     ours, theirs = [], []
