@@ -143,7 +143,8 @@ class Engine:
         key = change.key
         identity = {"name": key.name, "uid": uid, **({"namespace": key.namespace} if key.namespace else {})}
         bare = {"apiVersion": change.desired.head.gvk.api_version, "kind": key.kind, "metadata": identity}
-        await self._send(target, change, canonical_json(bare), force=False)
+        given_back = await self._send(target, change, canonical_json(bare), force=False)
+        self._inventory.disclaim(given_back.object)
 
     async def _send(
         self,

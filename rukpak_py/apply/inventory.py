@@ -26,7 +26,7 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import Resource
 
 SELECTOR = f"{OWNER_KIND_LABEL}={BUNDLE_DEPLOYMENT_KIND}"
-REMEMBERED_DELETIONS = 4096
+REMEMBERED = 4096  # uids
 
 
 class Inventory:
@@ -39,7 +39,8 @@ class Inventory:
         self._informers: dict[GroupKind, Informer] = {}
         self._objects: dict[ObjectKey, Live] = {}
         self._owned: dict[str, dict[ObjectKey, Live]] = {}
-        self._deleted_uids: OrderedDict[str, None] = OrderedDict()
+        self._deleted_uids: OrderedDict[str, int] = OrderedDict()
+        self._disclaimed: OrderedDict[str, int] = OrderedDict()  # by uid: the version from which on events count again
 
     def watch(self, resources: Iterable[Resource]) -> None:
         """Start to watch these kinds; those that are watched already stay as they are."""
@@ -91,17 +92,27 @@ class Inventory:
         self._put(replace(live, health=known.health if known is not None and _same_spec(known, live) else None))
         return live
 
+    def disclaim(self, answer: LiveObject) -> None:
+        """Our marks were on a stranger's object for a moment; the watch may still be about to show them."""
+        _remember(self._disclaimed, answer.metadata.uid, answer.metadata.version)
+        known = self._objects.get(answer.key)
+        if known is not None and known.uid == answer.metadata.uid:
+            self._drop(known)
+
     async def close(self) -> None:
         await self.retain(())
 
     def _changed(self, gvk: GroupVersionKind, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         known = self._objects.get(key)
         if new is None:
-            self._remember_deletion(old)
+            if old is not None:
+                _remember(self._deleted_uids, old.metadata.uid, old.metadata.version)
             if known is not None and (old is None or known.uid == old.metadata.uid):
                 self._drop(known)
                 self._tell(known)
             self._on_gone(key)
+            return
+        if new.metadata.version < self._disclaimed.get(new.metadata.uid, 0):
             return
         self._deleted_uids.pop(new.metadata.uid, None)  # only its label had gone
         live = live_of(key, gvk, new.metadata, _health(new))
@@ -110,12 +121,6 @@ class Inventory:
         self._put(live)
         if known is None or not _looks_the_same(known, live):
             self._tell(known, live)
-
-    def _remember_deletion(self, old: LiveObject | None) -> None:
-        if old is not None:
-            self._deleted_uids[old.metadata.uid] = None
-            if len(self._deleted_uids) > REMEMBERED_DELETIONS:
-                self._deleted_uids.popitem(last=False)
 
     def _put(self, live: Live) -> None:
         known = self._objects.get(live.key)
@@ -143,6 +148,12 @@ class Inventory:
     def _tell(self, *lives: Live | None) -> None:
         for uid in {live.owner_uid for live in lives if live is not None and live.owner_uid}:
             self._on_change(uid)
+
+
+def _remember(versions: OrderedDict[str, int], uid: str, version: int) -> None:
+    versions[uid] = version
+    if len(versions) > REMEMBERED:
+        versions.popitem(last=False)
 
 
 def _health(live: LiveObject) -> Health | None:

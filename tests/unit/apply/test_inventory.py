@@ -176,6 +176,21 @@ def test_an_object_whose_label_was_stripped_and_put_back_is_taken_in_again(room:
     assert live.version == 4
 
 
+def test_a_strangers_object_that_bore_our_marks_for_a_moment_is_never_ours(room: Room) -> None:
+    """Else the next look would take it by force."""
+    room.shows(ours(2))
+    room.inventory.disclaim(live_object(version=3))
+    assert (room.owned, room.inventory.get(key())) == ([], None)
+
+
+def test_our_marks_that_the_watch_shows_after_they_were_given_back_do_not_count(room: Room) -> None:
+    room.inventory.disclaim(live_object(version=3))
+    room.shows(ours(2))
+    assert (room.owned, room.woken) == ([], [])
+    room.shows(ours(5))
+    assert room.owned == ["a"], "it may become ours in earnest"
+
+
 def test_a_deletion_wakes_its_owner_and_frees_the_name(room: Room) -> None:
     room.shows(ours(1))
     room.woken.clear()
@@ -198,7 +213,7 @@ def test_an_object_that_outlives_us_is_ours_by_its_annotation(room: Room) -> Non
 
 
 def test_the_memory_of_deletions_is_bounded(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REMEMBERED_DELETIONS", 3)
+    monkeypatch.setattr(module, "REMEMBERED", 3)
     for number in range(10):
         room.shows(ours(number + 1, uid=f"u{number}"))
         room.deletes()
