@@ -7,6 +7,7 @@ A delete that is denied is reported, and the object is simply still there: the n
 
 from collections.abc import Iterable
 from itertools import groupby
+from typing import Any
 
 import msgspec
 
@@ -69,20 +70,29 @@ def _grounds(live: Live) -> tuple[str, str, bool, bool]:
 
 async def let_go(client: Client, target: Target, live: Live, carried: Carried) -> None:
     """Take our marks off an object that must stay: it belongs to nobody from then on."""
+    marks = {
+        "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
+        "annotations": {OWNER_UID_ANNOTATION: None, APPLIED_ANNOTATION: None},
+    }
+    await _release(client, target, live, marks, carried)
+
+
+async def orphan(client: Client, target: Target, live: Live, carried: Carried) -> None:
+    """As the collector does: the labels stay, so that a deployment of the same name may take the object again."""
+    await _release(client, target, live, {}, carried)
+
+
+async def _release(client: Client, target: Target, live: Live, marks: dict[str, Any], carried: Carried) -> None:
+    """Take our owner reference off, and these marks."""
     try:
         resource = target.resource_of(live.key)
         metadata = await client.get_metadata(resource, live.key.namespace, live.key.name)
         if metadata.uid != live.uid:
             return
         others = [msgspec.to_builtins(one) for one in metadata.owner_references if one.uid != target.owner.uid]
-        marks = {
-            "uid": metadata.uid,
-            "resourceVersion": metadata.resource_version,
-            "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
-            "annotations": {OWNER_UID_ANNOTATION: None, APPLIED_ANNOTATION: None},
-            "ownerReferences": others or None,
-        }
-        await client.patch(resource, live.key.namespace, live.key.name, canonical_json({"metadata": marks}))
+        identity = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+        body = {"metadata": {**identity, **marks, "ownerReferences": others or None}}
+        await client.patch(resource, live.key.namespace, live.key.name, canonical_json(body))
     except (NotFoundError, KindNotServedError):
         pass
     except RukPakError as error:

@@ -86,8 +86,13 @@ class BundleDeploymentController:
         is_held = deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
         return is_held or deployment.spec.provisioner_class in self._classes
 
+    def seen(self, deployment: BundleDeployment) -> None:
+        """Every event, also those that a newer one overtakes before anybody looks."""
+        self._uninstall.seen(deployment)
+
     def gone(self, deployment: BundleDeployment) -> None:
         """The deployment was deleted; the collector sees to its objects."""
+        self._uninstall.gone(deployment)
         self._sessions.pop(deployment.metadata.uid, None)
         self.blocked.discard(deployment.metadata.name)
         self._contested.pop(deployment.metadata.name, None)

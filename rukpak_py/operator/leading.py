@@ -227,6 +227,7 @@ class Leader:
             return
         if event is None and name in self._deployments:
             self._ghosts.ask()
+        self._deployment_controller.seen(deployment)
         if self._deployments.put(deployment):
             self._deployment_queue.add(name)
 
