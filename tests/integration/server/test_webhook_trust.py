@@ -1,8 +1,4 @@
-"""The API server trusts our webhooks before a replica says that it is ready, and again after their caBundle was lost.
-
-Before the watch of the webhook configuration, a replica that found a serving certificate from an earlier installation
-was ready at once, and Bundles were refused with x509 errors until the leader had written the caBundle.
-"""
+"""The API server trusts our webhooks again after their caBundle was lost, as by `helm upgrade --force`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,14 +55,3 @@ def test_a_lost_ca_bundle_is_written_again(kubectl: Kubectl, operator: Path) -> 
         seconds=30,  # the keeper's own interval is ten minutes
     )
     eventually(lambda: REACHED in answer_to_a_bundle(kubectl), what="the webhook reached")
-
-
-def test_ready_means_trusted_also_with_certificates_of_an_earlier_installation(
-    kubectl: Kubectl, tmp_path: Path
-) -> None:
-    for installation in ("first", "second"):
-        folder = tmp_path / installation
-        folder.mkdir()
-        with local_operator.running(kubeconfig=kubectl.kubeconfig, folder=folder):
-            assert REACHED in answer_to_a_bundle(kubectl)
-        kubectl.run("delete", *CONFIGURATION)
