@@ -76,7 +76,10 @@ class Transport:
             async with self._request(call, limits) as response:
                 if response.status != 200:
                     raise self._refusal(call, response, await response.read())
-                yield response.content
+                try:
+                    yield response.content
+                finally:
+                    _abort(response)
         except aiohttp.SocketTimeoutError:  # silence; a connection that is not made in time is something else
             raise
         except (aiohttp.ClientError, OSError) as error:
@@ -178,6 +181,12 @@ def _unreachable(call: Call, error: Exception) -> ServerUnavailableError:
     return ServerUnavailableError(
         Refusal(subject=call.subject, message=f"the API server cannot be reached ({what})"),
     )
+
+
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """End a stream at once: the polite end of TLS waits for the server, and nothing waits for that."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
 
 
 def _seconds(header: str | None) -> float | None:
