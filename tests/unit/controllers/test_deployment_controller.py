@@ -59,6 +59,12 @@ class FakeUninstall:
         self.asked += 1
         return Step(outcome=DONE)
 
+    def seen(self, _deployment: BundleDeployment) -> None:
+        """Not spoken of here."""
+
+    def gone(self, _deployment: BundleDeployment) -> None:
+        """Not spoken of here."""
+
 
 class Bench:
     def __init__(self) -> None:
