@@ -37,14 +37,24 @@ class Inventory:
         self._on_change = on_change
         self._on_gone = on_gone
         self._informers: dict[GroupKind, Informer] = {}
+        self._ending: set[asyncio.Future[None]] = set()
         self._objects: dict[ObjectKey, Live] = {}
         self._owned: dict[str, dict[ObjectKey, Live]] = {}
         self._deleted_uids: OrderedDict[str, int] = OrderedDict()
         self._disclaimed: OrderedDict[str, int] = OrderedDict()  # by uid: the version from which on events count again
 
     def watch(self, resources: Iterable[Resource]) -> None:
-        """Start to watch these kinds; those that are watched already stay as they are."""
+        """Start to watch these kinds; those that are watched already stay as they are, in the version they have.
+
+        Only a version that is no longer served is given up for another one.
+        """
         for resource in resources:
+            known = self._informers.get(resource.group_kind)
+            if known is not None and not known.served and known.resource.gvk != resource.gvk:
+                del self._informers[resource.group_kind]
+                ending = asyncio.ensure_future(known.stop())
+                self._ending.add(ending)
+                ending.add_done_callback(self._ending.discard)
             if resource.group_kind not in self._informers:
                 informer = Informer(
                     self._client,
@@ -100,6 +110,7 @@ class Inventory:
             self._drop(known)
 
     async def close(self) -> None:
+        await asyncio.gather(*self._ending)
         await self.retain(())
 
     def _changed(self, gvk: GroupVersionKind, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:

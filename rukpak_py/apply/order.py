@@ -6,11 +6,11 @@ bindings because, under impersonation, the server looks into the role that a bin
 custom resources come last: they need the workloads that serve them.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum, auto
 from typing import Any
 
-from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head
+from rukpak_py.core.objects import GroupKind, GroupVersionKind
 
 
 class Phase(IntEnum):
@@ -119,18 +119,6 @@ def phase_of(gvk: GroupVersionKind, *, custom: bool) -> Phase:
     if custom or not is_builtin(gvk.group):
         return Phase.CUSTOM_RESOURCES
     return _PHASE_OF_KIND.get(gvk.group_kind, Phase.CONFIG)
-
-
-def in_phases(heads: Iterable[Head], *, custom: Container[GroupKind]) -> list[tuple[Phase, list[Head]]]:
-    """The phases that are needed, each with its objects by kind, namespace and name: the same for any input order."""
-    phases: dict[Phase, list[Head]] = {}
-    for head in heads:
-        phases.setdefault(phase_of(head.gvk, custom=head.gvk.group_kind in custom), []).append(head)
-    return [(phase, sorted(phases[phase], key=sort_key)) for phase in sorted(phases)]
-
-
-def sort_key(head: Head) -> tuple[str, str, str, str]:
-    return (head.gvk.kind, head.gvk.group, head.namespace, head.name)
 
 
 def custom_kinds_of(manifests: Iterable[Mapping[str, Any]]) -> dict[GroupKind, bool]:

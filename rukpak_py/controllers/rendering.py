@@ -73,7 +73,7 @@ class Rendering:
     async def wanted(self, request: Request) -> Wanted | None:
         """None: the content is not in the store; it must be fetched again first."""
         kept = self._kept.get(request.key)
-        if kept is not None:
+        if kept is not None and all(self._discovery.find(gvk) is not None for gvk in kept.resolution.resources):
             self._kept.move_to_end(request.key)
             return kept
         options = RenderOptions(install_namespace=request.install_namespace)
@@ -96,6 +96,8 @@ class Rendering:
             self._size -= self._kept.pop(key).size
 
     def _keep(self, key: tuple[str, ...], wanted: Wanted) -> None:
+        former = self._kept.pop(key, None)
+        self._size -= former.size if former is not None else 0
         self._kept[key] = wanted
         self._size += wanted.size
         while self._size > BUDGET and len(self._kept) > 1:

@@ -1,11 +1,10 @@
 """The order in which objects are applied."""
 
-import random
 from typing import Any
 
 import pytest
 
-from rukpak_py.apply.order import Phase, custom_kinds_of, in_phases, is_builtin, phase_of
+from rukpak_py.apply.order import Phase, custom_kinds_of, is_builtin, phase_of
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head
 
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -93,29 +92,6 @@ def test_groups_that_the_server_itself_serves(group: str) -> None:
 )
 def test_groups_of_crds_and_aggregated_servers(group: str) -> None:
     assert not is_builtin(group)
-
-
-def test_the_order_does_not_depend_on_the_order_of_the_input() -> None:
-    heads = [
-        head("v1", "ConfigMap", "b"),
-        head("v1", "ConfigMap", "a"),
-        head("v1", "ConfigMap", "a", "another"),
-        head("v1", "Secret", "a"),
-        head("apps/v1", "Deployment"),
-        head("v1", "Namespace", "shop", ""),
-        head("shop.test/v1", "Shop"),
-        head("policy/v1", "Shop"),
-    ]
-    wanted = [
-        (Phase.NAMESPACES, [heads[5]]),
-        (Phase.CONFIG, [heads[2], heads[1], heads[0], heads[3]]),
-        (Phase.WORKLOADS, [heads[4]]),
-        (Phase.CUSTOM_RESOURCES, [heads[7], heads[6]]),
-    ]
-    shuffled = heads.copy()
-    for seed in range(20):
-        random.Random(seed).shuffle(shuffled)  # noqa: S311 - an order, not a secret
-        assert in_phases(shuffled, custom={GroupKind("policy", "Shop")}) == wanted
 
 
 def crd(**spec: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -31,6 +31,7 @@ class FakeInformer:
         self.say: OnChange = options["on_change"]
         self.synced = asyncio.Event()
         self.started = False
+        self.served = True
         self.before_stop: Event = lambda: None
 
     def start(self) -> None:
@@ -284,3 +285,15 @@ async def test_waiting_ends_when_all_kinds_were_listed_or_time_is_up(room: Room)
     assert not await room.inventory.wait_synced([CONFIG_MAPS.group_kind], 0.0)
     room.informer().synced.set()
     assert await room.inventory.wait_synced([CONFIG_MAPS.group_kind, CONFIG_MAPS.group_kind], 5.0)
+
+
+async def test_a_version_that_is_no_longer_served_gives_way_to_another_one(room: Room) -> None:
+    old = room.informer()
+    newer = replace(CONFIG_MAPS, gvk=CONFIG_MAPS.gvk._replace(version="v2"))
+    room.inventory.watch([newer])
+    assert room.informer() is old, "a version that works is kept"
+    old.served = False
+    room.inventory.watch([newer])
+    assert room.informer() is not old
+    await room.inventory.close()
+    assert not old.started
