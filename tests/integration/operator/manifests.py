@@ -67,7 +67,13 @@ def source(name: str, namespace: str, manifests: Iterable[Document]) -> bytes:
     text = "\n---\n".join(orjson.dumps(one).decode() for one in manifests)
     metadata = {"name": name, "namespace": namespace}
     return orjson.dumps(
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "immutable": True, "data": {f"{name}.yaml": text}}
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "immutable": True,
+            "data": {f"{name}.yaml": text},
+        }
     )
 
 

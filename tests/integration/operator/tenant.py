@@ -96,14 +96,12 @@ class Tenant:
 
         await eventually(look, what=f"{resource.plural} {name} is gone")
 
-    async def owned(
-        self, *resources: Resource, name: str = "", namespace: str | None = None
-    ) -> dict[tuple[str, str], Document]:
+    async def owned(self, *resources: Resource, name: str = "") -> dict[tuple[str, str], Document]:
         """What carries the label of the deployment, by kind and name."""
         selector = f"{OWNER_NAME_LABEL}={name or self.name}"
         found: dict[tuple[str, str], Document] = {}
         for resource in resources or SHIPPED:
-            listing = await self.admin.list(resource, namespace or "", label_selector=selector)
+            listing = await self.admin.list(resource, label_selector=selector)
             for one in listing.items:
                 found[resource.gvk.kind, one.key.name] = orjson.loads(one.json or b"{}")
         return found

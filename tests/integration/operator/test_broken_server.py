@@ -70,6 +70,7 @@ async def test_a_server_that_dies_while_nothing_happens(
     await tenant.admin.delete(CONFIG_MAPS, tenant.namespace, "map-1")
 
     await holds(tenant)
+    assert await operator.metric("rukpak_watch_ends_total", ending="expired") > 0
     await tenant.publish("v2", objects(tenant)[1:])
     await tenant.deploy("v2")  # our own kinds are watched again, too
     await tenant.ready()
@@ -119,6 +120,22 @@ async def test_a_server_that_refuses_for_a_while(
     await tenant.ready()
     await holds(tenant)
     assert len(fail.failed) <= COUNT * TRIES
+
+
+async def test_a_watch_that_falls_silent_and_breaks(tenant: Tenant, operators: StartOperator, proxy: Proxy) -> None:
+    """What happened meanwhile is seen when the watch goes on."""
+    operator = operators(kubeconfig=proxy.kubeconfig)
+    await operator.start()
+    await tenant.publish("v1", objects(tenant))
+    await tenant.deploy("v1")
+    await tenant.ready()
+
+    proxy.stall("configmaps")
+    await edit(tenant, "map-0")
+    await tenant.admin.delete(CONFIG_MAPS, tenant.namespace, "map-1")
+    proxy.cut("configmaps")
+    proxy.flow("configmaps")
+    await holds(tenant)
 
 
 async def _has_begun(fail: Fail) -> bool:
