@@ -1,17 +1,14 @@
 """The controllers' `Content`: the store on disk in threads, formats in worker processes.
 
-Small content is checked and rendered in place; what is large goes to one of two worker processes, so that parsing YAML
-never holds the event loop, and a parser that dies takes a worker with it and not the operator.
+Small content is checked and rendered in place; what is large goes to a worker process, so that parsing YAML never holds
+the event loop, and a parser that dies or never ends takes a worker with it and not the operator.
 
 What was stored a moment ago is not swept: the status that refers to it may still be on its way.
 """
 
 import asyncio
-import multiprocessing
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -23,10 +20,9 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import Object
 from rukpak_py.formats import Format, RenderOptions, format_of_class
+from rukpak_py.operator.worker_processes import WorkerProcesses
 
 LARGE = 64 * 1024  # bytes of content; below it a worker's round trip costs more than the work
-WORKERS = 2
-TASKS_PER_WORKER = 200  # then a worker is replaced, and its memory with it
 RECENT = 600.0  # seconds
 
 Arguments = ParamSpec("Arguments")
@@ -38,7 +34,7 @@ class StoredContent:
         self._directory = directory
         self._limits = limits
         self._opened: Store | None = None
-        self._pool: ProcessPoolExecutor | None = None
+        self._workers = WorkerProcesses()
         self._recent: dict[str, float] = {}
 
     async def open(self) -> None:
@@ -46,8 +42,7 @@ class StoredContent:
         self._opened = await asyncio.to_thread(Store, self._directory, self._limits)
 
     async def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._workers.close()
 
     async def check(self, provisioner_class: str, tree: Tree) -> None:
         await self._work(tree, _check, provisioner_class, tree, self._limits)
@@ -88,18 +83,7 @@ class StoredContent:
     ) -> Result:
         if tree.total_bytes <= LARGE:
             return call(*args, **kwargs)
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                WORKERS,
-                mp_context=multiprocessing.get_context("spawn"),
-                max_tasks_per_child=TASKS_PER_WORKER,
-            )
-        try:
-            # Submitting may start a process, which takes long enough to be felt.
-            return await asyncio.wrap_future(await asyncio.to_thread(self._pool.submit, call, *args, **kwargs))
-        except BrokenProcessPool as error:
-            self._pool = None
-            raise UnavailableError("the worker that read this content died; it is tried again") from error
+        return await self._workers.run(call, *args, **kwargs)
 
 
 def _format(provisioner_class: str) -> Format:

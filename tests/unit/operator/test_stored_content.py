@@ -91,7 +91,6 @@ async def test_large_content_is_read_by_a_worker_and_its_failures_come_back(
     stored: StoredContent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LARGE", 0)
-    monkeypatch.setattr(module, "WORKERS", 1)
     digest = await stored.keep(FILES)
     rendered = await stored.render(PLAIN_CLASS, digest, OPTIONS)
     assert rendered is not None
