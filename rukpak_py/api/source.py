@@ -9,6 +9,7 @@ _CA_BUNDLE = doc(
     maxLength=65536,
     pattern="-----BEGIN CERTIFICATE-----",
 )
+CONFIG_MAPS_AT_MOST = 256  # of one Bundle; the webhook looks each of them up
 CaBundle = Annotated[str, _CA_BUNDLE]
 
 
@@ -115,7 +116,9 @@ class Source(ApiType, frozen=True, kw_only=True):
     type: Annotated[str, doc("Which member is set: `image`, `git`, `configMaps`, `upload` or `http`.")]
     image: Annotated[ImageSource | None, doc("Content of a container image.")] = None
     git: Annotated[GitSource | None, doc("Content of a git repository.")] = None
-    config_maps: Annotated[tuple[ConfigMapSource, ...], doc("Content of ConfigMaps, in this order.")] = ()
+    config_maps: Annotated[
+        tuple[ConfigMapSource, ...], doc("Content of ConfigMaps, in this order.", maxItems=CONFIG_MAPS_AT_MOST)
+    ] = ()
     upload: Annotated[UploadSource | None, doc("Content that a client uploads.")] = None
     http: Annotated[HttpSource | None, doc("Content of an archive on a web server.")] = None
 

@@ -4,6 +4,7 @@ They decide with the pure rules of `api.admission`; what those need to know come
 be judged is refused with a text: a review we do not understand with 400, a port that fails with 503.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
@@ -20,10 +21,12 @@ from rukpak_py.api.admission import (
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH, GROUP
 from rukpak_py.api.reading import read_bundle
-from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.server.review import Request, ReviewError, answer, read_object, read_review
 
+LOOK_UPS = 16  # at a time, for one review
+LOOK_UP_SECONDS = 8.0  # the API server waits for 10
 _LOG = logging.getLogger(__name__)
 
 Rule = Callable[[Request], Awaitable[Denials]]
@@ -56,10 +59,7 @@ class Admission:
             return ()
         new = _bundle_spec(request, "object")
         old = _bundle_spec(request, "oldObject") if request.operation == "UPDATE" else None
-        flags = {
-            name: await self._config_maps.immutable(self._system_namespace, name)
-            for name in referenced_config_maps(new)
-        }
+        flags = await self._flags(referenced_config_maps(new))
         immutable = {name: flag for name, flag in flags.items() if flag is not None}
         return bundle_denials(old=old, new=new, immutable=immutable)
 
@@ -81,6 +81,24 @@ class Admission:
                 return config_map_deleted_denials(name=name, bundles=await self._bundles.using(name))
             case _:
                 return ()
+
+    async def _flags(self, names: Sequence[str]) -> dict[str, bool | None]:
+        """The flags of all these ConfigMaps, some at a time: the API server waits for the answer."""
+        turns = asyncio.Semaphore(LOOK_UPS)
+
+        async def flag(name: str) -> bool | None:
+            async with turns:
+                return await self._config_maps.immutable(self._system_namespace, name)
+
+        try:
+            async with asyncio.timeout(LOOK_UP_SECONDS), asyncio.TaskGroup() as group:
+                flags = {name: group.create_task(flag(name)) for name in names}
+        except TimeoutError as error:
+            text = f"the ConfigMaps of the Bundle could not be looked up within {LOOK_UP_SECONDS:g} s; try again"
+            raise UnavailableError(text) from error
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        return {name: task.result() for name, task in flags.items()}
 
 
 def webhook_app(admission: Admission, limits: Limits = DEFAULT_LIMITS) -> web.Application:

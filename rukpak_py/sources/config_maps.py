@@ -1,7 +1,8 @@
 """Content of ConfigMaps: each key is a file below the item's path.
 
 Two different ConfigMaps that give the same file are an error that names both; all such clashes are told at once. So is
-a ConfigMap that is listed twice with the same path, which the original did not notice.
+a ConfigMap that is listed twice with the same path, which the original did not notice. Limits hold while reading, and
+come before clashes.
 """
 
 import posixpath
@@ -31,22 +32,42 @@ class ConfigMaps(Protocol):
 async def fetch(items: Sequence[ConfigMapSource], config_maps: ConfigMaps, limits: Limits) -> Tree:
     if not items:
         raise ContentError("bundle source configmaps configuration is unset")
-    files: dict[str, bytes] = {}
-    givers: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}  # by ConfigMap, so that each is read once and let go before the next
     for item in items:
-        name = item.config_map.name
-        for key, value in (await config_maps.get(name)).data.items():
-            path = posixpath.normpath(posixpath.join(item.path, key))
-            givers.setdefault(path, []).append(name)
-            files[path] = value
-    clashes = [
-        f'duplicate path "{path}" found in configmaps [{" ".join(sorted(names))}]'
-        for path, names in sorted(givers.items())
-        if len(names) > 1
-    ]
-    if clashes:
-        raise ContentError(clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]")
-    builder = TreeBuilder(limits)
-    for path, value in files.items():
-        builder.add(path, value)
-    return builder.build()
+        paths.setdefault(item.config_map.name, []).append(item.path)
+    files = _Files(limits)
+    for name, folders in paths.items():
+        data = (await config_maps.get(name)).data
+        for folder in folders:
+            for key, value in data.items():
+                files.add(posixpath.normpath(posixpath.join(folder, key)), value, giver=name)
+    return files.build()
+
+
+class _Files:
+    """The Tree as it grows, and who gave each file. The first limit that is hit ends the reading."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._builder = TreeBuilder(limits)
+        self._givers: dict[str, list[str]] = {}
+        self._given = 0
+
+    def add(self, path: str, value: bytes, *, giver: str) -> None:
+        self._given += 1
+        if self._given > self._limits.content_files:  # the builder counts a file that is given often only once
+            raise self._limits.exceeded("content_files", "the number of files")
+        givers = self._givers.setdefault(path, [])
+        givers.append(giver)
+        if len(givers) == 1:
+            self._builder.add(path, value)
+
+    def build(self) -> Tree:
+        clashes = [
+            f'duplicate path "{path}" found in configmaps [{" ".join(sorted(names))}]'
+            for path, names in sorted(self._givers.items())
+            if len(names) > 1
+        ]
+        if clashes:
+            raise ContentError(clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]")
+        return self._builder.build()

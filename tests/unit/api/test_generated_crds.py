@@ -90,6 +90,11 @@ def test_one_of_stands_in_bundles_only() -> None:
     assert "oneOf" not in schema(DEPLOYMENTS, "spec", "template", "spec", "source")
 
 
+def test_a_bundle_consists_of_a_bounded_number_of_config_maps() -> None:
+    for source in (schema(BUNDLES, "spec", "source"), schema(DEPLOYMENTS, "spec", "template", "spec", "source")):
+        assert source["properties"]["configMaps"]["maxItems"] == 256
+
+
 def test_nothing_is_offered_that_does_nothing_yet() -> None:
     fields = set(schema(DEPLOYMENTS, "spec")["properties"])
     assert fields == {

@@ -1,5 +1,6 @@
 """The webhook answers every review, and what is no review gets a text."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from aiohttp.web import Application, Request
 from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
+from rukpak_py.server import admission as module
 from rukpak_py.server.admission import Admission, webhook_app
 
 Document = dict[str, Any]
@@ -193,3 +195,45 @@ async def test_a_failing_port_is_told_as_unavailable(client: Client) -> None:
 async def test_other_requests_are_refused(client: Client, method: str, path: str, status: int) -> None:
     async with client.request(method, path) as response:
         assert response.status == status
+
+
+class Slow(Known):
+    """Answers when so many look-ups wait at once, or never."""
+
+    def __init__(self, *, answers_at: int) -> None:
+        self._barrier = asyncio.Barrier(answers_at)
+        self.most = self.now = 0
+
+    async def immutable(self, namespace: str, name: str) -> bool | None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await self._barrier.wait()
+        finally:
+            self.now -= 1
+        return True
+
+
+async def ask_slow(port: Slow) -> tuple[int, str]:
+    items = [{"configMap": {"name": f"m{number}"}} for number in range(2 * module.LOOK_UPS)]
+    spec = CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}
+    admission = Admission(system_namespace="system", config_maps=port, bundles=port)
+    async with TestClient(TestServer(webhook_app(admission))) as client:
+        body = bundle_review(object=bundle(spec))
+        async with client.post(BUNDLE_WEBHOOK_PATH, json=body) as response:
+            return response.status, await response.text()
+
+
+async def test_many_config_maps_are_looked_up_some_at_a_time() -> None:
+    port = Slow(answers_at=module.LOOK_UPS)
+    status, _ = await ask_slow(port)
+    assert status == 200
+    assert port.most == module.LOOK_UPS
+
+
+async def test_look_ups_that_take_too_long_are_told_while_the_server_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_UP_SECONDS", 0.05)
+    port = Slow(answers_at=module.LOOK_UPS + 1)
+    status, text = await ask_slow(port)
+    assert (status, port.now) == (503, 0)
+    assert "could not be looked up within 0.05 s" in text

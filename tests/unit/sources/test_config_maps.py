@@ -15,8 +15,10 @@ from rukpak_py.sources.config_maps import ConfigMap, fetch
 class Maps:
     def __init__(self, **maps: Mapping[str, bytes]) -> None:
         self._maps = maps
+        self.read: list[str] = []
 
     async def get(self, name: str) -> ConfigMap:
+        self.read.append(name)
         if name not in self._maps:
             raise UnavailableError(f'get configmap ns/{name}: ConfigMap "{name}" not found')
         return ConfigMap(data=self._maps[name])
@@ -82,6 +84,27 @@ async def test_limits_hold(limit: str) -> None:
     maps = Maps(a={"f": b"1234", "g": b"5678"})
     with pytest.raises(ContentError, match="--limit-" + limit.replace("_", "-")):
         await fetched(maps, item("a"), limits=replace(DEFAULT_LIMITS, **{limit: 1}))
+
+
+@pytest.mark.parametrize("limit", ["content_bytes", "content_files"])
+async def test_reading_ends_at_the_first_limit(limit: str) -> None:
+    maps = Maps(a={"f": b"1"}, b={"g": b"2"}, c={"h": b"3"})
+    with pytest.raises(ContentError, match="--limit-" + limit.replace("_", "-")):
+        await fetched(maps, item("a"), item("b"), item("c"), limits=replace(DEFAULT_LIMITS, **{limit: 1}))
+    assert maps.read == ["a", "b"]
+
+
+async def test_files_that_are_given_again_and_again_count() -> None:
+    maps = Maps(a={"f": b"", "g": b""})
+    with pytest.raises(ContentError, match="--limit-content-files"):
+        await fetched(maps, *[item("a")] * 3, limits=replace(DEFAULT_LIMITS, content_files=5))
+
+
+async def test_a_map_that_is_listed_often_is_read_once() -> None:
+    maps = Maps(a={"f": b"1"}, b={"g": b"2"})
+    tree = await fetched(maps, item("a", "x"), item("b"), item("a", "y"))
+    assert list(tree) == ["g", "x/f", "y/f"]
+    assert maps.read == ["a", "b"]
 
 
 async def test_nothing_listed_is_no_source() -> None:
