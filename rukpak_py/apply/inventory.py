@@ -84,6 +84,10 @@ class Inventory:
             return False
         return True
 
+    def unsynced(self, kinds: Iterable[GroupKind]) -> set[GroupKind]:
+        """Those of these kinds that are watched and were not listed yet."""
+        return {kind for kind in set(kinds) & self._informers.keys() if not self._informers[kind].synced.is_set()}
+
     def informers(self) -> Mapping[GroupKind, Informer]:
         return self._informers
 

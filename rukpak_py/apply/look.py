@@ -7,7 +7,7 @@ from rukpak_py.apply.live import Live, live_of
 from rukpak_py.apply.target import Target, at_once
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import KindNotServedError, NotFoundError
+from rukpak_py.kube.errors import ApiError, KindNotServedError, NotFoundError
 
 
 async def look(
@@ -55,6 +55,16 @@ async def still_ours(client: Client, target: Target, keys: Iterable[ObjectKey]) 
 
     await at_once(get, keys)
     return sorted(found, key=lambda live: live.key)
+
+
+async def field_managers(client: Client, target: Target, key: ObjectKey) -> list[str]:
+    """Who else writes to the object itself."""
+    try:
+        metadata = await client.get_metadata(target.resource_of(key), key.namespace, key.name)
+    except ApiError:
+        return []
+    others = {entry.manager for entry in metadata.managed_fields if not entry.subresource}
+    return sorted(f'"{name}"' for name in others - {target.owner.manager})
 
 
 async def _get(client: Client, target: Target, key: ObjectKey) -> Live | None:

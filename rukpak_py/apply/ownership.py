@@ -39,11 +39,13 @@ def may_take(found: Situation, adopt: Adopt) -> bool:
             return False
 
 
-def refusal(live: Live, found: Situation) -> str:
+def refusal(live: Live, found: Situation, owner: Owner) -> str:
     """Why we keep our hands off, and what to do about it."""
     match found:
         case Situation.OTHER_DEPLOYMENT:
             other = live.controller.name if live.controller is not None else live.labelled_for
+            if other == owner.name:
+                return f'{live.key} belongs to a former BundleDeployment "{other}", and is still being removed'
             return (
                 f'{live.key} belongs to the BundleDeployment "{other}"; '
                 "remove it from one of the two bundles, or delete that BundleDeployment"

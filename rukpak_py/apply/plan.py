@@ -4,8 +4,8 @@ Nothing is decided later than here. `Action.REFUSE` anywhere means that nothing 
 takes half of what belongs to somebody else. The plan of an unchanged deployment has no writes.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
 
@@ -60,6 +60,13 @@ class Plan:
     def refused(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.action is Action.REFUSE)
 
+    def without(self, keys: Collection[ObjectKey]) -> "Plan":
+        """The same, but these objects are left as they are for now."""
+        if not keys:
+            return self
+        changes = (replace(one, action=Action.LEAVE) if one.key in keys else one for one in self.changes)
+        return replace(self, changes=tuple(changes))
+
     def count(self, action: Action) -> int:
         return sum(change.action is action for change in self.changes)
 
@@ -84,7 +91,7 @@ def decide(desired: Desired, live: Live | None, *, owner: Owner, adopt: Adopt, f
             return change(Action.CORRECT, "somebody changed what we applied", form)
         return change(Action.LEAVE, "", form)
     if not may_take(found, adopt):
-        return change(Action.REFUSE, refusal(live, found))
+        return change(Action.REFUSE, refusal(live, found, owner))
     if live.is_deleted:
         return change(Action.WAIT, f"{live.key} is being deleted")
     form = desired.form_when_taken if found is Situation.UNOWNED else desired.form

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from rukpak_py.apply.memory import Memory
 from rukpak_py.apply.owner import Owner
+from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.resources import Resource
 
@@ -23,13 +24,24 @@ class Target:
 
 
 async def at_once(work: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> None:
-    """`work` on all items, a bounded number at a time; the first unexpected exception ends the rest."""
+    """`work` on all items, a bounded number at a time; the first exception ends the rest and is raised."""
     rest = iter(items)
 
     async def drain() -> None:
         for item in rest:
             await work(item)
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(AT_ONCE):
-            group.create_task(drain())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(drain())
+    except ExceptionGroup as failures:
+        expected = failures.subgroup(RukPakError)
+        if expected is None or failures.split(RukPakError)[1] is not None:
+            raise  # a bug among them
+        raise _first(expected) from None
+
+
+def _first(group: BaseExceptionGroup[RukPakError]) -> RukPakError:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

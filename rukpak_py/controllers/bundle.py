@@ -6,6 +6,7 @@
 * Bundles have no finalizer of ours. Content is swept, not owned.
 """
 
+import logging
 from collections.abc import Callable, Collection
 
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
+LOG = logging.getLogger(__name__)
 SLOW = 1.0  # seconds; a job that runs longer is told in the status
 
 
@@ -141,6 +143,9 @@ class BundleController:
         return DONE
 
     async def _failed(self, bundle: Bundle, message: str, error: RukPakError) -> Outcome:
+        if is_pinned(bundle) and bundle.metadata.uid not in self._wanted:
+            LOG.info("the lost content of %s cannot be fetched again yet: %s", bundle.metadata.name, message)
+            return DONE
         status = bundle_status.failing(bundle, message, error, self._now())
         if await self._write(bundle, status):
             self._events.warning(BUNDLE_KIND, bundle.metadata.name, bundle.metadata.uid, Reason.UNPACK_FAILED, message)
@@ -154,8 +159,7 @@ class BundleController:
         if await self._content.has(bundle.status.digest):
             await self._content.link(bundle.metadata.name, bundle.status.digest)
         elif uid in self._doubtful:
-            self._wanted.add(uid)
-            self._start(bundle)
+            self._start(bundle)  # nobody waits for it: a failure is no news, and the next pass tries again
         self._doubtful.discard(uid)
         if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
             await self._write(bundle, bundle_status.spec_changed(bundle, self._now()))

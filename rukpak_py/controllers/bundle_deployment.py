@@ -26,7 +26,7 @@ from rukpak_py.controllers.books import Books
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment_status import Aspect, Report, summary_of_bundle, validity
 from rukpak_py.controllers.installation import PATIENCE, Installation
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, both, retry
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.session import Session
 from rukpak_py.controllers.step import Step
@@ -76,10 +76,11 @@ class BundleDeploymentController:
         if wanted is None:
             return WAIT
         active = self._templates.active(deployment)
-        await self._templates.drop_never_installed(deployment, wanted)
-        if wanted.status.is_unpacked:
-            return await self._pivot(deployment, wanted, active)
-        return await self._hold(deployment, wanted, active)
+        bring = self._pivot if wanted.status.is_unpacked else self._hold
+        outcome = await bring(deployment, wanted, active)
+        # Last, because a delete that is denied must not stop anything else.
+        await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
+        return outcome
 
     def _is_ours(self, deployment: BundleDeployment) -> bool:
         """Of our class, or of another by now and held by our finalizer, which nobody else takes away."""
@@ -118,10 +119,11 @@ class BundleDeploymentController:
         """The wanted content is there: install it, or keep it as it should be."""
         session = self._session(deployment)
         step = await self._installation.bring(deployment, wanted, session)
+        kept = Step(outcome=DONE)
         if step.wrote_nothing and active is not None and active is not wanted:
-            await self._installation.bring(deployment, active, session)  # what runs is still kept as it should be
-        self._note_blocked(deployment, step)
-        outcome = await self._say(deployment, step, valid=validity(wanted))
+            kept = await self._installation.keep(deployment, active, session)
+        self._note_blocked(deployment, step, kept)
+        outcome = both(await self._say(deployment, step, valid=validity(wanted)), kept.outcome)
         if step.is_finished:
             await self._templates.drop_superseded(deployment, wanted)
         return outcome
@@ -131,11 +133,11 @@ class BundleDeploymentController:
         session, valid = self._session(deployment), validity(wanted)
         waiting = valid.status is ConditionStatus.UNKNOWN
         step = Step(outcome=WAIT)
-        if active is not None and active.status.is_unpacked:
+        if active is not None and active.status.digest:
             step = await self._installation.bring(deployment, active, session)
             self._note_blocked(deployment, step)
         if waiting and session.waited(wanted.metadata.uid, monotonic()) < PATIENCE:
-            return step.outcome if step.outcome.after is not None else again(PATIENCE)
+            return both(step.outcome, again(PATIENCE))
         session.no_longer_waits(wanted.metadata.uid)
         report = _with_installed(summary_of_bundle(wanted, valid), step)
         return await self._say(deployment, Step(outcome=step.outcome, report=report))
@@ -143,23 +145,26 @@ class BundleDeploymentController:
     async def _do_without(self, deployment: BundleDeployment, error: RukPakError) -> Outcome:
         """The wanted Bundle cannot be had: the same, with what kept it."""
         active, step = self._templates.active(deployment), Step(outcome=WAIT)
-        if active is not None and active.status.is_unpacked:
+        if active is not None and active.status.digest:
             step = await self._installation.bring(deployment, active, self._session(deployment))
-        outcome = retry(getattr(error, "retry_after", None) or 0.0)
+            self._note_blocked(deployment, step)
+        outcome = both(retry(getattr(error, "retry_after", None) or 0.0), step.outcome)
         return await self._say(deployment, Step(outcome=outcome, report=_with_installed(_no_bundle(error), step)))
 
     def _session(self, deployment: BundleDeployment) -> Session:
         return self._sessions.setdefault(deployment.metadata.uid, Session())
 
-    def _note_blocked(self, deployment: BundleDeployment, step: Step) -> None:
-        if step.is_blocked:
-            self.blocked.add(deployment.metadata.name)
+    def _note_blocked(self, deployment: BundleDeployment, *steps: Step) -> None:
+        name = deployment.metadata.name
+        if any(step.is_blocked for step in steps):
+            self.blocked.add(name)
         else:
-            self.blocked.discard(deployment.metadata.name)
-        if step.contested:
-            self._contested[deployment.metadata.name] = step.contested
+            self.blocked.discard(name)
+        contested = frozenset[ObjectKey]().union(*(step.contested for step in steps))
+        if contested:
+            self._contested[name] = contested
         else:
-            self._contested.pop(deployment.metadata.name, None)
+            self._contested.pop(name, None)
 
     async def _say(self, deployment: BundleDeployment, step: Step, *, valid: Aspect | None = None) -> Outcome:
         """Write the status when it says something new, and tell transitions as Events."""

@@ -1,7 +1,8 @@
 """The status of a BundleDeployment as a pure function of what was found and done (contract 6.11).
 
-An `Aspect` is one condition; an aspect that a report does not name keeps what it said before, so a failing pivot does
-not hide that the old content is installed and healthy.
+An `Aspect` is one condition; an aspect that a report does not name keeps what it said before: while a new Bundle is
+unpacked, or cannot be, the old content is still told as installed and healthy. An upgrade that is refused tells
+`Installed` False with `UpgradeFailed`, as the original does; `activeBundle` names what runs.
 """
 
 from collections.abc import Mapping

@@ -16,6 +16,7 @@ from rukpak_py.controllers.deployment_status import (
 from rukpak_py.controllers.resolution import missing_kinds_text
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import Head
+from rukpak_py.kube.resources import Resource
 
 NOT_FOUND = "required resource not found: "
 
@@ -31,6 +32,13 @@ def missing_namespaces(deployment: BundleDeployment, names: Sequence[str]) -> Re
         "or set spec.installNamespace and spec.createNamespace"
     )
     return not_installed(deployment, message, Summary.RETRYING)
+
+
+def unkeepable(deployment: BundleDeployment, resources: Iterable[Resource]) -> Report:
+    """Kinds that the server answers but does not store: nothing of them can be installed."""
+    kinds = ", ".join(sorted(f'"{one.gvk.kind}" in version "{one.gvk.api_version}"' for one in resources))
+    message = f"objects of the kind {kinds} cannot be kept in a cluster; take them out of the bundle"
+    return not_installed(deployment, message, Summary.STALLED)
 
 
 def refused(deployment: BundleDeployment, changes: Sequence[Change]) -> Report:

@@ -7,7 +7,7 @@ Nothing is written while the plan refuses anything, or before the kinds of what 
 happens to this process, the next one knows where to look for what the deployment owns.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -19,16 +19,16 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, Reason
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.live import Live
-from rukpak_py.apply.look import look
-from rukpak_py.apply.plan import Action, Change, Plan, make_plan
+from rukpak_py.apply.look import field_managers, look
+from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.prune import prune
-from rukpak_py.apply.results import Carried
+from rukpak_py.apply.results import Carried, Trouble
 from rukpak_py.apply.target import Target
-from rukpak_py.controllers import failures
+from rukpak_py.controllers import failures, preflight
 from rukpak_py.controllers.books import Books
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment_status import Report
-from rukpak_py.controllers.outcome import WAIT, Outcome, again, retry
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.rendering import Rendering, Request, Wanted
 from rukpak_py.controllers.session import Session, applied_digest
@@ -39,9 +39,18 @@ from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.resources import NAMESPACES
+from rukpak_py.kube.resources import CRDS, NAMESPACES, Resource
 
-SYNC = 5.0  # seconds to wait for the first list of a kind
+SYNC = 0.5  # seconds to wait for the first list of a kind
+FIGHT = 60.0  # seconds between two corrections of what somebody else changes again and again
+FILLED_BY_OTHERS = frozenset(
+    {
+        NAMESPACES.group_kind,
+        CRDS.group_kind,
+        GroupKind("", "PersistentVolume"),
+        GroupKind("", "PersistentVolumeClaim"),
+    }
+)
 PATIENCE = 1.0  # seconds before a wait that usually ends at once is told in the status
 
 
@@ -74,8 +83,9 @@ class Installation:
         self._system_namespace = system_namespace
 
     async def bring(self, deployment: BundleDeployment, bundle: Bundle, session: Session) -> Step:
-        if not await self._watching(deployment):
-            return Step(outcome=again(PATIENCE))
+        resources = self._targets.resources(deployment)
+        if not await self._are_listed(resources):
+            return self._unlisted(session, resources)
         owned = self._inventory.owned_by(deployment.metadata.uid)
         request = self._request(deployment, bundle)
         self._recall(deployment, request, session, owned)
@@ -91,11 +101,23 @@ class Installation:
         if wanted is None:
             self._books.want_content(bundle)
             return self._patiently(session, "content", "its content is fetched again")
-        blocker = self._blocker(deployment, wanted)
+        blocker = preflight.blocker(deployment, wanted, self._cluster.has_namespace)
         if blocker is not None:
             return Step(outcome=retry(), report=blocker, is_blocked=True, wrote_nothing=True)
         session.no_longer_waits("content")
         return await self._carry_out(deployment, bundle, session, request, wanted)
+
+    async def keep(self, deployment: BundleDeployment, bundle: Bundle, session: Session) -> Step:
+        """Keep the active content as it should be while its successor is refused.
+
+        Only when nothing of the successor was written since: half an upgrade is not drift, and to undo it here, to be
+        done again at the next try, would go on for ever.
+        """
+        request = self._request(deployment, bundle)
+        self._recall(deployment, request, session, self._inventory.owned_by(deployment.metadata.uid))
+        if session.settled_on != request.key:
+            return Step(outcome=DONE)
+        return await self.bring(deployment, bundle, session)
 
     async def _carry_out(
         self, deployment: BundleDeployment, bundle: Bundle, session: Session, request: Request, wanted: Wanted
@@ -106,11 +128,40 @@ class Installation:
             for resource in wanted.resolution.resources.values()
             if resource.group_kind not in wanted.resolution.new_kinds
         ]
-        self._inventory.watch(served)
-        if not await self._inventory.wait_synced((resource.group_kind for resource in served), SYNC):
-            return Step(outcome=again(PATIENCE))
+        if not await self._are_listed(served):
+            return self._unlisted(session, served)
+        session.no_longer_waits("lists")
         target = self._targets.target(deployment, session.memory, wanted.resolution)
         plan = await self._plan(deployment, session, target, wanted)
+        stop = await self._check(deployment, bundle, session, target, plan)
+        if stop is not None:
+            return stop
+        is_drift = session.settled_on == request.key
+        fought = session.fought_over((change.key for change in plan.writes), monotonic()) if is_drift else frozenset()
+        plan = plan.without(fought)
+        if plan.writes:
+            deployment = await self._books.record_kinds(deployment, wanted)
+            if not is_drift:
+                session.settled_on = ()  # neither the old content nor the new: nothing is as it was applied
+        carried = await self._engine.apply(target, plan)
+        self._tell(deployment, session, carried, is_drift=is_drift)
+        stop = self._unfinished(deployment, session, carried, is_drift=is_drift)
+        if stop is not None:
+            return stop
+        if fought:
+            return Step(outcome=again(FIGHT), report=await self._fight(target, fought))
+        if wanted.resolution.new_kinds:
+            return Step(outcome=again(0.1))  # established, and discovery has not seen them yet
+        self._retire(session, {one.key for one in wanted.desired})
+        session.settled_on = request.key
+        session.unfinished.clear()
+        applied = Applied(deployment=deployment, bundle=bundle, session=session, key=request.key)
+        return await self._settling.settle(applied, target=target, plan=plan)
+
+    async def _check(
+        self, deployment: BundleDeployment, bundle: Bundle, session: Session, target: Target, plan: Plan
+    ) -> Step | None:
+        """Everything that can be checked before the first write; a step when something speaks against it."""
         if plan.refused:
             session.memory.absent.clear()
             await self._withdraw(deployment, session, target)
@@ -120,22 +171,22 @@ class Installation:
                 wrote_nothing=True,
                 contested=frozenset(change.key for change in plan.refused),
             )
-        lost = [change for change in plan.changes if _lost_its_owner(change)]
-        is_suspicious = bool(lost) or session.is_fought_over(_created(plan), monotonic())
-        if (lost or plan.count(Action.CREATE)) and not await self._books.still_exists(
-            deployment, is_suspicious=is_suspicious
-        ):
+        lost, creates = preflight.lost_their_owner(plan), preflight.creates(plan)
+        is_suspicious = bool(lost) or session.is_fought_over(creates, monotonic())
+        if (lost or creates) and not await self._books.still_exists(deployment, is_suspicious=is_suspicious):
             return Step(outcome=WAIT)
-        if self._is_upgrade(deployment, bundle):
-            problems = await self._engine.dry_run(target, plan, skip=_not_checkable(plan))
+        if deployment.status.digest and deployment.status.digest != bundle.status.digest:
+            problems = await self._engine.dry_run(target, plan, skip=preflight.not_checkable(plan))
             if problems:
                 return Step(outcome=retry(), report=failures.failed(deployment, problems), wrote_nothing=True)
-        if plan.writes:
-            deployment = await self._books.record_kinds(deployment, wanted)
-        carried = await self._engine.apply(target, plan)
-        is_drift = session.settled_on == request.key
-        self._tell(deployment, session, carried, is_drift=is_drift)
+        return None
+
+    def _unfinished(
+        self, deployment: BundleDeployment, session: Session, carried: Carried, *, is_drift: bool
+    ) -> Step | None:
+        """A step when something could not be applied, or has to be waited for."""
         if carried.failures:
+            session.memory.absent.clear()  # what was free may be why
             report = failures.failed(deployment, carried.failures, is_drift=is_drift)
             longest = max(failure.retry_after for failure in carried.failures)
             stalled = report.summary is Summary.STALLED
@@ -143,23 +194,23 @@ class Installation:
         if carried.waiting:
             return self._patiently(session, "objects", "; ".join(carried.waiting[:10]))
         session.no_longer_waits("objects")
-        if wanted.resolution.new_kinds:
-            return Step(outcome=again(0.1))  # established, and discovery has not seen them yet
-        self._retire(session, {one.key for one in wanted.desired})
-        session.settled_on = request.key
-        session.unfinished.clear()
-        applied = Applied(deployment=deployment, bundle=bundle, session=session, key=request.key)
-        return await self._settling.settle(applied, target=target, plan=plan)
+        return None
 
     async def _withdraw(self, deployment: BundleDeployment, session: Session, target: Target) -> None:
-        """A first install that lost a race for a name is refused like one that came later: nothing of it stays."""
+        """A first install that lost a race for a name is refused like one that came later: nothing of it stays.
+
+        Only what the attempt that lost had made itself, and never what others may have filled since: definitions,
+        namespaces and storage. A half install of any other kind stays, is named and is retried.
+        """
         owned = self._inventory.owned_by(deployment.metadata.uid)
         created = {key: owned[key] for key, uid in session.unfinished.items() if key in owned and owned[key].uid == uid}
         plan = make_plan((), live={}, owned=created, fields={}, owner=target.owner, adopt=deployment.spec.adopt)
         carried = Carried()
         await prune(self._client, target, plan.prune, carried)
-        for key in carried.pruned:
-            session.unfinished.pop(key, None)
+        session.unfinished.clear()
+        if carried.pruned:
+            metadata, text = deployment.metadata, f"took back {', '.join(map(str, sorted(carried.pruned)[:10]))}"
+            self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, "Withdrawn", text)
 
     async def _plan(self, deployment: BundleDeployment, session: Session, target: Target, wanted: Wanted) -> Plan:
         live = await look(
@@ -178,11 +229,24 @@ class Installation:
             adopt=deployment.spec.adopt,
         )
 
-    async def _watching(self, deployment: BundleDeployment) -> bool:
-        """The kinds that the status names are watched and were listed once."""
-        resources = self._targets.resources(deployment)
+    async def _are_listed(self, resources: Sequence[Resource]) -> bool:
+        """The kinds are watched and were listed once. A kind that cannot be listed must not hold a worker."""
         self._inventory.watch(resources)
         return await self._inventory.wait_synced((resource.group_kind for resource in resources), SYNC)
+
+    def _unlisted(self, session: Session, resources: Iterable[Resource]) -> Step:
+        kinds = self._inventory.unsynced(resource.group_kind for resource in resources)
+        names = ", ".join(sorted(f"{kind.kind}.{kind.group}" if kind.group else kind.kind for kind in kinds))
+        return self._patiently(session, "lists", f"the API server has not listed {names} yet", after=PATIENCE)
+
+    async def _fight(self, target: Target, fought: Iterable[ObjectKey]) -> Report:
+        """Somebody else wants it differently, and insists. Correcting at full speed would only burn the API server."""
+        texts = []
+        for key in sorted(fought)[:5]:
+            others = await field_managers(self._client, target, key)
+            texts.append(f"{key} is changed again and again by {' and '.join(others) or 'somebody'}")
+        message = f"{'; '.join(texts)}: it is put back once a minute only. Make them stop, or change the bundle"
+        return Report(summary=Summary.RETRYING, reason=Reason.CONFLICT, message=message)
 
     def _request(self, deployment: BundleDeployment, bundle: Bundle) -> Request:
         namespace = deployment.spec.install_namespace or self._system_namespace
@@ -221,18 +285,6 @@ class Installation:
                 wanted = await self._rendering.wanted(replace(request, bundle=former))
                 session.retired |= {one.key for one in wanted.desired} if wanted is not None else set()
 
-    def _blocker(self, deployment: BundleDeployment, wanted: Wanted) -> Report | None:
-        """Kinds and namespaces that are not there and that the content does not bring."""
-        if wanted.resolution.missing:
-            return failures.missing_kinds(deployment, wanted.resolution.missing)
-        brought = {one.key.name for one in wanted.desired if one.head.gvk.group_kind == NAMESPACES.group_kind}
-        needed = {one.key.namespace for one in wanted.desired if one.key.namespace} - brought
-        absent = sorted(name for name in needed if not self._cluster.has_namespace(name))
-        return failures.missing_namespaces(deployment, absent) if absent else None
-
-    def _is_upgrade(self, deployment: BundleDeployment, bundle: Bundle) -> bool:
-        return bool(deployment.status.digest) and deployment.status.digest != bundle.status.digest
-
     def _retire(self, session: Session, desired: set[ObjectKey]) -> None:
         """Names of former content: what the watch does not show of them is asked for before pruning ends."""
         former = session.memory.fields.keys() - desired
@@ -241,21 +293,27 @@ class Installation:
         for key in former:
             session.memory.forget(key)
 
-    def _patiently(self, session: Session, what: str, message: str) -> Step:
+    def _patiently(self, session: Session, what: str, message: str, *, after: float = 30.0) -> Step:
         """A wait that a watch ends. It is told only when it lasts."""
         if session.waited(what, monotonic()) < PATIENCE:
             return Step(outcome=again(PATIENCE))
         text = f"Waiting: {message}"
         return Step(
-            outcome=again(30.0),
+            outcome=again(after),
             report=Report(summary=Summary.PROGRESSING, reason=Reason.PROGRESSING, message=text),
         )
 
     def _tell(self, deployment: BundleDeployment, session: Session, carried: Carried, *, is_drift: bool) -> None:
-        if session.settled_on:
+        if is_drift:
             session.created_again(carried.created, monotonic())
-        if not deployment.status.active_bundle:
-            session.unfinished |= {key: session.memory.uids[key] for key in carried.created}
+            session.put_back([*carried.corrected, *carried.created], monotonic())
+        session.unfinished = {
+            key: session.memory.uids[key]
+            for key in carried.created
+            if not deployment.status.active_bundle
+            and any(failure.trouble is Trouble.CONFLICT for failure in carried.failures)
+            and GroupKind(key.group, key.kind) not in FILLED_BY_OTHERS
+        }
         for action in ("created", "updated", "corrected", "taken"):
             APPLIED.labels(action).inc(len(getattr(carried, action)))
         name, uid = deployment.metadata.name, deployment.metadata.uid
@@ -271,26 +329,3 @@ class Installation:
 def _unloadable_until(error: RukPakError) -> Outcome:
     """Wrong content needs another Bundle; a worker that died or a server that did not answer, another try."""
     return WAIT if isinstance(error, ContentError) else retry(getattr(error, "retry_after", None) or 0.0)
-
-
-def _created(plan: Plan) -> list[ObjectKey]:
-    return [change.key for change in plan.changes if change.action is Action.CREATE]
-
-
-def _lost_its_owner(change: Change) -> bool:
-    """Ours by its labels alone. Of a deployment that is deleted with `orphan` this is seen before the deletion is; to
-    give the owner back then would hand the object to the collector.
-    """
-    return change.action is Action.TAKE and change.live is not None and bool(change.live.labelled_for)
-
-
-def _not_checkable(plan: Plan) -> Callable[[Change], bool]:
-    """What cannot be dry-run yet: objects in namespaces that the plan creates, and of kinds that it defines."""
-    writes = plan.writes
-    namespaces = {change.key.name for change in writes if change.desired.head.gvk.group_kind == NAMESPACES.group_kind}
-    kinds: set[GroupKind] = set().union(*(change.desired.defines for change in writes))
-
-    def skip(change: Change) -> bool:
-        return change.key.namespace in namespaces or change.desired.head.gvk.group_kind in kinds
-
-    return skip

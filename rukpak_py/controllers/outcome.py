@@ -37,6 +37,16 @@ def retry(at_least: float = 0.0) -> Outcome:
     return Outcome(retry=True, after=at_least)
 
 
+def both(one: Outcome, other: Outcome) -> Outcome:
+    """Two things were looked at under one key: it comes back when either of them needs it."""
+    pauses = [outcome.after for outcome in (one, other) if outcome.after is not None]
+    return Outcome(
+        settled=one.settled and other.settled,
+        retry=one.retry or other.retry,
+        after=min(pauses) if pauses else None,
+    )
+
+
 async def work(kind: str, queue: Queue[str], reconcile: Callable[[str], Awaitable[Outcome]]) -> None:
     """Take keys until the queue is closed. No key's failure ends the worker: the next one may be fine."""
     while True:

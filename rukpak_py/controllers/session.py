@@ -1,6 +1,7 @@
 """What this process knows of one deployment between two reconciles. Losing it costs calls, never correctness."""
 
 import hashlib
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from rukpak_py.apply.memory import Memory
 from rukpak_py.core.objects import ObjectKey
 
 FIGHT = 60.0  # seconds: what goes again within this time may be going because its owner is gone
+CORRECTIONS = 5  # of one object, none a minute after the one before: then it is a fight
 
 
 @dataclass(slots=True)
@@ -19,6 +21,7 @@ class Session:
     retired: set[ObjectKey] = field(default_factory=set)  # names of former content; looked up before pruning ends
     looked_back: bool = False  # whether names of content that an earlier process installed were added to them
     waiting_since: dict[str, float] = field(default_factory=dict)  # by what is waited for
+    corrections: dict[ObjectKey, deque[float]] = field(default_factory=dict)  # when each was put back
     created_at: dict[ObjectKey, float] = field(default_factory=dict)
     unfinished: dict[ObjectKey, str] = field(default_factory=dict)  # uids of what a first install has created so far
 
@@ -36,6 +39,17 @@ class Session:
     def no_longer_waits(self, *what: str) -> None:
         for one in what:
             self.waiting_since.pop(one, None)
+
+    def put_back(self, keys: Iterable[ObjectKey], now: float) -> None:
+        """These were corrected after a foreign change."""
+        for key in keys:
+            self.corrections.setdefault(key, deque(maxlen=CORRECTIONS)).append(now)
+
+    def fought_over(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
+        """Those that were corrected so often lately that somebody must be insisting."""
+        for key in [key for key, times in self.corrections.items() if now - times[-1] >= FIGHT]:
+            del self.corrections[key]
+        return frozenset(key for key in keys if len(self.corrections.get(key, ())) == CORRECTIONS)
 
     def is_fought_over(self, keys: Iterable[ObjectKey], now: float) -> bool:
         """Something that we put back a moment ago is gone again."""

@@ -102,7 +102,6 @@ class Settling:
         await prune(self._client, target, leaving, carried)
         for live in plan.let_go:
             await let_go(self._client, target, live, carried)
-        session.retired.clear()
         if carried.pruned:
             PRUNED.inc(len(carried.pruned))
             self._event(applied, "Pruned", f"deleted {_names(carried.pruned)}, which left the content")
@@ -110,6 +109,7 @@ class Settling:
             text = "could not prune: " + " && ".join(failure.message for failure in carried.failures)
             report = self._report(applied, Summary.RETRYING, Reason.RETRYING, text)
             return Step(outcome=retry(), report=report)
+        session.retired.clear()
         if (leaving or plan.let_go) and session.waited("prune", monotonic()) < PATIENCE:
             return Step(outcome=again(PATIENCE))  # their deletions are on the way
         return None

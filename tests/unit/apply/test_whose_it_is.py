@@ -122,7 +122,7 @@ def test_what_may_be_taken(found: Situation, *, never: bool, if_unowned: bool) -
 )
 def test_a_refusal_names_the_object_the_owner_and_the_way_out(fields: dict[str, Any], named: list[str]) -> None:
     one = live(**{"name": "a", **fields})
-    text = refusal(one, situation(one, OWNER))
+    text = refusal(one, situation(one, OWNER), OWNER)
     assert text.startswith("ConfigMap ns/a ")
     assert all(word in text for word in named)
 

@@ -50,6 +50,8 @@ class FakeInstallation:
         done = Report(summary=INSTALLED.summary, reason=INSTALLED.reason, message=INSTALLED.message, fields=fields)
         return self.steps.get(name, Step(outcome=DONE, report=done, is_finished=True))
 
+    keep = bring
+
 
 @dataclass
 class FakeUninstall:
@@ -224,6 +226,19 @@ async def test_a_refused_upgrade_leaves_the_active_one_kept(bench: Bench) -> Non
     await bench.reconcile()
     assert bench.controller.waiting_for(key("a")) == []
     assert active.metadata.name not in {name for _, name in bench.client.objects}, "its successor is healthy"
+
+
+async def test_what_is_kept_beside_a_refused_upgrade_comes_back_when_it_needs_to(bench: Bench) -> None:
+    active = bench.put_bundle(unpacked_bundle_of(deployment(template=spec("former"))))
+    one = bench.put(deployment(status=BundleDeploymentStatus(active_bundle=active.metadata.name, digest=DIGEST)))
+    wanted = bench.put_bundle(unpacked_bundle_of(one))
+    bench.installation.steps[wanted.metadata.name] = Step(outcome=WAIT, wrote_nothing=True)
+    bench.installation.steps[active.metadata.name] = Step(
+        outcome=retry(), is_blocked=True, contested=frozenset({key("b")})
+    )
+    assert (await bench.reconcile()).retry
+    assert bench.controller.blocked == {"shop"}
+    assert bench.controller.waiting_for(key("b")) == ["shop"]
 
 
 async def test_who_is_blocked_is_known_until_it_is_not_or_gone(bench: Bench) -> None:
