@@ -61,6 +61,7 @@ class Inventory:
                     resource,
                     label_selector=SELECTOR,
                     full=has_health(resource.gvk),
+                    keep=False,
                     on_change=partial(self._changed, resource.gvk),
                 )
                 self._informers[resource.group_kind] = informer

@@ -49,8 +49,8 @@ class Cluster:
         self._discovery = discovery
         self._on_change = on_change
         self._established: dict[str, GroupKind] = {}
-        self._namespaces = Informer(client, NAMESPACES, on_change=self._namespace_changed)
-        self._definitions = Informer(client, CRDS, full=True, on_change=self._definition_changed)
+        self._namespaces = Informer(client, NAMESPACES, keep=False, on_change=self._namespace_changed)
+        self._definitions = Informer(client, CRDS, full=True, keep=False, on_change=self._definition_changed)
         self._stale = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 

@@ -67,9 +67,11 @@ class Informer:
         label_selector: str = "",
         field_selector: str = "",
         full: bool = False,
+        keep: bool = True,
         on_change: OnChange | None = None,
         settings: InformerSettings | None = None,
     ) -> None:
+        """`full`: whole objects and not only metadata. `keep=False`: they are for `on_change` and not remembered."""
         self.resource = resource
         self.synced = asyncio.Event()
         self.served = True  # False while the kind does not exist
@@ -79,7 +81,7 @@ class Informer:
         self._selection = selection(label_selector, field_selector)
         self._full = full
         self._settings = settings or InformerSettings()
-        self._cache = LiveCache(full=full, on_change=on_change)
+        self._cache = LiveCache(keep=keep, on_change=on_change)
         self._position: str | None = None  # the version to resume from; None: a fresh start is due
         self._lists = False  # the server does not do WatchList
         self._lists_next = False  # the initial events did not end in time; perhaps it was only slow
@@ -98,10 +100,6 @@ class Informer:
 
     def get(self, key: ObjectKey) -> LiveObject | None:
         return self._cache.get(key)
-
-    def store(self, live: LiveObject) -> bool:
-        """Make our own write readable at once; only for objects that the selection selects."""
-        return self._cache.store(live)
 
     def start(self) -> None:
         if self._task is None:
@@ -238,7 +236,6 @@ class Informer:
     def _bookmark(self, json: bytes) -> None:
         metadata = decode_metadata(json)
         if not self._cache.is_starting:
-            self._cache.passed(metadata.version)
             self._position = metadata.resource_version
         elif metadata.annotations.get(INITIAL_EVENTS_END) == "true":
             self._complete(metadata.resource_version)

@@ -86,6 +86,14 @@ class LiveObject(msgspec.Struct, gc=False, frozen=True, kw_only=True):
     metadata: Metadata
     json: bytes | None = None
 
+    def identity(self) -> "LiveObject":
+        """What tells it from other objects and other versions, in memory of its own."""
+        whole = self.metadata
+        metadata = Metadata(
+            name=whole.name, namespace=whole.namespace, uid=whole.uid, resource_version=whole.resource_version
+        )
+        return LiveObject(key=self.key, metadata=metadata)
+
 
 class _Envelope(msgspec.Struct, gc=False, kw_only=True):
     metadata: Metadata | None = None

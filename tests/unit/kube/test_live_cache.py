@@ -1,12 +1,15 @@
-"""The informer's memory: newer wins, deletions are found, our own writes are neither lost nor raised from the dead."""
+"""The informer's memory: newer wins, deletions are found, and nothing is remembered that nobody reads."""
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.answers import live_object
 from rukpak_py.kube.live_cache import LiveCache
 from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.resources import CONFIG_MAPS
 
 NAMES = "abc"
 
@@ -24,9 +27,9 @@ class Told:
         self.told.append((key.name, old.metadata.version if old else 0, new.metadata.version if new else 0))
 
 
-def started(*objects: LiveObject, position: int, full: bool = False) -> tuple[LiveCache, Told]:
+def started(*objects: LiveObject, position: int) -> tuple[LiveCache, Told]:
     told = Told()
-    cache = LiveCache(full=full, on_change=told)
+    cache = LiveCache(on_change=told)
     cache.begin(consistent=True)
     for each in objects:
         cache.observe(each)
@@ -99,62 +102,36 @@ def test_a_consistent_start_is_the_truth_even_when_versions_went_back() -> None:
     assert versions(cache) == {"a": 51}
 
 
-def test_our_write_survives_a_start_that_is_older_and_not_one_that_is_newer() -> None:
-    cache, told = started(position=10)
-    assert cache.store(live("a", 20))
-
-    cache.begin(consistent=True)
-    cache.finish(15)
-    assert versions(cache) == {"a": 20}
-
-    cache.begin(consistent=True)
-    cache.finish(25)
-    assert versions(cache) == {}
-    assert told.told == [("a", 20, 0)]
-
-
-def test_the_echo_of_our_write_is_not_told_and_a_foreign_change_after_it_is() -> None:
-    cache, told = started(live("a", 1), position=1)
-    cache.store(live("a", 5))
-    cache.observe(live("a", 3))  # somebody's change before ours, delivered late
+def test_an_older_version_that_arrives_late_is_no_change() -> None:
+    cache, told = started(live("a", 9), position=1)
     cache.observe(live("a", 5))
-    cache.observe(live("a", 6))
-
-    assert told.told == [("a", 5, 6)]
-
-
-def test_a_late_answer_does_not_raise_the_dead() -> None:
-    cache, _ = started(position=1)
-    cache.observe(live("a", 5))
-    cache.forget(live("a", 7))
-
-    assert not cache.store(live("a", 5))
-    assert versions(cache) == {}
-
-
-def test_the_deletion_of_a_former_object_does_not_remove_the_one_we_just_created() -> None:
-    cache, _ = started(live("a", 1), position=1)
-    cache.store(live("a", 9))
+    cache.observe(live("a", 9))
     cache.forget(live("a", 8))
 
+    assert told.told == []
     assert versions(cache) == {"a": 9}
 
 
-def test_where_whole_objects_are_kept_the_echo_brings_the_rest() -> None:
-    cache, told = started(position=1, full=True)
-    cache.store(live("a", 5))
-    cache.observe(live("a", 5, json=b"{}"))
-    cache.observe(live("a", 5, json=b"{}"))
+def test_what_is_not_kept_is_told_whole_and_known_by_its_identity() -> None:
+    seen: list[tuple[LiveObject | None, LiveObject | None]] = []
+    cache = LiveCache(keep=False, on_change=lambda _, old, new: seen.append((old, new)))
+    first, second = (live("a", version, json=b"{}") for version in (1, 2))
 
-    assert told.told == [("a", 5, 5)]
-    assert [each.json for each in cache] == [b"{}"]
+    for each in (first, first, second):
+        cache.observe(each)
+    cache.forget(second)
+
+    assert seen == [(None, first), (live("a", 1), second), (live("a", 2), None)]
 
 
-def test_where_only_metadata_is_kept_bodies_are_dropped() -> None:
-    cache, _ = started(position=1)
-    cache.store(live("a", 5, json=b"{}"))
+def test_an_identity_keeps_nothing_of_the_object_alive() -> None:
+    fields = {"managedFields": [{"manager": "m", "fieldsV1": {"f:data": {}}}], "annotations": {"big": "x"}}
+    json = orjson.dumps({"metadata": {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7", **fields}})
+    whole = live_object(CONFIG_MAPS, json, full=True)
 
-    assert [each.json for each in cache] == [None]
+    assert whole.identity() == LiveObject(
+        key=whole.key, metadata=Metadata(name="a", namespace="n", uid="u", resource_version="7")
+    )
 
 
 def test_a_kind_that_goes_takes_its_objects_along() -> None:
@@ -168,7 +145,7 @@ def test_a_reaction_that_raises_is_logged_and_changes_nothing(caplog: pytest.Log
     def fail(*_: object) -> None:
         raise RuntimeError("a defect")
 
-    cache = LiveCache(full=False, on_change=fail)
+    cache = LiveCache(on_change=fail)
     cache.observe(live("a", 1))
 
     assert versions(cache) == {"a": 1}
@@ -176,27 +153,24 @@ def test_a_reaction_that_raises_is_logged_and_changes_nothing(caplog: pytest.Log
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from(NAMES), st.sampled_from(["write", "foreign", "delete", "deliver", "restart"])),
+    st.tuples(st.sampled_from(NAMES), st.sampled_from(["write", "delete", "deliver", "restart"])),
     max_size=40,
 )
 
 
 @given(steps)
 def test_once_everything_was_delivered_the_cache_is_the_server(script: list[tuple[str, str]]) -> None:
-    """Any order of our writes (stored before their echo), foreign writes, deletions, deliveries and fresh starts."""
+    """Any order of writes, deletions, deliveries and fresh starts."""
     cache, _ = started(position=0)
     server: dict[str, int] = {}
     stream: list[tuple[str, int, bool]] = []  # not yet delivered: name, version, is deletion
     version = 0
     for name, what in script:
         match what:
-            case "write" | "foreign":
+            case "write":
                 version += 1
                 server[name] = version
                 stream.append((name, version, False))
-                if what == "write":
-                    cache.store(live(name, version))
-                    assert cache.get(live(name, 0).key) is not None
             case "delete" if name in server:
                 version += 1
                 del server[name]
