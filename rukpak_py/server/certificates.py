@@ -5,13 +5,15 @@ should trust, and the serving certificate. Only the leader writes; followers rea
 there and repairs the next thing, so a crash between two writes is healed by the next pass.
 
 Rotation without a gap: the new authority is trusted beside the old one first, in `rukpak-ca` and in the webhooks'
-`caBundle`; what it signs is served from the next pass on; the old one goes when it expires.
+`caBundle`; what it signs is served when that has been so for a minute, because API servers and other clients learn of
+it each in their own time; the old one goes when it expires.
 """
 
 import asyncio
 import logging
 import ssl
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -67,6 +69,7 @@ class KeeperSettings:
     interval: float = 600.0
     waiting: float = 1.0  # while there is nothing to serve yet
     retry: float = 10.0  # after a failure
+    settling: float = 60.0  # from a change of trust until clients rely on it
 
 
 class CertificateKeeper:
@@ -77,8 +80,10 @@ class CertificateKeeper:
         configurations: WebhookConfigurations,
         hosts: Sequence[str],
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        elapsed: Callable[[], float] = time.monotonic,
         settings: KeeperSettings | None = None,
     ) -> None:
+        """`clock` dates certificates; `elapsed` measures how long the trust has been in place, as seen from here."""
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
         self.loaded = asyncio.Event()
@@ -86,7 +91,11 @@ class CertificateKeeper:
         self._configurations = configurations
         self._hosts = tuple(hosts)
         self._clock = clock
+        self._elapsed = elapsed
         self._settings = settings or KeeperSettings()
+        self._trusted = b""
+        self._trusted_since = 0.0
+        self._is_settling = False  # a new authority is trusted and not served yet
         self._serving: KeyPair | None = None
         self._wake = asyncio.Event()
 
@@ -100,6 +109,8 @@ class CertificateKeeper:
             except RukPakError as error:
                 _LOG.warning("certificates: %s", error)
                 pause = self._settings.retry
+            if self._is_settling:
+                pause = min(pause, self._settings.settling)
             if not self.loaded.is_set():
                 pause = min(pause, self._settings.waiting)
             try:
@@ -120,9 +131,9 @@ class CertificateKeeper:
         serving: KeyPair | None
         if leading:
             signer = await self._keep_signer()
-            trusted, settled = await self._keep_trust(signer)
+            trusted = await self._keep_trust(signer)
             await self._keep_configuration(trusted)
-            serving = await self._keep_serving(signer, trusted, settled=settled)
+            serving = await self._keep_serving(signer, trusted)
         else:
             serving = _pair(await self._secrets.read(SecretName.SERVING))
         if serving is not None and serving != self._serving and x509.is_pair(serving):
@@ -141,31 +152,36 @@ class CertificateKeeper:
             return fresh
         return _pair_or_raise(await self._secrets.read(SecretName.SIGNER), SecretName.SIGNER)
 
-    async def _keep_trust(self, signer: KeyPair) -> tuple[bytes, bool]:
-        """What clients trust, and whether it was so already before this pass."""
+    async def _keep_trust(self, signer: KeyPair) -> bytes:
         found = await self._secrets.read(SecretName.CA)
         former = found.data.get(CA_KEY, b"") if found else b""
         trusted = x509.trust_bundle(signer.certificate, former, self._clock())
         if trusted == former:
-            return trusted, True
+            return trusted
+        self._trusted = b""
         if not await self._write(SecretName.CA, {CA_KEY: trusted}, found):
             _LOG.info("certificates: another replica wrote Secret %s first; the next pass looks again", SecretName.CA)
             self.wake()
-        return trusted, False
+        return trusted
 
     async def _keep_configuration(self, trusted: bytes) -> None:
         configuration = await self._configurations.read(WEBHOOK_CONFIGURATION)
         patch = ca_bundle_patch(configuration, trusted) if configuration else []
         if patch:
             await self._configurations.patch(WEBHOOK_CONFIGURATION, patch)
+        if patch or trusted != self._trusted:
+            self._trusted, self._trusted_since = trusted, self._elapsed()
 
-    async def _keep_serving(self, signer: KeyPair, trusted: bytes, *, settled: bool) -> KeyPair:
+    async def _keep_serving(self, signer: KeyPair, trusted: bytes) -> KeyPair:
         found = await self._secrets.read(SecretName.SERVING)
         serving = _pair(found)
+        self._is_settling = False
         if serving and self._is_usable(serving, trusted):
-            by_newest = x509.is_signed_by(serving.certificate, signer.certificate)
-            # Right after a change of trust the API server may still verify with the old authority alone.
-            if by_newest or not settled:
+            if x509.is_signed_by(serving.certificate, signer.certificate):
+                if not x509.needs_rotation(serving.certificate, self._clock()):
+                    return serving
+            elif self._elapsed() - self._trusted_since < self._settings.settling:
+                self._is_settling = True
                 return serving
         fresh = x509.issue_serving(signer, self._hosts, self._clock())
         if await self._write(SecretName.SERVING, _data(fresh), found):
@@ -176,7 +192,7 @@ class CertificateKeeper:
         return (
             x509.is_pair(serving)
             and x509.covers(serving.certificate, self._hosts)
-            and not x509.needs_rotation(serving.certificate, self._clock())
+            and not x509.has_expired(serving.certificate, self._clock())
             and any(x509.is_signed_by(serving.certificate, authority) for authority in x509.split(trusted))
         )
 

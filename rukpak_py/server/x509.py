@@ -67,6 +67,14 @@ def needs_rotation(certificate: bytes, now: datetime) -> bool:
     return now >= parsed.not_valid_before_utc + life * 2 / 3
 
 
+def has_expired(certificate: bytes, now: datetime) -> bool:
+    """Whether its life is over; what cannot be read has none."""
+    try:
+        return now >= x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+    except ValueError:
+        return True
+
+
 def is_pair(pair: KeyPair) -> bool:
     """Whether both parts can be read and the key belongs to the certificate."""
     try:

@@ -15,6 +15,8 @@ from rukpak_py.server.certificates import CA_KEY, CertificateKeeper, KeeperSetti
 from rukpak_py.server.webhook_configuration import UrlClient, webhook_configuration
 
 HOSTS = ("localhost",)
+SETTLING = timedelta(seconds=60)
+MOMENT = timedelta(seconds=1)
 
 
 class Cluster:
@@ -86,6 +88,9 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
+    def elapsed(self) -> float:
+        return self.now.timestamp()
+
 
 @pytest.fixture
 def cluster() -> Cluster:
@@ -103,8 +108,24 @@ def keeper(cluster: Cluster, clock: Clock) -> CertificateKeeper:
 
 
 def new_keeper(cluster: Cluster, clock: Clock, hosts: tuple[str, ...] = HOSTS) -> CertificateKeeper:
-    settings = KeeperSettings(interval=60, waiting=0.001, retry=0.001)
-    return CertificateKeeper(secrets=cluster, configurations=cluster, hosts=hosts, clock=clock, settings=settings)
+    settings = KeeperSettings(interval=600, waiting=0.001, retry=0.001, settling=SETTLING.total_seconds())
+    return CertificateKeeper(
+        secrets=cluster,
+        configurations=cluster,
+        hosts=hosts,
+        clock=clock,
+        elapsed=clock.elapsed,
+        settings=settings,
+    )
+
+
+async def due_for_a_new_authority(cluster: Cluster, clock: Clock, keeper: CertificateKeeper) -> bytes:
+    """The authority is due after 243 days, the serving certificate is young; the answer is the latter."""
+    await keeper.keep(leading=True)
+    clock.now += timedelta(days=200)
+    await keeper.keep(leading=True)
+    clock.now += timedelta(days=44)
+    return cluster.serving
 
 
 async def test_the_leader_makes_everything_in_one_pass(cluster: Cluster, keeper: CertificateKeeper) -> None:
@@ -172,11 +193,61 @@ async def test_a_new_authority_is_trusted_before_it_is_served(
     assert former == [old]
     assert cluster.serving == serving
     cluster.assert_consistent()
+    clock.now += SETTLING - MOMENT
+    for _ in range(2):  # its own patch and many others may wake it
+        await keeper.keep(leading=True)
+        assert cluster.serving == serving
+    clock.now += MOMENT
     await keeper.keep(leading=True)
     assert x509.is_signed_by(cluster.serving, newer)
     clock.now += timedelta(days=125)  # the old one expires after 365
     await keeper.keep(leading=True)
     assert x509.split(cluster.trusted) == [newer]
+    cluster.assert_consistent()
+
+
+async def test_trust_that_had_to_be_repaired_settles_anew(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    serving = await due_for_a_new_authority(cluster, clock, keeper)
+    await keeper.keep(leading=True)
+    clock.now += SETTLING
+    assert cluster.configuration is not None
+    del cluster.configuration["webhooks"][0]["clientConfig"]["caBundle"]
+    await keeper.keep(leading=True)
+    assert cluster.serving == serving
+    clock.now += SETTLING
+    await keeper.keep(leading=True)
+    assert cluster.serving != serving
+
+
+async def test_a_new_leader_does_not_know_since_when_the_trust_is_in_place(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    serving = await due_for_a_new_authority(cluster, clock, keeper)
+    await keeper.keep(leading=True)
+    clock.now += SETTLING
+    successor = new_keeper(cluster, clock)
+    await successor.keep(leading=True)
+    assert cluster.serving == serving
+    clock.now += SETTLING
+    await successor.keep(leading=True)
+    assert cluster.serving != serving
+    cluster.assert_consistent()
+
+
+async def test_what_is_due_as_well_waits_for_the_new_authority_and_what_expired_does_not(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    serving = cluster.serving
+    clock.now += timedelta(days=70)  # the serving certificate is due after 60, and expires after 90
+    del cluster.secrets[SecretName.SIGNER]
+    await keeper.keep(leading=True)
+    assert cluster.serving == serving
+    clock.now += timedelta(days=30)
+    await new_keeper(cluster, clock).keep(leading=True)
+    assert cluster.serving != serving
     cluster.assert_consistent()
 
 
