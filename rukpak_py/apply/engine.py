@@ -187,6 +187,8 @@ class Engine:
             carried.waiting.append(f"{change.key} is being deleted")
             return
         target.memory.applied(live)
+        if change.action is not Action.CORRECT:  # told once per content
+            carried.warnings += change.desired.warnings
         match change.action:
             case Action.CREATE:
                 carried.created.append(change.key)

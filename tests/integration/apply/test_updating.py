@@ -136,6 +136,19 @@ async def test_unknown_fields_of_a_kind_of_the_server_are_left_out_with_a_warnin
     assert only(await room.plan(future)).action is Action.LEAVE
 
 
+async def test_what_was_changed_to_fit_the_server_is_told_with_the_content_and_not_again(room: Room) -> None:
+    twice = deployment(env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}])
+    carried = await room.installed(twice)
+    (warning,) = carried.warnings
+    assert f"Deployment {room.namespace}/d" in warning
+    await room.somebody_patches(twice, {"spec": {"replicas": 7}})
+    await room.seen(twice)
+    assert only(await room.plan(twice)).action is Action.CORRECT
+    assert not (await room.installed(twice)).warnings
+    twice["metadata"]["labels"] = {"new": "content"}
+    assert (await room.installed(twice)).warnings == [warning]
+
+
 async def test_an_object_of_nothing_but_unknown_fields_is_refused_in_the_end(room: Room) -> None:
     unknown = {f"unknown{number}": number for number in range(30)}
     future = service("s", **unknown)
