@@ -1,10 +1,12 @@
 """What the rest of the cluster offers: which namespaces there are, and which definitions are established.
 
 Two watches for the process. When a namespace appears, or a definition becomes established or goes, discovery is asked
-again and everybody who is blocked is woken: a deployment that waits for another one's kinds continues by itself.
+again and everybody who is blocked is woken: a deployment that waits for another one's kinds continues by itself. API
+services without a backend are told in the log, as they block the deletion of every namespace.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 import msgspec
@@ -41,6 +43,7 @@ class _Definition(msgspec.Struct, gc=False, frozen=True):
     status: _Status | None = None
 
 
+LOG = logging.getLogger(__name__)
 _DEFINITION = msgspec.json.Decoder(_Definition)
 
 
@@ -51,11 +54,12 @@ class Cluster:
         self._established: dict[str, GroupKind] = {}
         self._namespaces = Informer(client, NAMESPACES, keep=False, on_change=self._namespace_changed)
         self._definitions = Informer(client, CRDS, full=True, keep=False, on_change=self._definition_changed)
-        self._stale = asyncio.Event()
+        self._unanswered: frozenset[str] = frozenset()
+        self._outdated = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        await self._discovery.refresh()
+        await self._refresh()
         self._namespaces.start()
         self._definitions.start()
         self._task = asyncio.create_task(self._follow(), name="discovery")
@@ -91,17 +95,29 @@ class Cluster:
             self._established.pop(key.name, None)
         else:
             self._established[key.name] = now
-        self._stale.set()
+        self._outdated.set()
+
+    async def _refresh(self) -> None:
+        await self._discovery.refresh()
+        unanswered = self._discovery.stale_groups
+        if unanswered == self._unanswered:
+            return
+        self._unanswered = unanswered
+        if unanswered:
+            names = ", ".join(sorted(unanswered))
+            LOG.warning("no API service answers for %s: until it does or is removed, no namespace can go away", names)
+        else:
+            LOG.info("all API services answer again")
 
     async def _follow(self) -> None:
         """One refresh for any number of changes; a failing server is asked again at the next change or soon."""
         while True:
-            await self._stale.wait()
-            self._stale.clear()
+            await self._outdated.wait()
+            self._outdated.clear()
             try:
-                await self._discovery.refresh()
+                await self._refresh()
             except ApiError:
-                self._stale.set()
+                self._outdated.set()
                 await asyncio.sleep(1)
             self._on_change()
 

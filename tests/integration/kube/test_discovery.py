@@ -5,6 +5,7 @@ import asyncio
 import orjson
 import pytest
 
+from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.core.metrics import request_counts
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
@@ -65,11 +66,13 @@ async def test_who_asks_together_is_answered_together(client: Client) -> None:
 async def test_a_new_kind_shows_and_takes_objects_at_once(client: Client) -> None:
     kind, discovery = new_kind(), Discovery(client)
     await discovery.refresh()
-    with pytest.raises(KindNotServedError, match='no matches for kind "Thing" in version'):
-        await discovery.resource_for(kind.gvk)
+    assert discovery.find(kind.gvk) is None
 
     await define(client, kind)
-    found = await discovery.resource_for(kind.gvk, wait=10)
+    async with asyncio.timeout(10):
+        while (found := discovery.find(kind.gvk)) is None:
+            await discovery.refresh()
+            await asyncio.sleep(0.05)
     applied = await once_served(lambda: client.apply(found, "", "a", thing(kind, "a"), field_manager="us", force=False))
 
     assert (found.gvk, found.plural, found.namespaced) == (kind.gvk, "things", False)
@@ -79,10 +82,12 @@ async def test_a_new_kind_shows_and_takes_objects_at_once(client: Client) -> Non
 
 async def test_a_kind_that_never_comes_ends_the_wait(client: Client) -> None:
     with pytest.raises(KindNotServedError):
-        await Discovery(client).resource_for(new_kind().gvk, wait=0.2)
+        await once_served(lambda: client.list_metadata(new_kind()), limit=0.2)
 
 
-async def test_an_api_service_without_a_backend_is_named_stale(private_client: Client) -> None:
+async def test_an_api_service_without_a_backend_is_named_stale_and_told_in_the_log(
+    private_client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
     service = {
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",
@@ -103,6 +108,10 @@ async def test_an_api_service_without_a_backend_is_named_stale(private_client: C
         while "dead.rukpak.test/v1" not in discovery.stale_groups:
             await discovery.refresh()
             await asyncio.sleep(0.05)
-    with pytest.raises(KindNotServedError, match="no backend that answers"):
-        await discovery.resource_for(GroupVersionKind("dead.rukpak.test", "v1", "Dead"))
     assert discovery.find(GroupVersionKind("apps", "v1", "Deployment")) is not None
+
+    cluster = Cluster(private_client, Discovery(private_client), on_change=lambda: None)
+    await cluster.start()
+    await cluster.close()
+    (told,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert "no API service answers for dead.rukpak.test/v1" in told.getMessage()
