@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import field
 
-from rukpak_py.api.conditions import Condition, Conditions
+from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import Phase, canonical_class
 from rukpak_py.api.schema import ApiType, doc
@@ -58,9 +58,6 @@ class BundleStatus(ApiType, frozen=True, kw_only=True):
     @property
     def is_unpacked(self) -> bool:
         return self.phase == Phase.UNPACKED
-
-    def condition(self, kind: str) -> Condition | None:
-        return next((condition for condition in self.conditions if condition.type == kind), None)
 
 
 class Bundle(ApiType, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
 from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation
-from rukpak_py.api.conditions import Condition, Conditions
+from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
 from rukpak_py.api.names import canonical_class
 from rukpak_py.api.schema import ApiType, Rule, doc
@@ -136,9 +136,6 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     last_handled_reconcile_at: Annotated[
         str, doc("The last value of the annotation `core.rukpak.io/reconcile-at` that was acted on.")
     ] = ""
-
-    def condition(self, kind: str) -> Condition | None:
-        return next((condition for condition in self.conditions if condition.type == kind), None)
 
 
 class BundleDeployment(ApiType, frozen=True, kw_only=True):

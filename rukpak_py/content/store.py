@@ -107,13 +107,6 @@ class Store:
                 os.unlink(name, dir_fd=root)
                 os.fsync(root)
 
-    def open_archive(self, bundle_name: str) -> BinaryIO | None:
-        """The archive that is linked to the Bundle, or None."""
-        name = _link_name(bundle_name)
-        with self._opened() as (root, content):
-            target = _target(root, name)
-            return _open_file(content, target) if target and _is_file(content, target) else None
-
     @contextmanager
     def in_flight(self, digest: str) -> Iterator[None]:
         """No sweep removes this content meanwhile, though nothing refers to it yet."""

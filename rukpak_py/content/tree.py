@@ -88,14 +88,6 @@ class Tree(Mapping[str, bytes]):
         below = (path[len(prefix) :] for path in (*self._files, *self.directories) if path.startswith(prefix))
         return sorted({path.partition("/")[0] for path in below})
 
-    def below(self, directory: str) -> "Tree":
-        """What the directory holds, as a Tree of its own."""
-        prefix = f"{directory}/"
-        return Tree(
-            {path.removeprefix(prefix): content for path, content in self.items() if path.startswith(prefix)},
-            frozenset(path.removeprefix(prefix) for path in self.empty_directories if path.startswith(prefix)),
-        )
-
 
 class TreeBuilder:
     """Collects files until `build`; every refusal is a ContentError and leaves what was added before."""

@@ -73,19 +73,6 @@ class Client:
         call = Call(method="GET", verb="get", resource=resource, namespace=namespace, name=name, accept=METADATA_ONLY)
         return read_object(resource, await self._send(call), full=False).metadata
 
-    async def list(
-        self,
-        resource: Resource,
-        namespace: str = "",
-        *,
-        label_selector: str = "",
-        field_selector: str = "",
-        page: int = PAGE,
-    ) -> Listing:
-        """All objects whole, page by page, as of one version."""
-        params = selection(label_selector, field_selector) | {"limit": str(page)}
-        return await self._pages(resource, namespace, params, full=True)
-
     async def list_metadata(
         self,
         resource: Resource,
@@ -95,6 +82,7 @@ class Client:
         field_selector: str = "",
         page: int = PAGE,
     ) -> Listing:
+        """All objects, page by page, as of one version."""
         params = selection(label_selector, field_selector) | {"limit": str(page)}
         return await self._pages(resource, namespace, params, full=False)
 
@@ -135,7 +123,6 @@ class Client:
         field_manager: str,
         force: bool,
         dry_run: bool = False,
-        full: bool = False,
     ) -> Applied:
         """Server-side apply. Without `force` other managers' fields raise `FieldConflictError`."""
         call = Call(
@@ -147,11 +134,11 @@ class Client:
             params={"fieldManager": field_manager, "force": "true" if force else "false"},
             body=body,
             content_type=APPLY_PATCH,
-            accept=JSON if full else METADATA_ONLY,
+            accept=METADATA_ONLY,
             dry_run=dry_run,
         )
         answer = await self._send(call)
-        applied = read_object(resource, answer, full=full)
+        applied = read_object(resource, answer, full=False)
         return Applied(status=answer.status, object=applied, resent=answer.resent)
 
     async def patch(
@@ -239,11 +226,6 @@ class Client:
             dry_run=dry_run,
         )
         return read_remains(resource, await self._send(call))
-
-    async def review(self, resource: Resource, body: bytes, namespace: str = "") -> bytes:
-        """Ask what the API spells as a create (access reviews): nothing is stored, so repeating it is harmless."""
-        call = Call(method="POST", verb="review", resource=resource, namespace=namespace, body=body)
-        return (await self._send(call)).body
 
     async def raw_get(self, path: str, *, accept: str = JSON, etag: str = "", verb: str = "get") -> Answer:
         """A path that is no resource: discovery, version, readiness. 304 when `etag` still holds."""

@@ -2,7 +2,7 @@
 
 Look-ups are on the last snapshot and never wait. `refresh` is single-flight: who asks while one runs gets a run that
 began after the question. A kind shows in discovery up to 0.3 s after its definition is Established, and its URL may
-answer 404 a little longer: `resource_for(wait=…)` and `once_served` sit that out.
+answer 404 a little longer: `once_served` sits that out.
 """
 
 import asyncio
@@ -66,23 +66,6 @@ class Discovery:
                 self._began += 1
                 await self._fetch()
         return self._served is not before
-
-    async def resource_for(self, gvk: GroupVersionKind, *, wait: float = 0.0) -> Resource:
-        """The resource of a kind; on a miss the server is asked, again and again for `wait` seconds."""
-        found = self.find(gvk)
-        if found is None:
-            found = await once_served(lambda: self._asked(gvk), limit=wait)
-        return found
-
-    async def _asked(self, gvk: GroupVersionKind) -> Resource:
-        await self.refresh()
-        found = self.find(gvk)
-        if found is None:
-            text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
-            if gvk.api_version in self.stale_groups:
-                text += " (its API service has no backend that answers)"
-            raise KindNotServedError(Refusal(subject=f"discover {gvk.kind}", status=404, message=text))
-        return found
 
     async def _fetch(self) -> None:
         changes = [await self._fetch_root(root) for root in ROOTS]

@@ -67,17 +67,7 @@ class AlreadyExistsError(ApiError):
 
 
 class FieldConflictError(ApiError, ConflictError):
-    """An apply without force met other field managers."""
-
-    @property
-    def managers(self) -> tuple[str, ...]:
-        """Who manages the fields, each name once, in the server's order."""
-        found = (_quoted(cause.message) for cause in self.causes)
-        return tuple(dict.fromkeys(name for name in found if name))
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(cause.field for cause in self.causes if cause.field))
+    """An apply without force met other field managers; the message names them and their fields."""
 
 
 class StaleError(ApiError):
@@ -122,7 +112,3 @@ class ServerUnavailableError(ApiError, UnavailableError):
 
 
 UNDECLARED = "FieldNotDeclared"  # our name for the cause; the server sends a sentence
-
-
-def _quoted(text: str) -> str:
-    return text.split('"')[1] if text.count('"') > 1 else ""

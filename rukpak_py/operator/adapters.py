@@ -111,12 +111,6 @@ class WebhookConfigurations:
         body = canonical_json(manifest)
         await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager="rukpak", force=True)
 
-    async def delete(self, name: str) -> None:
-        try:
-            await self._client.delete(WEBHOOK_CONFIGURATIONS, "", name)
-        except NotFoundError:
-            return
-
 
 class _Flags(msgspec.Struct):
     immutable: bool | None = None

@@ -118,11 +118,6 @@ def test_names_directories_and_sizes() -> None:
     assert (tree.size_of("m/a"), tree.total_bytes) == (2, 3)
 
 
-def test_a_directory_as_a_tree() -> None:
-    tree = tree_of({"m/a": b"12", "m/sub/b": b"3", "mx": b""}, "m/e")
-    assert tree.below("m") == tree_of({"a": b"12", "sub/b": b"3"}, "e")
-
-
 def test_the_digest_is_of_the_content() -> None:
     files = {"b": b"1", "a/c": b"2"}
     digest = tree_of(files).digest

@@ -27,6 +27,7 @@ from rukpak_py.server.certificates import CertificateKeeper, Secret
 from rukpak_py.server.web import Address, WebServer
 from rukpak_py.server.webhook_configuration import UrlClient, serving_hosts, webhook_configuration
 from tests.integration.definitions import definitions, install
+from tests.integration.listing import listed
 
 Document = dict[str, Any]
 
@@ -55,7 +56,7 @@ class ClusterPorts:
         return config_map.get("immutable") is True
 
     async def using(self, config_map: str) -> Sequence[str]:
-        bundles = [read_bundle(one.json or b"") for one in (await self.client.list(BUNDLES)).items]
+        bundles = [read_bundle(one) for one in await listed(self.client, BUNDLES)]
         return sorted(
             bundle.metadata.name
             for bundle in bundles

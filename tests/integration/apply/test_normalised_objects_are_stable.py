@@ -34,7 +34,11 @@ class Bench:
         self._cluster_scoped: dict[tuple[Resource, str], None] = {}
 
     async def normal(self, given: dict[str, Any], name: str = "x") -> tuple[Resource, dict[str, Any]]:
-        resource = await self._discovery.resource_for(GroupVersionKind.parse(given["apiVersion"], given["kind"]))
+        gvk = GroupVersionKind.parse(given["apiVersion"], given["kind"])
+        if self._discovery.find(gvk) is None:
+            await self._discovery.refresh()
+        resource = self._discovery.find(gvk)
+        assert resource is not None, gvk
         name = name if resource.namespaced else f"{self.namespace}-{name}"
         named = {**given, "metadata": {**given["metadata"], "name": name}}
         result = normalise(named, namespaced=resource.namespaced, default_namespace=self.namespace)

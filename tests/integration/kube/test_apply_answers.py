@@ -6,7 +6,7 @@ import pytest
 from rukpak_py.core.errors import ConflictError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import FieldConflictError, InvalidError, NotFoundError, SchemaError, TooLargeError
-from rukpak_py.kube.metadata import field_hash
+from rukpak_py.kube.metadata import decode_metadata, field_hash
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.kube.objects import DEPLOYMENTS, config_map, deployment
 
@@ -24,15 +24,6 @@ async def test_creating_and_changing_answer_201_then_200_with_metadata_only(clie
     assert not again.resent
 
 
-async def test_the_whole_object_comes_back_on_request(client: Client, namespace: str) -> None:
-    applied = await client.apply(
-        CONFIG_MAPS, namespace, "a", config_map("a", v="1"), field_manager="us", force=False, full=True
-    )
-
-    assert applied.object.json is not None
-    assert orjson.loads(applied.object.json)["data"] == {"v": "1"}
-
-
 async def test_an_unchanged_apply_writes_nothing(client: Client, namespace: str) -> None:
     body = config_map("a", v="1")
     first = await client.apply(CONFIG_MAPS, namespace, "a", body, field_manager="us", force=False)
@@ -45,7 +36,7 @@ async def test_the_hash_of_our_fields_is_equal_in_every_kind_of_answer(client: C
     applied = await client.apply(DEPLOYMENTS, namespace, "d", deployment("d"), field_manager="us", force=False)
     read = await client.get_metadata(DEPLOYMENTS, namespace, "d")
     listed = (await client.list_metadata(DEPLOYMENTS, namespace)).items[0].metadata
-    whole = (await client.list(DEPLOYMENTS, namespace)).items[0].metadata
+    whole = decode_metadata(await client.get(DEPLOYMENTS, namespace, "d"))
     ours = field_hash(applied.metadata, "us")
 
     assert ours is not None
@@ -80,8 +71,7 @@ async def test_a_conflict_names_every_manager_and_field(client: Client, namespac
     with pytest.raises(FieldConflictError) as caught:
         await client.apply(CONFIG_MAPS, namespace, "a", config_map("a", v="2", w="2"), field_manager="us", force=False)
 
-    assert set(caught.value.managers) == {"helm", "kubectl"}
-    assert set(caught.value.fields) == {".data.v", ".data.w"}
+    assert all(word in str(caught.value) for word in ("helm", "kubectl", ".data.v", ".data.w"))
     assert isinstance(caught.value, ConflictError)
     assert str(caught.value).startswith(f"apply ConfigMap {namespace}/a: Apply failed with 2 conflicts")
 

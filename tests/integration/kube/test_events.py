@@ -1,20 +1,18 @@
 """Events about what happened, where `kubectl describe` finds them."""
 
-import orjson
-
 from rukpak_py.core.metrics import EVENTS_DROPPED, Request, request_counts
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.events import BURST, EventRecorder, Reference
 from rukpak_py.kube.resources import EVENTS
 from tests.integration.kube.objects import until
+from tests.integration.listing import listed
 
 BUNDLE = GroupVersionKind("core.rukpak.io", "v1alpha1", "Bundle")
 
 
 async def written(client: Client, namespace: str, name: str) -> list[dict[str, object]]:
-    listing = await client.list(EVENTS, namespace, field_selector=f"involvedObject.name={name}")
-    return [orjson.loads(live.json or b"") for live in listing.items]
+    return await listed(client, EVENTS, namespace, field_selector=f"involvedObject.name={name}")
 
 
 async def recorded(client: Client, notes: list[tuple[Reference, str, str]], **kwargs: float) -> None:

@@ -1,8 +1,6 @@
-"""Lists: in pages, of metadata or whole objects, of a selection."""
+"""Lists: in pages, of metadata, of a selection."""
 
 import asyncio
-
-import orjson
 
 from rukpak_py.core.metrics import request_counts
 from rukpak_py.kube.client import Client
@@ -28,15 +26,6 @@ async def test_pages_add_up_and_are_counted(client: Client, namespace: str) -> N
     assert request_counts() - before == {("list", "", "configmaps", "", "200"): 3}  # 3 + 3 + 1
     assert int(listing.resource_version) > 0
     assert all(live.json is None for live in listing.items)
-
-
-async def test_whole_objects_keep_their_bytes(client: Client, namespace: str) -> None:
-    await fill(client, namespace)
-
-    listing = await client.list(CONFIG_MAPS, namespace, label_selector="odd=1", page=2)
-
-    assert sorted(live.key.name for live in listing.items) == ["c1", "c3", "c5"]
-    assert [orjson.loads(live.json or b"")["data"] for live in listing.items] == [{"v": "x"}] * 3
 
 
 async def test_fields_select(client: Client, namespace: str) -> None:

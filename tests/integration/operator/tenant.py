@@ -14,6 +14,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from tests.integration.listing import listed
 from tests.integration.operator import manifests
 from tests.integration.operator.manifests import Document
 from tests.integration.operator.waiting import eventually
@@ -101,9 +102,8 @@ class Tenant:
         selector = f"{OWNER_NAME_LABEL}={name or self.name}"
         found: dict[tuple[str, str], Document] = {}
         for resource in resources or SHIPPED:
-            listing = await self.admin.list(resource, label_selector=selector)
-            for one in listing.items:
-                found[resource.gvk.kind, one.key.name] = orjson.loads(one.json or b"{}")
+            for one in await listed(self.admin, resource, label_selector=selector):
+                found[resource.gvk.kind, one["metadata"]["name"]] = one
         return found
 
     async def left_nothing(self, *resources: Resource, name: str = "") -> None:

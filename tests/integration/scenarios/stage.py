@@ -23,6 +23,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
+from tests.integration.listing import listed
 from tests.shared_operator import SharedOperator
 
 Document = dict[str, Any]
@@ -96,8 +97,7 @@ class Stage:
     async def bundles_of(self, name: str) -> list[Document]:
         """Oldest first."""
         selector = f"{OWNER_KIND_LABEL}=BundleDeployment,{OWNER_NAME_LABEL}={name}"
-        listing = await self.client.list(BUNDLES, label_selector=selector)
-        found = [json.loads(one.json or b"{}") for one in listing.items]
+        found = await listed(self.client, BUNDLES, label_selector=selector)
         return sorted(found, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
 
     async def wanted_bundle(self, name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
+from tests.integration.listing import listed
 from tests.integration.scenarios.stage import (
     EVENTS,
     Check,
@@ -42,8 +43,7 @@ def echoes(value: str) -> Check:
 
 async def events_of(stage: Stage, name: str) -> dict[str, str]:
     """Notes by reason."""
-    listing = await stage.client.list(EVENTS, field_selector=f"regarding.name={name}")
-    found = [json.loads(one.json or b"{}") for one in listing.items]
+    found = await listed(stage.client, EVENTS, field_selector=f"regarding.name={name}")
     return {one["reason"]: f"{one['type']}: {one['note']}" for one in found}
 
 
