@@ -1,6 +1,6 @@
 """One request to the API server as a value, and its answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -22,7 +22,7 @@ class Repeat(Enum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
     method: str
-    verb: str  # get, list, watch, create, apply, patch, update, delete, review, discover
+    verb: str  # get, list, watch, create, apply, patch, update, delete, discover
     resource: Resource | None = None
     path: str = ""  # where there is no resource
     namespace: str = ""
@@ -36,6 +36,7 @@ class Call:
     repeat: Repeat = Repeat.SAFE
     dry_run: bool = False
     user: str = ""  # whom to act as
+    fence: Callable[[], None] | None = None  # raises where a write may not be sent any more
 
     @property
     def counted_verb(self) -> str:
@@ -73,6 +74,10 @@ class Call:
             return f"{self.verb} {self.path}"
         place = "/".join(part for part in (self.namespace if self.resource.namespaced else "", self.name) if part)
         return f"{self.verb} {self.resource.gvk.kind} {place}".rstrip()
+
+    @property
+    def is_write(self) -> bool:
+        return self.method != "GET"
 
     @property
     def is_sensitive(self) -> bool:

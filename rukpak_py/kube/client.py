@@ -4,7 +4,7 @@ Answers are metadata-only wherever the whole object was not asked for. A write i
 where that is harmless; where it may matter, the result says so (`Applied.resent`). Every failure is an `ApiError`.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
@@ -39,10 +39,12 @@ class Client:
         timeout: float = 30.0,
         transport: Transport | None = None,
         user: str = "",
+        fence: Callable[[], None] | None = None,
     ) -> None:
         self._connection = connection
         self._transport = transport or Transport(connection, in_flight=in_flight, timeout=timeout)
         self._user = user
+        self._fence = fence
 
     async def __aenter__(self) -> Self:
         return self
@@ -62,7 +64,11 @@ class Client:
 
     def acting_as(self, user: str) -> "Client":
         """The same connection with another identity. Its groups are the server's business, never ours."""
-        return Client(self._connection, transport=self._transport, user=user)
+        return Client(self._connection, transport=self._transport, user=user, fence=self._fence)
+
+    def fenced(self, fence: Callable[[], None]) -> "Client":
+        """The same connection for one who may lose the right to write: `fence` raises then, before each write."""
+        return Client(self._connection, transport=self._transport, user=self._user, fence=fence)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """The whole object as JSON."""
@@ -272,7 +278,7 @@ class Client:
                 return Listing(items=items, resource_version=page.resource_version)
 
     async def _send(self, call: Call) -> Answer:
-        return await self._transport.send(replace(call, user=self._user) if self._user else call)
+        return await self._transport.send(replace(call, user=self._user, fence=self._fence))
 
 
 def selection(label_selector: str, field_selector: str) -> dict[str, str]:

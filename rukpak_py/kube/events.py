@@ -20,10 +20,11 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.metrics import EVENTS_DROPPED
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ApiError, NotFoundError
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import EVENTS
 
 CLUSTER_SCOPED_NAMESPACE = "default"
@@ -131,7 +132,7 @@ class EventRecorder:
             note = await self._queue.get()
             try:
                 await self._write(note)
-            except ApiError as error:
+            except RukPakError as error:
                 EVENTS_DROPPED.labels("failed").inc()
                 log.warning("an Event (%s) was not written: %s", note.reason, error)
             except Exception:

@@ -3,15 +3,16 @@
 * Clocks of other machines are never compared: a record is stale when *we* have seen it unchanged for the duration
   that it names, by our monotonic clock.
 * Every write is a compare-and-swap by resourceVersion.
-* A leader that could not renew for `renew_seconds` stops before anybody else may start, because that is shorter than
-  the duration, and it counts from when its last successful renewal was *sent*.
-* A clean end releases the lease, so the next leader need not wait.
-
-The identity is `<pod>_<address>`, different for each process: whoever reads the Lease knows where the leader is.
+* A leader that could not renew for `renew_seconds` has lost the lease. That is shorter than the duration and counts
+  from when its last successful renewal was *sent*, so it is over before anybody else may start: from that moment
+  `fence` lets no write through, whatever the work still tries, and the work is cancelled.
+* A leader that is asked to end goes on renewing while its work comes to an end, and then releases the lease: the next
+  leader need not wait, and never overlaps.
 """
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -47,7 +48,10 @@ class LeaseSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Holder:
-    """The leader as the Lease names it."""
+    """The leader as the Lease names it, `<pod>_<address>`: whoever reads the Lease knows where the leader is.
+
+    A container that was restarted in its pod is the same holder, and leads again at once: its former process is dead.
+    """
 
     pod: str
     address: str
@@ -92,15 +96,19 @@ class LeaderElector:
         identity: Holder,
         *,
         settings: LeaseSettings | None = None,
+        on_loss: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`on_loss` is told of a loss before the work is cancelled, so that the work knows why."""
         self._client = client
         self._namespace = namespace
         self._name = name
         self._identity = identity.identity
         self._settings = settings or LeaseSettings()
         self._clock = clock
+        self._on_loss = on_loss
         self._record: _Record | None = None
+        self._ours_until = -math.inf  # by our clock
         self.is_leader = False
 
     @property
@@ -108,46 +116,68 @@ class LeaderElector:
         """Who leads, as far as we know; followers forward to its address."""
         return Holder.parse(self._record.holder) if self._record else None
 
+    def fence(self) -> None:
+        """Raise `LeaseLostError` unless the lease is certainly ours at this moment; see `Client.fenced`."""
+        if self._clock() >= self._ours_until:
+            raise LeaseLostError(f"the lease {self._namespace}/{self._name} is not ours; nothing is written without it")
+
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, then run `lead` for as long as we hold it.
 
         Returns when `lead` ends by itself; raises `LeaseLostError` after `lead` was cancelled because the lease was
-        lost. Cancelling this cancels `lead`, waits for it and releases the lease.
+        lost. Cancelling this cancels `lead` once, renews until it has ended, and releases the lease; a lease that is
+        lost meanwhile cancels it once more.
         """
-        sent = await self._acquire()
+        await self._acquire()
         self.is_leader = True
         IS_LEADER.set(1)
         work = asyncio.ensure_future(lead())
         try:
-            await self._hold(work, sent)
+            await self._hold_to_the_end(work)
+        except LeaseLostError:
+            self._ours_until = -math.inf
+            self._on_loss()
+            raise
         finally:
             self.is_leader = False
             IS_LEADER.set(0)
             await _ended(work)
+            self._ours_until = -math.inf
             await self._release()
+        work.result()
 
-    async def _acquire(self) -> float:
+    async def _hold_to_the_end(self, work: asyncio.Future[None]) -> None:
+        try:
+            await self._hold(work)
+        except asyncio.CancelledError:
+            work.cancel()
+            await self._hold(work)
+            raise
+
+    async def _acquire(self) -> None:
         while True:
             sent = self._clock()
             if await self._attempt(self._settings.renew_seconds):
                 log.info("leading as %s", self._identity)
-                return sent
+                self._ours_until = sent + self._settings.renew_seconds
+                return
             await asyncio.sleep(self._settings.retry_seconds * (1 + 0.2 * random.random()))  # noqa: S311 - jitter
 
-    async def _hold(self, work: asyncio.Future[None], renewed: float) -> None:
+    async def _hold(self, work: asyncio.Future[None]) -> None:
+        """Renew until the work has ended."""
         while not work.done():
-            left = renewed + self._settings.renew_seconds - self._clock()
+            left = self._ours_until - self._clock()
             if left <= 0:
                 raise LeaseLostError(f"the lease {self._namespace}/{self._name} could not be renewed in time")
             await asyncio.wait({work}, timeout=min(self._settings.retry_seconds, left))
             if work.done():
-                break
+                return
             sent = self._clock()
-            if await self._attempt(renewed + self._settings.renew_seconds - sent):
-                renewed = sent
+            left = self._ours_until - sent
+            if left > 0 and await self._attempt(left):
+                self._ours_until = sent + self._settings.renew_seconds
             elif self._record is not None and self._record.holder != self._identity:
                 raise LeaseLostError(f"the lease {self._namespace}/{self._name} went to {self._record.holder!r}")
-        work.result()
 
     async def _attempt(self, seconds: float) -> bool:
         """Take or renew the lease; False when somebody else holds it or the API server does not let us."""

@@ -4,6 +4,7 @@
 * At most `in_flight` ordinary requests at once; waiting to try again does not hold a place. Watches are not bounded.
 * A failed request is sent again only as its `Repeat` allows, at most `TRIES` times, and not when the server asks for
   a longer wait than a caller should sit through: then the error carries `retry_after`.
+* A call's fence is asked before each try of a write, after everything else that had to be waited for.
 """
 
 import asyncio
@@ -100,6 +101,8 @@ class Transport:
         """Send once and count it, by its status or as `<error>` when no answer began."""
         url = URL(self._connection.server + call.url_path, encoded=True).update_query(call.query)
         headers = await self._headers(call)
+        if call.fence is not None and call.is_write:
+            call.fence()
         code, began = "<error>", time.perf_counter()
         try:
             async with self._session().request(
