@@ -37,11 +37,35 @@ STOP_SECONDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Handler:
-    """What to do with the events of one kind. `is_ours` is asked in Kopf's thread, `seen` is called in ours."""
+    """What to do with the events of one kind. `may_be_ours` is asked in Kopf's thread, `seen` is called in ours."""
 
     plural: str
-    is_ours: Callable[[Mapping[str, Any]], bool]
+    may_be_ours: Callable[[Mapping[str, Any]], bool]
     seen: Callable[[str | None, Mapping[str, Any]], None]
+
+
+class HandOver:
+    """From Kopf's thread to ours: what may be ours, and every later event of the same name; `seen` decides.
+
+    Kopf's thread cannot know what we know by now: events that it handed over may still be on their way.
+    """
+
+    def __init__(self, handler: Handler, call: Callable[..., object]) -> None:
+        """`call` has a function called in our thread, in order."""
+        self._handler = handler
+        self._call = call
+        self._names: set[str] = set()
+
+    def wants(self, body: Mapping[str, Any]) -> bool:
+        return body["metadata"]["name"] in self._names or self._handler.may_be_ours(body)
+
+    def take(self, event: str | None, body: Mapping[str, Any]) -> None:
+        name = body["metadata"]["name"]
+        if event == "DELETED":
+            self._names.discard(name)
+        else:
+            self._names.add(name)
+        self._call(self._handler.seen, event, body)
 
 
 async def run_kopf(connection: Connection, handlers: list[Handler]) -> None:
@@ -97,13 +121,17 @@ def _registry(
 
 
 def _register(registry: kopf.OperatorRegistry, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
+    hand_over = HandOver(handler, loop.call_soon_threadsafe)
+
     async def on_event(event: Mapping[str, Any], **_: object) -> None:
-        loop.call_soon_threadsafe(handler.seen, event["type"], event["object"])
+        hand_over.take(event["type"], event["object"])
 
-    def is_ours(body: Mapping[str, Any], **_: object) -> bool:
-        return handler.is_ours(body)
+    def is_ours_or_known(body: Mapping[str, Any], **_: object) -> bool:
+        return hand_over.wants(body)
 
-    kopf.on.event(GROUP, VERSION, handler.plural, registry=registry, when=is_ours, id=f"see-{handler.plural}")(on_event)
+    kopf.on.event(GROUP, VERSION, handler.plural, registry=registry, when=is_ours_or_known, id=f"see-{handler.plural}")(
+        on_event
+    )
 
 
 def _session(connection: Connection) -> aiohttp.ClientSession:

@@ -1,0 +1,72 @@
+"""After deletions: stop watches that nobody needs, sweep content that nobody refers to.
+
+Nothing here is urgent, and nothing of it may end the process: what fails is logged and tried again later.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import GroupKind
+from rukpak_py.operator.waking import Waking
+
+LOG = logging.getLogger(__name__)
+TIDY_AFTER = 1.0  # seconds; deletions come in groups
+TRY_AGAIN_AFTER = 60.0
+
+
+class Watches(Protocol):
+    async def retain(self, kinds: set[GroupKind], /) -> None: ...
+
+
+class Sweepable(Protocol):
+    async def sweep(self, kept: set[str], linked: set[str], /) -> None: ...
+
+
+class Housekeeping:
+    def __init__(
+        self,
+        waking: Waking,
+        *,
+        watches: Watches,
+        content: Sweepable,
+        is_sure: Callable[[], bool],
+        tidy_after: float = TIDY_AFTER,
+        try_again_after: float = TRY_AGAIN_AFTER,
+    ) -> None:
+        """`is_sure`: the caches were compared with the cluster, so what they do not have is not there."""
+        self._waking = waking
+        self._watches = watches
+        self._content = content
+        self._is_sure = is_sure
+        self._tidy_after = tidy_after
+        self._try_again_after = try_again_after
+        self._asked = asyncio.Event()
+
+    def soon(self) -> None:
+        self._asked.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._asked.wait()
+            await asyncio.sleep(self._tidy_after)
+            self._asked.clear()
+            try:
+                await self._tidy()
+            except (RukPakError, OSError) as error:
+                LOG.warning("could not tidy up, trying again later: %s", error)
+                self._asked.set()
+                await asyncio.sleep(self._try_again_after)
+
+    async def _tidy(self) -> None:
+        bundles, deployments = self._waking.bundles, self._waking.deployments
+        if self._waking.deployment_queue.is_idle:
+            await self._watches.retain(
+                {GroupKind(kind.group, kind.kind) for one in deployments for kind in one.status.kinds}
+            )
+        if self._is_sure():
+            kept = {one.status.digest for one in bundles}
+            kept |= {past.digest for one in deployments for past in one.status.history}
+            await self._content.sweep(kept, {one.metadata.name for one in bundles})
