@@ -16,7 +16,6 @@ from rukpak_py.operator.process import run
 from rukpak_py.operator.settings import read_settings
 
 LOG = logging.getLogger(__name__)
-HARD_STOP = 25.0  # seconds after which a stop that hangs is ended; Kubernetes kills after 30
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -32,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(0)
 
 
-def _bound_the_stop() -> None:
-    """From here on the process ends within a bounded time, whatever hangs."""
-    timer = threading.Timer(HARD_STOP, os._exit, args=(1,))
+def _bound_the_stop(seconds: float) -> None:
+    """The process ends within this time, whatever hangs."""
+    timer = threading.Timer(seconds, os._exit, args=(1,))
     timer.daemon = True
     timer.start()

@@ -1,8 +1,11 @@
 """The composition root: what every replica runs, and what only the leader adds.
 
 Every replica: probes, metrics, the admission webhooks, certificates, the lease. The leader: see `leading`. Any of these
-that ends, ends the process; Kubernetes starts it again, and everything is found again from the cluster. SIGTERM
-drains: no new work, what is in hand is finished, the lease is given back.
+that ends, ends the process; Kubernetes starts it again, and everything is found again from the cluster.
+
+SIGTERM drains: no new work, what is in hand is finished, the lease is given back. The webhooks are served meanwhile,
+and for at least the shutdown delay: others hear late that this replica is not ready any more. The loss of the lease
+drains nothing: whoever leads next may begin within seconds.
 """
 
 import asyncio
@@ -32,44 +35,54 @@ LOG = logging.getLogger(__name__)
 LEASE = "core.rukpak.io"
 LAG_PROBE = 0.1
 DEFINITIONS = 1.0  # seconds between two looks for our own kinds
+STOP_SECONDS = 25.0  # for a stop in good order; Kubernetes kills after 30
+LOST_SECONDS = 4.0  # for one without the lease: less than from the deadline for renewing it to its end
 
 
-async def run(settings: Settings, *, stopping: Callable[[], None]) -> None:
-    """Until a signal, the loss of the lease, or a failure that only a new start can heal."""
+async def run(settings: Settings, *, stopping: Callable[[float], None]) -> None:
+    """Until a signal, the loss of the lease, or a failure that only a new start can heal.
+
+    `stopping` is told at the beginning of the end, how many seconds that may take.
+    """
     LOG.info("rukpak-py %s, system namespace %s", __version__, settings.system_namespace)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     connection = await load_connection(settings.kubeconfig)
     async with Client(connection) as client:
-        await Replica(settings, connection, client).run(stop, stopping)
+        await Replica(settings, connection, client, stopping).run(stop)
 
 
 class Replica:
-    def __init__(self, settings: Settings, connection: Connection, client: Client) -> None:
+    def __init__(
+        self, settings: Settings, connection: Connection, client: Client, stopping: Callable[[float], None]
+    ) -> None:
         self._settings = settings
         self._client = client
-        self._users = ConfigMapUsers(client)
-        self._configurations = WebhookConfigurations(client)
-        self._keeper = CertificateKeeper(
-            secrets=SystemSecrets(client, settings.system_namespace),
-            configurations=self._configurations,
-            hosts=serving_hosts(settings.system_namespace, settings.webhook_url),
-        )
-        self._webhooks = WebhookWatch(client, self._keeper, is_ours_to_make=bool(settings.webhook_url))
-        self._leader = Leader(settings, connection, client, self._users.informer)
+        self._stopping = stopping
         self._elector = LeaderElector(
             client,
             settings.system_namespace,
             LEASE,
             Holder(pod=settings.pod_name, address=settings.pod_address),
+            on_loss=self._lost_the_lease,
         )
+        writer = client.fenced(self._elector.fence) if settings.leader_elect else client
+        self._users = ConfigMapUsers(client)
+        self._configurations = WebhookConfigurations(writer)
+        self._keeper = CertificateKeeper(
+            secrets=SystemSecrets(writer, settings.system_namespace),
+            configurations=self._configurations,
+            hosts=serving_hosts(settings.system_namespace, settings.webhook_url),
+        )
+        self._webhooks = WebhookWatch(client, self._keeper, is_ours_to_make=bool(settings.webhook_url))
+        self._leader = Leader(settings, connection, writer, self._users.informer)
         self._leads = False
 
-    async def run(self, stop: asyncio.Event, stopping: Callable[[], None]) -> None:
+    async def run(self, stop: asyncio.Event) -> None:
         """All parts side by side; the end of any of them is the end of all."""
         async with AsyncExitStack() as stack:
-            for server in self._servers():
+            for server in self._servers(stop):
                 await server.start()
                 stack.push_async_callback(server.stop)
             await self._wait_for_definitions(stop)
@@ -90,21 +103,28 @@ class Replica:
             try:
                 done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                stopping()
+                self._stopping(STOP_SECONDS)
+                served_until = asyncio.get_running_loop().time() + self._settings.shutdown_delay
                 for part in parts:
                     part.cancel()
                 await asyncio.gather(*parts, return_exceptions=True)
             for part in done:
                 part.result()
+            await asyncio.sleep(served_until - asyncio.get_running_loop().time())
 
-    def _servers(self) -> list[WebServer]:
+    def _servers(self, stop: asyncio.Event) -> list[WebServer]:
         settings = self._settings
         admission = Admission(
             system_namespace=settings.system_namespace,
             config_maps=SystemConfigMaps(self._client, settings.system_namespace),
             bundles=self._users,
         )
-        ready = {"certificate": self._certificate, "bundles": self._bundles, "webhook": self._webhooks.problem}
+        ready = {
+            "certificate": self._certificate,
+            "bundles": self._bundles,
+            "webhook": self._webhooks.problem,
+            "stop": lambda: "stopping" if stop.is_set() else None,
+        }
         probes = probe_app(live={}, ready=ready)
         return [
             WebServer(app=probes, address=settings.probes),
@@ -136,6 +156,12 @@ class Replica:
             )
         self._keeper.wake()
         await self._leader.lead()
+
+    def _lost_the_lease(self) -> None:
+        LOG.error("the lease is lost; another replica may lead soon, so this one ends at once")
+        self._stopping(LOST_SECONDS)
+        self._leads = False
+        self._leader.abandon()
 
     async def _wait_for_definitions(self, stop: asyncio.Event) -> None:
         """Our own kinds ship in the same manifest as we do; they may be a moment later."""

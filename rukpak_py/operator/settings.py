@@ -16,6 +16,8 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits
 from rukpak_py.kube.config import SERVICE_ACCOUNT
 from rukpak_py.server.web import Address
 
+LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -26,6 +28,7 @@ class Settings:
     metrics: Address
     webhook: Address
     webhook_url: str
+    shutdown_delay: float
     kubeconfig: Path | None
     log_level: str
     log_format: str
@@ -46,6 +49,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         metrics=given["metrics_bind_address"],
         webhook=given["webhook_bind_address"],
         webhook_url=given["webhook_url"],
+        shutdown_delay=given["shutdown_delay"],
         kubeconfig=given["kubeconfig"],
         log_level=given["log_level"],
         log_format=given["log_format"],
@@ -82,6 +86,13 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--metrics-bind-address", ":8080", "where /metrics answers", type=_address)
     add("--webhook-bind-address", ":9443", "where the admission webhooks answer", type=_address)
     add("--webhook-url", "", "the webhooks' URL as the API server sees it, when not running in the cluster")
+    add(
+        "--shutdown-delay",
+        "0",
+        "seconds for which the webhooks are served after SIGTERM, at least; in a cluster, where others learn late that "
+        "this replica is going, a few",
+        type=_delay,
+    )
     add("--kubeconfig", None, "how to reach the API server; default: KUBECONFIG, in-cluster, ~/.kube/config", type=Path)
     add("--log-level", "info", "debug, info, warning or error", type=_one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=_one_of("text", "json"))
@@ -126,6 +137,12 @@ def _one_of(*words: str) -> Callable[[str], str]:
         return text
 
     return word
+
+
+def _delay(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]+)?", text) or float(text) > LONGEST_DELAY:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds up to {LONGEST_DELAY}")
+    return float(text)
 
 
 def _positive(text: str) -> int:
