@@ -111,7 +111,7 @@ class Operator:
         )
 
     async def metrics(self) -> str:
-        status, text = await self._ask("metrics", "/metrics")
+        status, text = await self.ask("metrics", "/metrics")
         assert status == 200, text
         return text
 
@@ -119,11 +119,19 @@ class Operator:
         if not self.is_running:
             end = "\n".join(self.log.splitlines()[-20:])
             raise AssertionError(f"the operator ended with exit code {self.exit_code}; the end of its log:\n{end}")
-        status, _ = await self._ask("health-probe", "/readyz")
+        status, _ = await self.ask("health-probe", "/readyz")
         return status == 200
 
-    async def _ask(self, address: str, path: str) -> tuple[int, str]:
+    async def ask(self, address: str, path: str) -> tuple[int, str]:
         return await asyncio.to_thread(_get, f"http://127.0.0.1:{self._ports[address]}{path}")
+
+    async def takes_connections(self, address: str) -> bool:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", self._ports[address])
+        except OSError:
+            return False
+        writer.close()
+        return True
 
 
 def _get(url: str) -> tuple[int, str]:
