@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from e2e import chart
+from rukpak_py.operator.process import STOP_SECONDS
+from rukpak_py.operator.settings import read_settings
 from rukpak_py.server.webhook_configuration import ServiceClient, webhook_configuration
 
 if TYPE_CHECKING:
@@ -55,6 +57,26 @@ def test_crds_are_kept_on_uninstall_unless_told_otherwise(helm: Path) -> None:
 def test_a_disruption_budget_needs_a_second_replica(helm: Path) -> None:
     assert "PodDisruptionBudget/core" not in rendered(helm)
     assert "PodDisruptionBudget/core" in rendered(helm, "replicaCount=2")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ([], "RollingUpdate"),
+        (["storage.existingClaim=content"], "Recreate"),
+        (["storage.existingClaim=content", "replicaCount=2"], "RollingUpdate"),
+    ],
+)
+def test_a_claim_of_a_single_replica_changes_hands(helm: Path, settings: list[str], expected: str) -> None:
+    strategy = rendered(helm, *settings)["Deployment/core"]["spec"]["strategy"]
+    assert strategy["type"] == expected
+    assert ("rollingUpdate" in strategy) == (expected == "RollingUpdate")
+
+
+def test_a_pod_has_time_to_stop_while_it_serves_the_webhook(helm: Path) -> None:
+    pod = rendered(helm)["Deployment/core"]["spec"]["template"]["spec"]
+    settings = read_settings([one for one in pod["containers"][0]["args"] if "$" not in one], {})
+    assert 0 < settings.shutdown_delay < STOP_SECONDS < pod["terminationGracePeriodSeconds"]
 
 
 @pytest.mark.parametrize(
