@@ -8,11 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import hypothesis
 import pytest
 import uvloop
 
 RUN_DIRECTORY = "RUKPAK_TEST_RUN"
 RUN_PROCESS = "RUKPAK_TEST_PID"
+hypothesis.settings.register_profile("suite", deadline=None)  # timings never decide a test
+hypothesis.settings.load_profile("suite")
+
 pytest_plugins = ["tests.cluster", "tests.shared_operator"]
 
 

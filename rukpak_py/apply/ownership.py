@@ -5,6 +5,7 @@ from enum import Enum, auto
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.live import Live
 from rukpak_py.apply.owner import Owner
+from rukpak_py.core.objects import ObjectKey
 
 
 class Situation(Enum):
@@ -39,6 +40,13 @@ def may_take(found: Situation, adopt: Adopt) -> bool:
             return False
 
 
+def belongs_to_deployment(key: ObjectKey, name: str) -> str:
+    return (
+        f'{key} belongs to the BundleDeployment "{name}"; '
+        "remove it from one of the two bundles, or delete that BundleDeployment"
+    )
+
+
 def refusal(live: Live, found: Situation, owner: Owner) -> str:
     """Why we keep our hands off, and what to do about it."""
     match found:
@@ -46,10 +54,7 @@ def refusal(live: Live, found: Situation, owner: Owner) -> str:
             other = live.controller.name if live.controller is not None else live.labelled_for
             if other == owner.name:
                 return f'{live.key} belongs to a former BundleDeployment "{other}", and is still being removed'
-            return (
-                f'{live.key} belongs to the BundleDeployment "{other}"; '
-                "remove it from one of the two bundles, or delete that BundleDeployment"
-            )
+            return belongs_to_deployment(live.key, other)
         case Situation.OTHER_CONTROLLER if live.controller is not None:
             return (
                 f"{live.key} is controlled by the {live.controller.kind} "

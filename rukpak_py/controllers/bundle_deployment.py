@@ -102,6 +102,15 @@ class BundleDeploymentController:
         """The deployments that want this object, which belongs to somebody else."""
         return [name for name, keys in self._contested.items() if key in keys]
 
+    def claimant(self, key: ObjectKey, uid: str) -> str | None:
+        """Another deployment that applied this object, and will put it back when it is missing."""
+        for other, session in self._sessions.items():
+            name = self._deployments.name_of(other) if other != uid and key in session.memory.uids else None
+            deployment = self._deployments.get(name) if name is not None else None
+            if deployment is not None and not deployment.metadata.is_deleted and not deployment.spec.suspend:
+                return name
+        return None
+
     async def _bundle_of_template(self, deployment: BundleDeployment) -> Bundle | None:
         """A Bundle that was there and is not may have been collected: its deployment may be gone, unseen by us."""
         session, name = self._session(deployment), self._templates.name(deployment)
@@ -132,6 +141,9 @@ class BundleDeploymentController:
         """The wanted content is not there (yet): keep what is installed, and tell about both."""
         session, valid = self._session(deployment), validity(wanted)
         waiting = valid.status is ConditionStatus.UNKNOWN
+        if waiting and wanted.spec.provisioner_class not in self._classes:
+            text = f'{valid.message}; this operator does not serve its class "{wanted.spec.provisioner_class_name}"'
+            valid = replace(valid, message=text)
         step = Step(outcome=WAIT)
         if active is not None and active.status.digest:
             step = await self._installation.bring(deployment, active, session)
@@ -193,7 +205,8 @@ class BundleDeploymentController:
             old, new = find_condition(before.conditions, kind), find_condition(after.conditions, kind)
             if new is None or (old is not None and (old.status, old.message) == (new.status, new.message)):
                 continue
-            if new.status == ConditionStatus.FALSE and new.reason != Reason.INSTALLATION_STATUS_FALSE:
+            is_failure = new.status == ConditionStatus.FALSE or new.reason == Reason.RECONCILE_FAILED
+            if is_failure and new.reason != Reason.INSTALLATION_STATUS_FALSE:
                 self._events.warning(BUNDLE_DEPLOYMENT_KIND, name, uid, new.reason, new.message)
             elif kind is ConditionType.HEALTHY and new.status == ConditionStatus.TRUE:
                 self._events.normal(BUNDLE_DEPLOYMENT_KIND, name, uid, new.reason, new.message)

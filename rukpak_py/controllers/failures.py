@@ -1,10 +1,11 @@
 """What went wrong, as reports: each names every object concerned and what to do about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary, summary_of
 from rukpak_py.api.names import ConditionStatus, Reason
+from rukpak_py.apply.ownership import belongs_to_deployment
 from rukpak_py.apply.plan import Change
 from rukpak_py.apply.results import Failure, Trouble
 from rukpak_py.controllers.deployment_status import (
@@ -15,7 +16,7 @@ from rukpak_py.controllers.deployment_status import (
 )
 from rukpak_py.controllers.resolution import missing_kinds_text
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import Head
+from rukpak_py.core.objects import Head, ObjectKey
 from rukpak_py.kube.resources import Resource
 
 NOT_FOUND = "required resource not found: "
@@ -44,6 +45,12 @@ def unkeepable(deployment: BundleDeployment, resources: Iterable[Resource]) -> R
 def refused(deployment: BundleDeployment, changes: Sequence[Change]) -> Report:
     """Nothing was written: every object that is not ours to take is named."""
     message = "; ".join(change.reason for change in changes)
+    return not_installed(deployment, message, Summary.RETRYING, Reason.CONFLICT)
+
+
+def claimed(deployment: BundleDeployment, owners: Mapping[ObjectKey, str]) -> Report:
+    """Free at this moment, and not for us: their owner puts them back."""
+    message = "; ".join(belongs_to_deployment(key, owners[key]) for key in sorted(owners))
     return not_installed(deployment, message, Summary.RETRYING, Reason.CONFLICT)
 
 

@@ -64,6 +64,7 @@ class Installation:
         cluster: Cluster,
         rendering: Rendering,
         former: Callable[[BundleDeployment], Iterable[Bundle]],
+        claimant: Callable[[ObjectKey, str], str | None],
         targets: Targets,
         settling: Settling,
         books: Books,
@@ -76,6 +77,7 @@ class Installation:
         self._cluster = cluster
         self._rendering = rendering
         self._former = former
+        self._claimant = claimant
         self._targets = targets
         self._settling = settling
         self._books = books
@@ -155,6 +157,7 @@ class Installation:
         self._retire(session, {one.key for one in wanted.desired})
         session.settled_on = request.key
         session.unfinished.clear()
+        session.contested = frozenset()
         applied = Applied(deployment=deployment, bundle=bundle, session=session, key=request.key)
         return await self._settling.settle(applied, target=target, plan=plan)
 
@@ -164,14 +167,20 @@ class Installation:
         """Everything that can be checked before the first write; a step when something speaks against it."""
         if plan.refused:
             session.memory.absent.clear()
+            session.contested = frozenset(change.key for change in plan.refused)
             await self._withdraw(deployment, session, target)
             return Step(
                 outcome=retry(),
                 report=failures.refused(deployment, plan.refused),
                 wrote_nothing=True,
-                contested=frozenset(change.key for change in plan.refused),
+                contested=session.contested,
             )
         lost, creates = preflight.lost_their_owner(plan), preflight.creates(plan)
+        claimed = self._claimed(deployment, session, creates)
+        if claimed:
+            session.memory.absent.clear()
+            report = failures.claimed(deployment, claimed)
+            return Step(outcome=retry(), report=report, wrote_nothing=True, contested=session.contested)
         is_suspicious = bool(lost) or session.is_fought_over(creates, monotonic())
         if (lost or creates) and not await self._books.still_exists(deployment, is_suspicious=is_suspicious):
             return Step(outcome=WAIT)
@@ -180,6 +189,14 @@ class Installation:
             if problems:
                 return Step(outcome=retry(), report=failures.failed(deployment, problems), wrote_nothing=True)
         return None
+
+    def _claimed(
+        self, deployment: BundleDeployment, session: Session, creates: Iterable[ObjectKey]
+    ) -> dict[ObjectKey, str]:
+        """Names that are free for a moment only: the deployment that they were refused for is about to fill them."""
+        wanted = session.contested & set(creates)
+        found = {key: self._claimant(key, deployment.metadata.uid) for key in wanted}
+        return {key: name for key, name in found.items() if name is not None}
 
     def _unfinished(
         self, deployment: BundleDeployment, session: Session, carried: Carried, *, is_drift: bool

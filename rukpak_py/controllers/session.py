@@ -21,6 +21,7 @@ class Session:
     retired: set[ObjectKey] = field(default_factory=set)  # names of former content; looked up before pruning ends
     looked_back: bool = False  # whether names of content that an earlier process installed were added to them
     waiting_since: dict[str, float] = field(default_factory=dict)  # by what is waited for
+    contested: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
     corrections: dict[ObjectKey, deque[float]] = field(default_factory=dict)  # when each was put back
     created_at: dict[ObjectKey, float] = field(default_factory=dict)
     unfinished: dict[ObjectKey, str] = field(default_factory=dict)  # uids of what a first install has created so far

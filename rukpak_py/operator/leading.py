@@ -31,6 +31,7 @@ from rukpak_py.controllers.templates import Templates
 from rukpak_py.controllers.uninstall import Uninstall
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.discovery import Discovery
@@ -207,6 +208,9 @@ class Leader:
             now=_now,
         )
 
+    def _claimant(self, key: ObjectKey, uid: str) -> str | None:
+        return self._deployment_controller.claimant(key, uid)  # which is made after what asks it
+
     def _make_deployment_controller(self) -> BundleDeploymentController:
         client, inventory = self._client, self._inventory
         targets = Targets(self._discovery)
@@ -225,6 +229,7 @@ class Leader:
             cluster=self._cluster,
             rendering=self._rendering,
             former=lambda deployment: self._waking.bundles.controlled_by(deployment.metadata.uid),
+            claimant=self._claimant,
             targets=targets,
             settling=settling,
             books=books,

@@ -34,6 +34,7 @@ from rukpak_py.operator.kopf_shell import Handler
 
 LOG = logging.getLogger(__name__)
 CLASSES = frozenset({PLAIN_CLASS})
+HOLD_BACK = 0.5  # seconds: whoever deletes an object is done with it by then
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +146,7 @@ class Waking:
 
     def object_gone(self, key: ObjectKey) -> None:
         for name in self._told.deployments.waiting_for(key):
-            self.deployment_queue.add(name)
+            self.deployment_queue.add_after(name, HOLD_BACK)
 
     def kinds_changed(self) -> None:
         for name in self._told.deployments.blocked:

@@ -1,12 +1,16 @@
 """Two deployments ship the same object. One has it; of the other nothing sticks, however close they were."""
 
+from functools import partial
+
 import pytest
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.manifests import Document, config_map
+from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
 from tests.integration.operator.tenant import Tenant, condition, is_ready
 from tests.integration.operator.waiting import eventually
@@ -55,3 +59,29 @@ async def test_one_of_two_wins(tenant: Tenant, operators: StartOperator, proxy: 
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", winners)
     await tenant.ready(name=losers)
     assert len(await tenant.owned(CONFIG_MAPS, name=losers)) == 3
+
+
+async def test_a_name_that_its_owner_puts_back_is_not_free(tenant: Tenant, operator: Operator) -> None:
+    """Who waits for a name must not be faster than its owner when somebody deletes the object."""
+    for which in BOTH:
+        await tenant.publish(which, [config_map("shared", tenant.namespace, v=which)])
+    first, second = (tenant.name + which for which in BOTH)
+    await tenant.deploy("first", name=first)
+    await tenant.ready(name=first)
+    await tenant.deploy("second", name=second)
+    await tenant.until(lambda one: condition(one, "Ready").get("reason") == "Conflict", what="refused", name=second)
+    for _ in range(4):  # fewer than make a fight
+        former = (await tenant.read(CONFIG_MAPS, tenant.namespace, "shared"))["metadata"]["uid"]
+        await tenant.admin.delete(CONFIG_MAPS, tenant.namespace, "shared")
+        back = await eventually(partial(put_back, tenant, former), what="it is back")
+        assert back["metadata"]["labels"][OWNER_NAME_LABEL] == first
+    await tenant.ready(name=first)
+    assert condition(await tenant.deployment(second), "Ready")["reason"] == "Conflict"
+
+
+async def put_back(tenant: Tenant, former: str) -> Document | None:
+    try:
+        found = await tenant.read(CONFIG_MAPS, tenant.namespace, "shared")
+    except NotFoundError:
+        return None
+    return found if found["metadata"]["uid"] != former else None
