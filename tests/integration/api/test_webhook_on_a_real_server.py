@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, 
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 from rukpak_py.server import x509
 from rukpak_py.server.admission import Admission, webhook_app
-from rukpak_py.server.certificates import CertificateKeeper, Secret
+from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings, Secret
 from rukpak_py.server.web import Address, WebServer
 from rukpak_py.server.webhook_configuration import UrlClient, serving_hosts, webhook_configuration
 from tests.integration.definitions import definitions, install
@@ -117,6 +117,7 @@ class Webhook:
     kubeconfig: Path
     server: WebServer
     keeper: CertificateKeeper
+    let_pass: Callable[[float], None]  # seconds, by the keeper's clock
 
     async def kubectl(self, *arguments: str) -> tuple[int, str]:
         """Exit code and what a user reads. Never blocks the loop: the webhook answers on it."""
@@ -157,15 +158,19 @@ async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
         await client.create(CONFIG_MAPS, SYSTEM, config_map("probe", immutable=False))
         ports = ClusterPorts(client=client)
         admission = Admission(system_namespace=SYSTEM, config_maps=ports, bundles=ports)
+        passed: list[float] = [0.0]
         keeper = CertificateKeeper(
             secrets=ClusterSecrets(client=client),
             configurations=ClusterConfigurations(client=client),
             hosts=serving_hosts(SYSTEM, "https://127.0.0.1"),
+            elapsed=lambda: sum(passed),
         )
         server = WebServer(
             app=webhook_app(admission), address=Address(host="127.0.0.1", port=0), context=keeper.context
         )
-        webhook = Webhook(client=client, kubeconfig=plane.kubeconfig, server=server, keeper=keeper)
+        webhook = Webhook(
+            client=client, kubeconfig=plane.kubeconfig, server=server, keeper=keeper, let_pass=passed.append
+        )
         await server.start()
         try:
             url = UrlClient(f"https://127.0.0.1:{server.port}")
@@ -274,6 +279,9 @@ async def test_a_new_authority_takes_over_without_a_gap(private_control_plane: C
         assert x509.is_signed_by(await webhook.served(), former)
         await webhook.until_it_is_called()
 
+        await webhook.keeper.keep(leading=True)
+        assert x509.is_signed_by(await webhook.served(), former), "the API server may not have heard of the new one yet"
+        webhook.let_pass(KeeperSettings().settling)
         await webhook.keeper.keep(leading=True)
         assert x509.is_signed_by(await webhook.served(), newest)
         await webhook.until_it_is_called()
