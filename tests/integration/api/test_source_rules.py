@@ -130,6 +130,12 @@ async def test_other_class_names_are_refused(client: Client, name: str) -> None:
         await try_bundle(client, {"provisionerClassName": name, "source": {"type": "upload", "upload": {}}})
 
 
-async def test_a_huge_list_of_config_maps_is_within_the_cost_of_the_rules(client: Client) -> None:
-    items = [{"configMap": {"name": f"content-{number}"}, "path": f"p{number}"} for number in range(2000)]
-    await try_source(client, "template", {"type": "configMaps", "configMaps": items})
+def many_config_maps(number: int) -> dict[str, Any]:
+    items = [{"configMap": {"name": f"content-{n}"}, "path": f"p{n}"} for n in range(number)]
+    return {"type": "configMaps", "configMaps": items}
+
+
+async def test_a_long_list_of_config_maps_is_within_the_cost_of_the_rules_and_bounded(client: Client) -> None:
+    await try_source(client, "template", many_config_maps(256))
+    with pytest.raises(InvalidError, match="must have at most 256 items"):
+        await try_source(client, "template", many_config_maps(257))
