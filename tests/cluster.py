@@ -66,15 +66,22 @@ def _kept(directory: Path) -> Path:
     record = directory / KEEPER
     with locked(directory / "shared.lock"):
         if not record.exists():
-            _start_keeper(directory, record)
+            start_keeper(
+                directory / "keeper.log",
+                record,
+                "tests.cluster",
+                str(directory),
+                str(record),
+                what="the shared cluster",
+            )
     return Path(json.loads(record.read_text())["kubeconfig"])
 
 
-def _start_keeper(directory: Path, record: Path) -> None:
-    log = directory / "keeper.log"
+def start_keeper(log: Path, record: Path, *command: str, what: str) -> None:
+    """Start a process that outlives this worker, and wait until it has written its record."""
     with log.open("wb") as output:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "tests.cluster", str(directory), str(record)],
+            [sys.executable, "-m", *command],
             stdout=output,
             stderr=output,
             stdin=subprocess.DEVNULL,
@@ -82,7 +89,7 @@ def _start_keeper(directory: Path, record: Path) -> None:
         )
     while not record.exists():
         if keeper.poll() is not None:
-            pytest.fail(f"the shared cluster did not start:\n{log.read_text()}", pytrace=False)
+            pytest.fail(f"{what} did not start:\n{log.read_text()}", pytrace=False)
         time.sleep(0.05)
     keeper.returncode = 0  # it outlives this worker on purpose: no ResourceWarning for a process still running
 

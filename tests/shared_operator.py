@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from e2e.waiting import eventually
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from tests.cluster import SHARED, is_alive
+from tests.cluster import SHARED, is_alive, start_keeper
 from tests.integration.definitions import definitions, install
 
 FOLDER = "operator"
@@ -58,7 +57,10 @@ def shared_operator(run_directory: Path, kubeconfig: Path) -> SharedOperator:
     folder, record = run_directory / FOLDER, run_directory / RECORD
     with locked(run_directory / "operator.lock"):
         if not record.exists():
-            _start_keeper(run_directory, record, kubeconfig)
+            log = run_directory / "operator-keeper.log"
+            start_keeper(
+                log, record, "tests.shared_operator", str(run_directory), str(kubeconfig), what="the shared operator"
+            )
     return SharedOperator(log=folder / LOG, storage=folder / "bundles")
 
 
@@ -103,23 +105,6 @@ def traces(log: list[str]) -> list[int]:
 def _log() -> list[str]:
     path = Path(os.environ.get("RUKPAK_TEST_RUN", "")) / FOLDER / LOG
     return path.read_text(errors="replace").splitlines() if path.is_file() else []
-
-
-def _start_keeper(directory: Path, record: Path, kubeconfig: Path) -> None:
-    log = directory / "operator-keeper.log"
-    with log.open("wb") as output:
-        keeper = subprocess.Popen(
-            [sys.executable, "-m", "tests.shared_operator", str(directory), str(kubeconfig)],
-            stdout=output,
-            stderr=output,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    while not record.exists():
-        if keeper.poll() is not None:
-            pytest.fail(f"the shared operator did not start:\n{log.read_text()}", pytrace=False)
-        time.sleep(0.05)
-    keeper.returncode = 0  # it outlives this worker on purpose: no ResourceWarning for a process still running
 
 
 @contextmanager
