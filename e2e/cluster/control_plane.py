@@ -63,7 +63,7 @@ class ControlPlane:
             plane = cls(state)
             try:
                 plane.bring_up(tied_to_caller=tied_to_caller)
-            except BaseException as error:
+            except BaseException as error:  # also an interruption: what was started is ended
                 again = isinstance(error, PortTakenError) and attempt < ATTEMPTS
                 plane.processes.kill_all()
                 kill_strays(state.path)  # one that was started when the interruption came, and is in no record

@@ -16,7 +16,7 @@ def write_private(path: Path, content: bytes | str) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         temporary.rename(path)
-    except BaseException:
+    except BaseException:  # whatever ends it, no temporary file stays
         temporary.unlink(missing_ok=True)
         raise
 

@@ -32,7 +32,6 @@ OWNER_UID_ANNOTATION = f"{GROUP}/owner-uid"
 PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
-SAFE_CRD_UPGRADE_ANNOTATION = f"{GROUP}/safe-crd-upgrade-validation"
 
 # Finalizers
 ORDERED_DELETION_FINALIZER = f"{GROUP}/ordered-deletion"

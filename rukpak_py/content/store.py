@@ -94,7 +94,7 @@ class Store:
             try:
                 os.symlink(f"{_CONTENT}/{target}", temporary, dir_fd=root)
                 os.rename(temporary, name, src_dir_fd=root, dst_dir_fd=root)
-            except BaseException:
+            except BaseException:  # whatever ends it, no temporary file stays
                 with suppress(OSError):
                     os.unlink(temporary, dir_fd=root)
                 raise
@@ -227,7 +227,7 @@ def _write(directory: int, name: str, pieces: Iterator[bytes]) -> None:
             os.fsync(file.fileno())
         os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         os.fsync(directory)
-    except BaseException:
+    except BaseException:  # whatever ends it, no temporary file stays
         with suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
         raise

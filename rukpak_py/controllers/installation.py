@@ -105,7 +105,7 @@ class Installation:
             return self._patiently(session, "content", "its content is fetched again")
         blocker = preflight.blocker(deployment, wanted, self._cluster.has_namespace)
         if blocker is not None:
-            return Step(outcome=retry(), report=blocker, is_blocked=True, wrote_nothing=True)
+            return Step(outcome=_until(blocker), report=blocker, is_blocked=True, wrote_nothing=True)
         session.no_longer_waits("content")
         return await self._carry_out(deployment, bundle, session, request, wanted)
 
@@ -151,7 +151,7 @@ class Installation:
         if stop is not None:
             return stop
         if fought:
-            return Step(outcome=again(FIGHT), report=await self._fight(target, fought))
+            return Step(outcome=again(FIGHT), report=await self._fight(deployment, target, fought))
         if wanted.resolution.new_kinds:
             return Step(outcome=again(0.1))  # established, and discovery has not seen them yet
         self._retire(session, {one.key for one in wanted.desired})
@@ -181,13 +181,14 @@ class Installation:
             session.memory.absent.clear()
             report = failures.claimed(deployment, claimed)
             return Step(outcome=retry(), report=report, wrote_nothing=True, contested=session.contested)
-        is_suspicious = bool(lost) or session.is_fought_over(creates, monotonic())
+        is_suspicious = bool(lost) or session.went_again(creates, monotonic())
         if (lost or creates) and not await self._books.still_exists(deployment, is_suspicious=is_suspicious):
             return Step(outcome=WAIT)
         if deployment.status.digest and deployment.status.digest != bundle.status.digest:
             problems = await self._engine.dry_run(target, plan, skip=preflight.not_checkable(plan))
             if problems:
-                return Step(outcome=retry(), report=failures.failed(deployment, problems), wrote_nothing=True)
+                report = failures.failed(deployment, problems)
+                return Step(outcome=_until(report), report=report, wrote_nothing=True)
         return None
 
     def _claimed(
@@ -206,8 +207,7 @@ class Installation:
             session.memory.absent.clear()  # what was free may be why
             report = failures.failed(deployment, carried.failures, is_drift=is_drift)
             longest = max(failure.retry_after for failure in carried.failures)
-            stalled = report.summary is Summary.STALLED
-            return Step(outcome=WAIT if stalled else retry(longest), report=report)
+            return Step(outcome=_until(report, longest), report=report)
         if carried.waiting:
             return self._patiently(session, "objects", "; ".join(carried.waiting[:10]))
         session.no_longer_waits("objects")
@@ -256,13 +256,16 @@ class Installation:
         names = ", ".join(sorted(f"{kind.kind}.{kind.group}" if kind.group else kind.kind for kind in kinds))
         return self._patiently(session, "lists", f"the API server has not listed {names} yet", after=PATIENCE)
 
-    async def _fight(self, target: Target, fought: Iterable[ObjectKey]) -> Report:
+    async def _fight(self, deployment: BundleDeployment, target: Target, fought: Iterable[ObjectKey]) -> Report:
         """Somebody else wants it differently, and insists. Correcting at full speed would only burn the API server."""
         texts = []
         for key in sorted(fought)[:5]:
             others = await field_managers(self._client, target, key)
             texts.append(f"{key} is changed again and again by {' and '.join(others) or 'somebody'}")
         message = f"{'; '.join(texts)}: it is put back once a minute only. Make them stop, or change the bundle"
+        self._events.warning(
+            BUNDLE_DEPLOYMENT_KIND, deployment.metadata.name, deployment.metadata.uid, Reason.CONFLICT, message
+        )
         return Report(summary=Summary.RETRYING, reason=Reason.CONFLICT, message=message)
 
     def _request(self, deployment: BundleDeployment, bundle: Bundle) -> Request:
@@ -341,6 +344,11 @@ class Installation:
             DRIFT_CORRECTED.inc(len(put_back))
             text = f"put {len(put_back)} object(s) back: {', '.join(map(str, put_back[:5]))}"
             self._events.normal(BUNDLE_DEPLOYMENT_KIND, name, uid, "DriftCorrected", text)
+
+
+def _until(report: Report, at_least: float = 0.0) -> Outcome:
+    """What is told as stalled is not tried again by itself: a status must not say one thing and the queue another."""
+    return WAIT if report.summary is Summary.STALLED else retry(at_least)
 
 
 def _unloadable_until(error: RukPakError) -> Outcome:

@@ -10,7 +10,7 @@ from rukpak_py.apply.memory import Memory
 from rukpak_py.core.objects import ObjectKey
 
 FIGHT = 60.0  # seconds: what goes again within this time may be going because its owner is gone
-CORRECTIONS = 5  # of one object, none a minute after the one before: then it is a fight
+CORRECTIONS = 5  # of one object, none two minutes after the one before: then it is a fight
 
 
 @dataclass(slots=True)
@@ -47,12 +47,20 @@ class Session:
             self.corrections.setdefault(key, deque(maxlen=CORRECTIONS)).append(now)
 
     def fought_over(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
-        """Those that were corrected so often lately that somebody must be insisting."""
-        for key in [key for key, times in self.corrections.items() if now - times[-1] >= FIGHT]:
-            del self.corrections[key]
-        return frozenset(key for key in keys if len(self.corrections.get(key, ())) == CORRECTIONS)
+        """Those that were corrected so often lately that somebody must be insisting.
 
-    def is_fought_over(self, keys: Iterable[ObjectKey], now: float) -> bool:
+        A minute later one more correction is allowed. Only two quiet minutes end the fight: with a clean slate after
+        each pause it would go on in bursts.
+        """
+        for key in [key for key, times in self.corrections.items() if now - times[-1] >= 2 * FIGHT]:
+            del self.corrections[key]
+        return frozenset(key for key in keys if self._is_resting(key, now))
+
+    def _is_resting(self, key: ObjectKey, now: float) -> bool:
+        times = self.corrections.get(key) or deque()
+        return len(times) == CORRECTIONS and now - times[-1] < FIGHT
+
+    def went_again(self, keys: Iterable[ObjectKey], now: float) -> bool:
         """Something that we put back a moment ago is gone again."""
         return any(now - self.created_at.get(key, float("-inf")) < FIGHT for key in keys)
 

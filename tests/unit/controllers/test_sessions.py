@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.apply.live import Live
-from rukpak_py.controllers.session import FIGHT, Session, applied_digest
+from rukpak_py.controllers.session import CORRECTIONS, FIGHT, Session, applied_digest
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.apply.lives import OWNER, key, live, managed, owned
 
@@ -71,11 +71,29 @@ def test_waiting_is_counted_from_its_first_moment() -> None:
     assert session.waited("y", 20.0) == 7.5
 
 
-def test_what_goes_again_soon_after_it_was_put_back_is_fought_over() -> None:
+def test_what_goes_again_soon_after_it_was_put_back_went_again() -> None:
     session = Session()
-    assert not session.is_fought_over([key("a")], 0.0)
+    assert not session.went_again([key("a")], 0.0)
     session.created_again([key("a")], 100.0)
-    assert session.is_fought_over([key("b"), key("a")], 100.0 + FIGHT / 2)
-    assert not session.is_fought_over([key("a")], 100.0 + FIGHT)
+    assert session.went_again([key("b"), key("a")], 100.0 + FIGHT / 2)
+    assert not session.went_again([key("a")], 100.0 + FIGHT)
     session.created_again([key("b")], 100.0 + 2 * FIGHT)
     assert list(session.created_at) == [key("b")], "what is past is forgotten"
+
+
+def test_a_fight_is_fought_once_a_minute_until_two_are_quiet() -> None:
+    session, a = Session(), key("a")
+    now = 0.0
+    for _ in range(CORRECTIONS):
+        assert not session.fought_over([a], now)
+        session.put_back([a], now)
+        now += 1
+    for _ in range(3):
+        assert session.fought_over([a, key("b")], now) == {a}
+        now += FIGHT
+        assert not session.fought_over([a], now), "one more try"
+        session.put_back([a], now)
+    now += 2 * FIGHT
+    assert not session.fought_over([a], now)
+    session.put_back([a], now)
+    assert not session.fought_over([a], now + 1), "a clean slate"
