@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import hypothesis
 import pytest
-import uvloop
+
+from rukpak_py.operator import event_loop
 
 RUN_DIRECTORY = "RUKPAK_TEST_RUN"
 RUN_PROCESS = "RUKPAK_TEST_PID"
@@ -27,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[RUN_PROCESS] = str(os.getpid())
 
 
-class Loop(uvloop.Loop):
+class Loop(event_loop.Loop):
     """uvloop waits for ever when it is closed while a server listens: a test that fails would hang the whole run."""
 
     def __init__(self) -> None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-import uvloop
 
 from rukpak_py.api.names import GROUP, VERSION
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.config import Connection
+from rukpak_py.operator.event_loop import Loop
 
 _hidden = sys.modules.get("kubernetes")
 sys.modules["kubernetes"] = None  # type: ignore[assignment]  # what the import system calls "not there"
@@ -78,7 +78,7 @@ async def run_kopf(connection: Connection, handlers: list[Handler]) -> None:
     def watch() -> None:
         error: BaseException | None = None
         try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with asyncio.Runner(loop_factory=Loop) as runner:
                 runner.run(
                     kopf.operator(
                         registry=registry, settings=_settings(), clusterwide=True, standalone=True, stop_flag=stop

@@ -8,10 +8,9 @@ import sys
 import threading
 from collections.abc import Sequence
 
-import uvloop
-
 from rukpak_py.core import logs
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.operator.event_loop import Loop
 from rukpak_py.operator.process import run
 from rukpak_py.operator.settings import read_settings
 
@@ -23,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logs.set_up(settings.log_level, settings.log_format)
     gc.set_threshold(100_000, 50, 100)  # what watches decode is kept: the default would walk all of it all the time
     try:
-        uvloop.run(run(settings, stopping=_bound_the_stop))
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            runner.run(run(settings, stopping=_bound_the_stop))
     except RukPakError as error:
         LOG.error("%s", error)  # noqa: TRY400 - the text says what to do; a traceback would bury it
         sys.exit(1)
