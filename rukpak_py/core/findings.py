@@ -1,0 +1,42 @@
+"""What a check found: rule, severity, place, text and advice. A refused bundle is an error that holds its findings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rukpak_py.core.errors import ContentError
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    rule: str  # stable: RV1-004, PLAIN-002
+    severity: Severity
+    message: str  # what is wrong, in upstream's words where it has any
+    hint: str = ""  # what to do about it
+    file: str = ""  # relative to the bundle's root
+    line: int = 0  # from 1; 0 is unknown
+    column: int = 0
+    path: str = ""  # the field in the document: spec.install.spec.deployments[0].name
+
+    @property
+    def location(self) -> str:
+        """`manifests/csv.yaml:12:3`, as compilers print it; empty when it is about the bundle as a whole."""
+        numbers = [str(number) for number in (self.line, self.column) if number]
+        return ":".join([self.file, *numbers]) if self.file else ""
+
+    def __str__(self) -> str:
+        located = f"{self.location}: {self.message}" if self.location else self.message
+        return f"{located} [{self.rule}]"
+
+
+class InvalidBundleError(ContentError):
+    """A bundle that cannot be used, with every reason; `text` is for readers that expect upstream's words alone."""
+
+    def __init__(self, findings: Sequence[Finding], text: str | None = None) -> None:
+        super().__init__("\n".join(map(str, findings)) if text is None else text)
+        self.findings = tuple(findings)

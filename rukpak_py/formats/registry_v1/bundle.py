@@ -1,0 +1,157 @@
+"""A registry+v1 bundle as values: what the reader makes, what rules look at, what the renderer turns into objects.
+
+Everything typed here went through Go's typed decoding (`restore`): texts are texts, lists are lists, absent is empty.
+A bundle read with `parity` is what the reference renderer would hold, its losses included; otherwise unknown fields
+stay in definitions and pod specs, and definitions of the old version v1beta1 stay as they were written.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.rules import Place
+
+Json = dict[str, Any]
+
+
+class InstallMode(StrEnum):
+    """In alphabetical order, which is the order of messages."""
+
+    ALL = "AllNamespaces"
+    MULTI = "MultiNamespace"
+    OWN = "OwnNamespace"
+    SINGLE = "SingleNamespace"
+
+
+class WebhookType(StrEnum):
+    CONVERSION = "ConversionWebhook"
+    MUTATING = "MutatingAdmissionWebhook"
+    VALIDATING = "ValidatingAdmissionWebhook"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """One manifest, and where it stands. `manifest` is as it was read and is never changed in place."""
+
+    file: str
+    index: int  # which document of the file, empty ones counted
+    manifest: Json
+    inside: Path = ()  # the path to it when it is an item of a list: ("items", 3)
+
+    @property
+    def kind(self) -> str:
+        return str(self.manifest.get("kind", ""))
+
+    @property
+    def api_version(self) -> str:
+        return str(self.manifest.get("apiVersion") or "")
+
+    @property
+    def name(self) -> str:
+        return str((self.manifest.get("metadata") or {}).get("name") or "")
+
+    def place(self, *path: str | int, on_key: bool = False) -> Place:
+        return Place(file=self.file, document=self.index, path=(*self.inside, *path), on_key=on_key)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Permission:
+    service_account: str  # "" as written; what it means ("default") is the renderer's
+    rules: list[Json] | None  # typed policy rules: known fields only
+    path: Path  # in the CSV's document, as every `path` below
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeploymentEntry:
+    name: str
+    label: Mapping[str, str]
+    spec: Json  # a typed DeploymentSpec in JSON form
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Webhook:
+    """A webhook definition; `typed` holds the fields that are copied as they are (rules, selectors, policies)."""
+
+    generate_name: str
+    type: str  # a WebhookType, or anything else
+    deployment_name: str
+    container_port: int  # 0 when it is not given
+    target_port: int | str | None
+    webhook_path: str | None
+    conversion_crds: Sequence[str]
+    typed: Json
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnedDefinition:
+    """An entry of customresourcedefinitions.owned."""
+
+    name: str
+    version: str
+    kind: str
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Csv:
+    document: Document
+    name: str
+    annotations: Mapping[str, str]  # after the properties of metadata/properties.yaml were merged in
+    typed: Json  # the whole CSV in typed JSON form
+    install_modes: Sequence[tuple[str, bool]]  # as listed
+    deployments: Sequence[DeploymentEntry]
+    permissions: Sequence[Permission]
+    cluster_permissions: Sequence[Permission]
+    webhooks: Sequence[Webhook]
+    owned: Sequence[OwnedDefinition]
+    owned_api_services: Sequence[Json]
+
+    @property
+    def supported_modes(self) -> list[str]:
+        """In alphabetical order, unknown names last, as messages list them."""
+        supported = {mode for mode, is_supported in self.install_modes if is_supported}
+        known = [mode.value for mode in InstallMode if mode in supported]
+        return known + sorted(supported.difference(known))
+
+    def webhooks_of(self, webhook_type: WebhookType) -> list[Webhook]:
+        return [webhook for webhook in self.webhooks if webhook.type == webhook_type]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Definition:
+    """A CustomResourceDefinition of the bundle."""
+
+    document: Document
+    name: str
+    manifest: Json  # typed; what is emitted unless a conversion webhook rewrites a part of it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dependency:
+    type: str
+    value: Any
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metadata:
+    """metadata/annotations.yaml, dependencies and properties."""
+
+    package: str
+    channels: str = ""  # as written: separated by commas
+    default_channel: str = ""
+    annotations: Mapping[str, Any] = field(default_factory=dict)  # all of them, as read
+    dependencies: Sequence[Dependency] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bundle:
+    parity: bool
+    metadata: Metadata
+    csv: Csv
+    definitions: Sequence[Definition]
+    others: Sequence[Document]

@@ -1,0 +1,115 @@
+"""Rules: what a check is, how it says what it found, and how that becomes Findings.
+
+A rule is one function of a subject (a parsed bundle, a reading) that yields Problems; its decorator holds what the
+documentation prints: id, severity, title, advice. A Problem names a Place in the content; lines and columns are looked
+up only for Problems that were found.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.content.yaml_positions import Path, Positions
+from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A field of a document of a file. A file alone is a place too."""
+
+    file: str
+    document: int = 0
+    path: Path = ()
+    on_key: bool = False  # point at the key, not at its value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    message: str
+    place: Place | None = None
+    hint: str | None = None  # instead of the rule's
+    severity: Severity | None = None  # instead of the rule's
+
+
+Check: TypeAlias = Callable[[S], Iterable[Problem]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule(Generic[S]):
+    id: str
+    severity: Severity
+    title: str
+    hint: str
+    check: Check[S]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Generic[S]):
+    """The rules of one file, in the order in which they run."""
+
+    title: str
+    rules: list[Rule[S]] = field(default_factory=list)
+
+    def rule(
+        self, rule_id: str, *, title: str, hint: str, severity: Severity = Severity.ERROR
+    ) -> Callable[[Check[S]], Check[S]]:
+        def added(check: Check[S]) -> Check[S]:
+            self.rules.append(Rule(id=rule_id, severity=severity, title=title, hint=hint, check=check))
+            return check
+
+        return added
+
+
+class Locator:
+    """Lines and columns of Places; a file is parsed a second time only when a place in it is asked for."""
+
+    def __init__(self, tree: Tree, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._tree = tree
+        self._limits = limits
+        self._positions: dict[str, Positions] = {}
+
+    def finding(self, rule: Rule[S], problem: Problem) -> Finding:
+        place = problem.place
+        line, column = self.line_and_column(place) if place is not None else (0, 0)
+        return Finding(
+            rule=rule.id,
+            severity=problem.severity or rule.severity,
+            message=problem.message,
+            hint=rule.hint if problem.hint is None else problem.hint,
+            file=place.file if place is not None else "",
+            line=line,
+            column=column,
+            path=path_text(place.path) if place is not None else "",
+        )
+
+    def line_and_column(self, place: Place) -> tuple[int, int]:
+        if place.file not in self._tree:
+            return 0, 0
+        if place.file not in self._positions:
+            self._positions[place.file] = Positions(self._tree[place.file], limits=self._limits)
+        position = self._positions[place.file].of(place.document, place.path, on_key=place.on_key)
+        return (position.line, position.column) if position is not None else (0, 0)
+
+
+def judge(families: Sequence[Family[S]], subject: S, locator: Locator) -> Iterator[Finding]:
+    for family in families:
+        for rule in family.rules:
+            for problem in rule.check(subject):
+                yield locator.finding(rule, problem)
+
+
+def path_text(path: Path) -> str:
+    """`spec.install.spec.deployments[0].name`; a key with a dot or another unusual character stands in brackets."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part and all(character.isalnum() or character in "-_" for character in part):
+            text += f".{part}" if text else part
+        else:
+            text += f"[{part!r}]"
+    return text
