@@ -190,7 +190,7 @@ def _bytes(content: Content) -> bytes:
 class _Dumper(yaml.SafeDumper):
     """Quotes texts that Kubernetes' YAML may take for something else; writes no aliases."""
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 the name and the signature are the library's
+    def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
