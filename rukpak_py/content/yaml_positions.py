@@ -1,10 +1,40 @@
-"""Lines and columns of paths in YAML and JSON files, found on request."""
+"""Lines and columns of paths in YAML and JSON files, found on request.
 
-from typing import NamedTuple, TypeAlias
+Documents count, and keys are written, as `yaml.load_all` does it. A document that is asked for is parsed once more into
+a tree of nodes that know their character's number, nothing else; it is kept, so many requests cost one pass. The tree
+grows from its root, so a broken document answers with what stands before its defect. An alias stands where it is used,
+its members where they are written; that also keeps the tree as small as the file.
+"""
 
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from yaml.error import YAMLError
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from rukpak_py.content.yaml_events import events_of
+from rukpak_py.content.yaml_scalars import MERGE_TAG, Raw, as_key, resolve, tagged
+from rukpak_py.content.yaml_streams import Chunk, JsonValue, Piece, check_size, pieces
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
 Path: TypeAlias = tuple[str | int, ...]
+
+_MERGE: Final = object()
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]|[^\s\[\]{},:"]++', re.DOTALL)
 
 
 class Position(NamedTuple):
@@ -16,6 +46,210 @@ class Positions:
     def __init__(self, data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._data = data
         self._limits = limits
+        self._pieces: list[Piece] | None = None
+        self._trees: dict[int, _Tree] = {}
+        self._nodes_left = limits.yaml_nodes
 
     def of(self, document: int, path: Path, *, on_key: bool = False) -> Position | None:
-        raise NotImplementedError
+        """Where the path's value (or key) begins, or what is there of its ancestors; None for what cannot be read."""
+        tree = self._tree(document)
+        return tree.position(path, on_key=on_key) if tree is not None else None
+
+    def _tree(self, document: int) -> "_Tree | None":
+        if document not in self._trees:
+            if self._pieces is None:
+                self._pieces = list(_until_defect(self._data, self._limits))
+            if not 0 <= document < len(self._pieces):
+                return None
+            tree = self._grown(self._pieces[document])
+            if document == 0 and not tree.top:
+                # As a stream it begins with an empty document, so whoever asks has read the file as `load` does.
+                tree = self._grown(Chunk(self._data))
+            self._trees[document] = tree
+        return self._trees[document]
+
+    def _grown(self, piece: Piece) -> "_Tree":
+        tree = _Tree(_Lines(piece), limits=self._limits, nodes_left=self._nodes_left)
+        try:
+            if isinstance(piece, JsonValue):
+                _grow_from_json(tree, piece)
+            else:
+                _grow_from_yaml(tree, piece)
+        except (YAMLError, ValueError, _BrokenOffError):
+            pass  # UnicodeDecodeError is a ValueError; whoever loads the file is told of its defect
+        self._nodes_left = tree.nodes_left
+        return tree
+
+
+def _until_defect(data: bytes, limits: Limits) -> Iterator[Piece]:
+    try:
+        check_size(data, limits)
+        yield from pieces(data, limits)
+    except ContentError:
+        return
+
+
+class _Lines:
+    """From a character's number to its line and column in the file."""
+
+    def __init__(self, piece: Piece) -> None:
+        if isinstance(piece, JsonValue):
+            text, self.line, self.column = piece.text, 0, 0
+        else:
+            text, self.line, self.column = _text(piece.data), piece.line, piece.column
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def position(self, index: int) -> Position:
+        line = bisect_right(self.starts, index) - 1
+        column = index - self.starts[line] + (0 if line else self.column)
+        return Position(self.line + line + 1, column + 1)
+
+
+def _text(chunk: bytes) -> str:
+    encoding = "utf-16" if chunk.startswith(_UTF16_MARKS) else "utf-8-sig"
+    return chunk.decode(encoding, "replace")
+
+
+class _BrokenOffError(Exception):
+    """The loader would refuse what comes next, or a limit is reached."""
+
+
+class _Node:
+    __slots__ = ("index", "members")
+
+    def __init__(self, index: int, members: "_Members | None" = None) -> None:
+        self.index = index
+        self.members = members
+
+
+# A list's members are numbered. With each node goes the number of its key's first character.
+_Members: TypeAlias = dict[Any, tuple[int, _Node]]
+
+
+class _Tree:
+    def __init__(self, lines: _Lines, *, limits: Limits, nodes_left: int) -> None:
+        self.lines = lines
+        self.depth_limit = limits.yaml_depth
+        self.nodes_left = nodes_left
+        self.top: _Members = {}
+        # the open container: its members; whether it is a mapping; its key that waits for a value, and where that is
+        self.members = self.top
+        self.is_mapping = False
+        self.key: Any = None
+        self.key_index: int | None = None
+        self.around: list[tuple[_Members, bool, Any, int | None]] = []
+        self.anchors: dict[str, tuple[_Node, Raw]] = {}
+
+    @property
+    def key_is_due(self) -> bool:
+        return self.is_mapping and self.key_index is None
+
+    def leaf(self, index: int, raw: Any, anchor: str | None = None) -> None:
+        node = _Node(index)
+        if anchor is not None:
+            self.anchors[anchor] = (node, "<<" if raw is _MERGE else raw)
+        if self.key_is_due:
+            self.key = raw if raw is _MERGE else as_key(raw)
+            self.key_index = index
+        else:
+            self.add(node)
+
+    def open(self, index: int, *, is_mapping: bool, anchor: str | None = None) -> None:
+        if self.key_is_due or len(self.around) >= self.depth_limit:
+            raise _BrokenOffError
+        members: _Members = {}
+        node = _Node(index, members)
+        if anchor is not None:
+            self.anchors[anchor] = (node, None)
+        if self.key is not _MERGE:
+            self.add(node)
+        self.around.append((self.members, self.is_mapping, self.key, self.key_index))
+        self.members, self.is_mapping, self.key, self.key_index = members, is_mapping, None, None
+
+    def close(self) -> None:
+        members = self.members
+        self.members, self.is_mapping, self.key, self.key_index = self.around.pop()
+        if self.key is _MERGE:
+            self.merge(members)
+
+    def alias(self, index: int, name: str) -> None:
+        if name not in self.anchors:
+            raise _BrokenOffError
+        node, raw = self.anchors[name]
+        if node.members is None:
+            self.leaf(index, raw)
+        elif self.key_is_due:
+            raise _BrokenOffError
+        elif self.key is _MERGE:
+            self.merge(node.members)
+        else:
+            self.add(_Node(index, node.members))
+
+    def add(self, node: _Node) -> None:
+        self.count(1)
+        if self.key is _MERGE:
+            raise _BrokenOffError
+        if not self.is_mapping:
+            self.members[len(self.members)] = (node.index, node)
+        elif self.key_index is not None:
+            self.members[self.key] = (self.key_index, node)
+        self.key = self.key_index = None
+
+    def merge(self, merged: _Members) -> None:
+        maps = [node.members or {} for _, node in merged.values()] if 0 in merged else [merged]
+        for members in reversed(maps):
+            self.count(len(members))
+            self.members.update(members)
+        self.key = self.key_index = None
+
+    def count(self, nodes: int) -> None:
+        self.nodes_left -= nodes
+        if self.nodes_left < 0:
+            raise _BrokenOffError
+
+    def position(self, path: Path, *, on_key: bool) -> Position | None:
+        if not self.top:
+            return None
+        index, node = self.top[0]
+        for part in path:
+            if node.members is None or part not in node.members:
+                break
+            index, node = node.members[part]
+        return self.lines.position(index if on_key else node.index)
+
+
+def _grow_from_yaml(tree: _Tree, chunk: Chunk) -> None:
+    next_event = events_of(chunk.data)
+    while True:
+        event = next_event()
+        kind = type(event)
+        if kind is ScalarEvent:
+            tree.leaf(event.start_mark.index, _raw(event, is_key=tree.key_is_due), event.anchor)
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            tree.open(event.start_mark.index, is_mapping=kind is MappingStartEvent, anchor=event.anchor)
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            tree.close()
+        elif kind is AliasEvent:
+            tree.alias(event.start_mark.index, event.anchor)
+        elif kind is DocumentEndEvent or kind is StreamEndEvent:
+            return
+
+
+def _raw(event: Any, *, is_key: bool) -> Any:
+    plain, quoted = event.implicit
+    if is_key and event.value == "<<" and (plain or event.tag == MERGE_TAG):
+        return _MERGE
+    if plain and event.tag is None:
+        return resolve(event.value)
+    return event.value if plain or quoted else tagged(event.tag, event.value)
+
+
+def _grow_from_json(tree: _Tree, value: JsonValue) -> None:
+    for match in _JSON_MARK.finditer(value.text, value.start, value.end):
+        mark = match[0]
+        if mark in "{[":
+            tree.open(match.start(), is_mapping=mark == "{")
+        elif mark in "}]":
+            tree.close()
+        else:
+            tree.leaf(match.start(), json.loads(mark) if tree.key_is_due else None)
