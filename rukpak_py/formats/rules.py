@@ -44,21 +44,25 @@ class Rule(Generic[S]):
     severity: Severity
     title: str
     hint: str
+    origin: str  # whose rule it is
     check: Check[S]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family(Generic[S]):
-    """The rules of one file, in the order in which they run."""
+    """The rules of one file, in the order in which they run. `origin` says whose rules they are."""
 
     title: str
+    origin: str = ""
     rules: list[Rule[S]] = field(default_factory=list)
 
     def rule(
-        self, rule_id: str, *, title: str, hint: str, severity: Severity = Severity.ERROR
+        self, rule_id: str, *, title: str, hint: str, severity: Severity = Severity.ERROR, origin: str | None = None
     ) -> Callable[[Check[S]], Check[S]]:
+        whose = self.origin if origin is None else origin
+
         def added(check: Check[S]) -> Check[S]:
-            self.rules.append(Rule(id=rule_id, severity=severity, title=title, hint=hint, check=check))
+            self.rules.append(Rule(id=rule_id, severity=severity, title=title, hint=hint, origin=whose, check=check))
             return check
 
         return added
@@ -87,11 +91,17 @@ class Locator:
         )
 
     def line_and_column(self, place: Place) -> tuple[int, int]:
+        """Of the place, or of the nearest field around it when it is not in the file."""
         if place.file not in self._tree:
             return 0, 0
         if place.file not in self._positions:
             self._positions[place.file] = Positions(self._tree[place.file], limits=self._limits)
-        position = self._positions[place.file].of(place.document, place.path, on_key=place.on_key)
+        positions = self._positions[place.file]
+        position = positions.of(place.document, place.path, on_key=place.on_key)
+        around = place.path
+        while position is None and around:
+            around = around[:-1]
+            position = positions.of(place.document, around)
         return (position.line, position.column) if position is not None else (0, 0)
 
 

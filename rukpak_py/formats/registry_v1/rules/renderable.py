@@ -1,0 +1,276 @@
+"""What a bundle must be to be rendered: the reference renderer's own checks, in its order and its words.
+
+All rules run and every error is told. The order of errors within a rule is upstream's (mostly sorted by name), because
+the joined texts are compared; findings for people are sorted by place elsewhere.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, InstallMode, Json, Webhook, WebhookType
+from rukpak_py.formats.registry_v1.kinds import SUPPORTED
+from rukpak_py.formats.rules import Family, Place, Problem
+
+FAMILY: Family[Bundle] = Family(title="What can be rendered", origin="operator-controller, its renderer")
+
+PACKAGE: Final = "operators.operatorframework.io.bundle.package.v1"
+_FORBIDDEN_GROUPS: Final = frozenset({"*", "olm.operatorframework.io"})
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_FORBIDDEN_ADMISSION_RESOURCES: Final = frozenset(
+    {
+        "*",
+        "mutatingwebhookconfiguration",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfiguration",
+        "validatingwebhookconfigurations",
+    }
+)
+
+
+@FAMILY.rule(
+    "RV1-001",
+    title="Deployments of the CSV have different names",
+    hint="Give each deployment of spec.install.spec.deployments a name of its own, or remove the repetition.",
+)
+def deployments_are_unique(bundle: Bundle) -> Iterator[Problem]:
+    places = {entry.name: _at(bundle.csv, *entry.path, "name") for entry in bundle.csv.deployments}
+    counted = Counter(entry.name for entry in bundle.csv.deployments)
+    for name in sorted(name for name, count in counted.items() if count > 1):
+        yield Problem(
+            message=f"cluster service version contains duplicate strategy deployment spec '{name}'",
+            place=places[name],
+        )
+
+
+@FAMILY.rule(
+    "RV1-002",
+    title="A deployment's name is a DNS-1123 subdomain",
+    hint="Use lower case letters, digits, `-` and `.` only, at most 253 of them, with a letter or digit at both ends.",
+)
+def deployment_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
+    entries = {entry.name: entry for entry in bundle.csv.deployments}
+    for name, entry in sorted(entries.items()):
+        reasons = sorted(dns.subdomain(name))
+        if reasons:
+            yield Problem(
+                message=f"invalid cluster service version strategy deployment name '{name}': {', '.join(reasons)}",
+                place=_at(bundle.csv, *entry.path, "name"),
+            )
+
+
+@FAMILY.rule(
+    "RV1-003",
+    title="Definitions have different names",
+    hint="Remove one of the CustomResourceDefinitions, or merge their versions into one.",
+)
+def definitions_are_unique(bundle: Bundle) -> Iterator[Problem]:
+    documents = {definition.name: definition.document for definition in bundle.definitions}
+    counted = Counter(definition.name for definition in bundle.definitions)
+    for name in sorted(name for name, count in counted.items() if count > 1):
+        yield Problem(
+            message=f"bundle contains duplicate custom resource definition '{name}'",
+            place=documents[name].place("metadata", "name"),
+        )
+
+
+@FAMILY.rule(
+    "RV1-004",
+    title="Every owned definition is in the bundle",
+    hint="Add the CustomResourceDefinition to manifests/, or remove it from customresourcedefinitions.owned.",
+)
+def owned_definitions_exist(bundle: Bundle) -> Iterator[Problem]:
+    present = {definition.name for definition in bundle.definitions}
+    # The first entry of each name: a definition is listed once per version.
+    missing = {owned.name: owned for owned in reversed(bundle.csv.owned) if owned.name not in present}
+    for name, owned in sorted(missing.items()):
+        yield Problem(
+            message=(
+                f"cluster service definition references owned custom resource definition '{name}' not found in bundle"
+            ),
+            place=_at(bundle.csv, *owned.path, "name"),
+        )
+
+
+@FAMILY.rule(
+    "RV1-005",
+    title="The package has a name",
+    hint=f"Set the annotation {PACKAGE} in metadata/annotations.yaml.",
+)
+def package_has_a_name(bundle: Bundle) -> Iterator[Problem]:
+    if not bundle.metadata.package:
+        yield Problem(
+            message="package name is empty",
+            place=Place(file="metadata/annotations.yaml", path=("annotations", PACKAGE)),
+        )
+
+
+@FAMILY.rule(
+    "RV1-006",
+    title="Conversion webhooks need AllNamespaces and no other install mode",
+    hint=(
+        "Definitions are converted for the whole cluster: support AllNamespaces alone in spec.installModes, "
+        "or remove the conversion webhook."
+    ),
+)
+def conversion_is_for_all_namespaces(bundle: Bundle) -> Iterator[Problem]:
+    modes = bundle.csv.supported_modes
+    if modes == [InstallMode.ALL]:
+        return
+    for webhook in bundle.csv.webhooks_of(WebhookType.CONVERSION):
+        yield Problem(
+            message=(
+                f'bundle contains conversion webhook "{webhook.generate_name}" and supports install modes '
+                f"[{' '.join(modes)}] - conversion webhooks are only supported for bundles that only support "
+                "AllNamespaces install mode"
+            ),
+            place=_at(bundle.csv, *webhook.path, "type"),
+        )
+
+
+@FAMILY.rule(
+    "RV1-007",
+    title="A webhook's deployment is in the CSV",
+    hint="Set deploymentName to the name of a deployment in spec.install.spec.deployments.",
+)
+def webhooks_have_a_deployment(bundle: Bundle) -> Iterator[Problem]:
+    present = {entry.name for entry in bundle.csv.deployments}
+    orphans = [webhook for webhook in bundle.csv.webhooks if webhook.deployment_name not in present]
+    for webhook in sorted(orphans, key=lambda orphan: (orphan.deployment_name, *_by_type_and_name(orphan))):
+        yield Problem(
+            message=(
+                f"webhook of type '{webhook.type}' with name '{webhook.generate_name}' references "
+                f"non-existent deployment '{webhook.deployment_name}'"
+            ),
+            place=_at(bundle.csv, *webhook.path, "deploymentName"),
+        )
+
+
+@FAMILY.rule(
+    "RV1-008",
+    title="Webhooks of one type have different names",
+    hint="Give each webhook of a type its own generateName: it becomes the name of a cluster-wide object.",
+)
+def webhook_names_are_unique(bundle: Bundle) -> Iterator[Problem]:
+    places = {_by_type_and_name(webhook): webhook.path for webhook in bundle.csv.webhooks}
+    counted = Counter(map(_by_type_and_name, bundle.csv.webhooks))
+    for kind, name in sorted(key for key, count in counted.items() if count > 1):
+        yield Problem(
+            message=f"duplicate webhook '{name}' of type '{kind}'",
+            place=_at(bundle.csv, *places[kind, name], "generateName"),
+        )
+
+
+@FAMILY.rule(
+    "RV1-009",
+    title="A webhook's name is a DNS-1123 subdomain",
+    hint="Use lower case letters, digits, `-` and `.` only, at most 253 of them, with a letter or digit at both ends.",
+)
+def webhook_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
+    """Rendering removes one `-` at the end, so outside of parity the name without it is judged."""
+    webhooks = {_by_type_and_name(webhook): webhook for webhook in bundle.csv.webhooks}
+    for (kind, name), webhook in sorted(webhooks.items()):
+        reasons = sorted(dns.subdomain(name if bundle.parity else name.removesuffix("-")))
+        if reasons:
+            yield Problem(
+                message=f"webhook of type '{kind}' has invalid name '{name}': {','.join(reasons)}",
+                place=_at(bundle.csv, *webhook.path, "generateName"),
+            )
+
+
+@FAMILY.rule(
+    "RV1-010",
+    title="A definition is converted by one webhook",
+    hint="Name the definition in the conversionCRDs of one conversion webhook, once.",
+)
+def definitions_have_one_conversion(bundle: Bundle) -> Iterator[Problem]:
+    converters: dict[str, list[Webhook]] = {}
+    for webhook in bundle.csv.webhooks_of(WebhookType.CONVERSION):
+        for definition in webhook.conversion_crds:
+            converters.setdefault(definition, []).append(webhook)
+    for definition, webhooks in sorted(converters.items()):
+        if len(webhooks) > 1:
+            names = sorted(webhook.generate_name for webhook in webhooks)
+            yield Problem(
+                message=(
+                    f"conversion webhooks [{','.join(names)}] reference same custom resource definition '{definition}'"
+                ),
+                place=_at(bundle.csv, *webhooks[-1].path, "conversionCRDs", _last(webhooks[-1], definition)),
+            )
+
+
+@FAMILY.rule(
+    "RV1-011",
+    title="A conversion webhook converts owned definitions",
+    hint="List the definition under customresourcedefinitions.owned, or remove it from conversionCRDs.",
+)
+def converted_definitions_are_owned(bundle: Bundle) -> Iterator[Problem]:
+    owned = {entry.name for entry in bundle.csv.owned}
+    webhooks = bundle.csv.webhooks_of(WebhookType.CONVERSION)
+    for webhook in sorted(webhooks, key=lambda webhook: webhook.generate_name):
+        for definition in sorted(name for name in webhook.conversion_crds if name not in owned):
+            yield Problem(
+                message=(
+                    f"conversion webhook '{webhook.generate_name}' references custom resource definition "
+                    f"'{definition}' not owned bundle"
+                ),
+                place=_at(bundle.csv, *webhook.path, "conversionCRDs", _last(webhook, definition)),
+            )
+
+
+@FAMILY.rule(
+    "RV1-012",
+    title="Admission webhooks leave every group, OLM and admission itself alone",
+    hint="Name the groups and resources that the webhook is about; it must not be able to block its own repair.",
+)
+def webhook_rules_are_allowed(bundle: Bundle) -> Iterator[Problem]:
+    for webhook in bundle.csv.webhooks:
+        if webhook.type == WebhookType.CONVERSION:
+            continue  # a type that nobody knows is judged like admission, as upstream does
+        for index, rule in enumerate(webhook.typed.get("rules") or []):
+            for field, position, reference in _forbidden(rule):
+                yield Problem(
+                    message=(
+                        f'webhook "{webhook.generate_name}" contains forbidden rule: '
+                        f"admission webhook rules cannot reference {reference}"
+                    ),
+                    place=_at(bundle.csv, *webhook.path, "rules", index, field, position),
+                )
+
+
+@FAMILY.rule(
+    "RV1-013",
+    title="Every object is of a supported kind",
+    hint=f"Remove the object, or let the operator create it when it starts. Supported: {', '.join(sorted(SUPPORTED))}.",
+)
+def objects_are_supported(bundle: Bundle) -> Iterator[Problem]:
+    for document in bundle.others:
+        if document.kind not in SUPPORTED:
+            yield Problem(
+                message=f'unsupported resource "{document.name}" with kind "{document.kind}"',
+                place=document.place("kind"),
+            )
+
+
+def _forbidden(rule: Json) -> Iterator[tuple[str, int, str]]:
+    """The field, the position in it, and what it refers to."""
+    for position, group in enumerate(rule.get("apiGroups") or []):
+        if group in _FORBIDDEN_GROUPS:
+            yield "apiGroups", position, f'API group "{group}"'
+        elif group == _ADMISSION:
+            for index, resource in enumerate(rule.get("resources") or []):
+                if resource.lower() in _FORBIDDEN_ADMISSION_RESOURCES:
+                    yield "resources", index, f'resource "{resource}" for API group "{_ADMISSION}"'
+
+
+def _at(csv: Csv, *path: str | int) -> Place:
+    return csv.document.place(*path)
+
+
+def _by_type_and_name(webhook: Webhook) -> tuple[str, str]:
+    return webhook.type, webhook.generate_name
+
+
+def _last(webhook: Webhook, definition: str) -> int:
+    return max(index for index, name in enumerate(webhook.conversion_crds) if name == definition)
