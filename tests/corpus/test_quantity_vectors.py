@@ -1,0 +1,31 @@
+"""All 202 quantities of the reference renderer: the text it writes, or its error."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rukpak_py.content.yaml_scalars import Raw, as_value
+from rukpak_py.formats.registry_v1.quantity import canonical
+
+CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
+VECTORS = CORPUS / "quantity-vectors.json"
+pytestmark = pytest.mark.skipif(
+    not VECTORS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
+)
+
+
+def written(value: Raw) -> dict[str, str]:
+    try:
+        return {"output": canonical(as_value(value))}
+    except ValueError as error:
+        return {"error": str(error)}
+
+
+def test_every_vector_comes_out_as_the_reference_renderer_writes_it() -> None:
+    vectors: list[dict[str, Any]] = json.loads(VECTORS.read_text())["vectors"]
+    assert len(vectors) == 202
+    wrong = [vector for vector in vectors if vector != {"input": vector["input"], **written(vector["input"])}]
+    assert wrong == []
