@@ -7,6 +7,7 @@ from typing import Any
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Finding, InvalidBundleError
 from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.rules import Place
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +32,7 @@ class Reading:
     files: Sequence[ManifestFile]
     bundle: Bundle | None  # None when what is missing or broken leaves nothing to judge
     defects: Sequence[Defect]  # in the order in which the reference renderer would meet them
+    unknown: Sequence[Place] = ()  # fields that Go's types of the CSV and the definitions do not have
 
     def complete(self) -> Bundle:
         """The bundle, or the error that says why it cannot be rendered (in parity the first defect, in its words)."""
