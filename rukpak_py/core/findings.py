@@ -24,6 +24,10 @@ class Finding:
     path: str = ""  # the field in the document: spec.install.spec.deployments[0].name
 
     @property
+    def is_error(self) -> bool:
+        return self.severity is Severity.ERROR
+
+    @property
     def location(self) -> str:
         """`manifests/csv.yaml:12:3`, as compilers print it; empty when it is about the bundle as a whole."""
         numbers = [str(number) for number in (self.line, self.column) if number]

@@ -1,0 +1,74 @@
+"""Objects that meet on one name: the same twice is one object, different ones are a defect of the bundle.
+
+Names are compared as they will be in the cluster: the install namespace replaces what namespaced objects say.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.formats.registry_v1.bundle import Bundle, Document
+from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, SUPPORTED
+from rukpak_py.formats.rules import Family, Problem
+
+FAMILY: Family[Bundle] = Family(title="Objects of one name", origin="rukpak-py")
+
+
+@FAMILY.rule(
+    "RV1-913",
+    title="Objects of one name are equal",
+    hint="Remove one of them, or rename it. Namespaces do not tell them apart: both go to the install namespace.",
+)
+def objects_of_one_name_are_equal(bundle: Bundle) -> Iterator[Problem]:
+    for first, again in _repeated(bundle):
+        if _in_cluster(first) != _in_cluster(again):
+            yield Problem(
+                message=f"{again.kind} '{again.name}' is defined differently in {first.file} and in {again.file}",
+                place=again.place("metadata", "name"),
+            )
+
+
+@FAMILY.rule(
+    "RV1-914",
+    title="No object is there twice",
+    hint="Remove the repetition.",
+    severity=Severity.WARNING,
+)
+def objects_are_there_once(bundle: Bundle) -> Iterator[Problem]:
+    for first, again in _repeated(bundle):
+        if _in_cluster(first) == _in_cluster(again):
+            yield Problem(
+                message=f"{again.kind} '{again.name}' is in {first.file} and in {again.file}: one is emitted",
+                place=again.place("metadata", "name"),
+            )
+
+
+def _repeated(bundle: Bundle) -> Iterator[tuple[Document, Document]]:
+    """Each further object with the first one of its name."""
+    seen: dict[tuple[str, ...], Document] = {}
+    for document in bundle.others:
+        if document.name:
+            first = seen.setdefault(_identity(document), document)
+            if first is not document:
+                yield first, document
+
+
+def _identity(document: Document) -> tuple[str, ...]:
+    return (document.api_version, document.kind, _namespace(document), document.name)
+
+
+def _namespace(document: Document) -> str:
+    """What tells objects of one name apart; empty stands for the install namespace, and for none."""
+    if document.kind == AUTOSCALER or not SUPPORTED.get(document.kind, False):
+        return str(_metadata(document).get("namespace") or "")
+    return ""
+
+
+def _in_cluster(document: Document) -> bytes:
+    metadata = {key: value for key, value in _metadata(document).items() if key != "namespace"}
+    return canonical_json({**document.manifest, "metadata": metadata})
+
+
+def _metadata(document: Document) -> dict[str, Any]:
+    return document.manifest.get("metadata") or {}

@@ -1,0 +1,157 @@
+"""What upstream does not look at, and what a bundle's author wants to know before the API server says it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Bundle, Webhook
+from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.rules import Family, Place, Problem, path_text
+
+FAMILY: Family[Bundle] = Family(title="Further checks", origin="rukpak-py")
+READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-py")
+
+OLD_DEFINITIONS: Final = "apiextensions.k8s.io/v1beta1"
+DEFAULT_CHANNEL: Final = "operators.operatorframework.io.bundle.channel.default.v1"
+SUGGESTED_NAMESPACE: Final = "operatorframework.io/suggested-namespace"
+_DEFAULT_PORT: Final = 443
+
+
+@FAMILY.rule(
+    "RV1-910",
+    title="Definitions are of apiextensions.k8s.io/v1",
+    hint="Rewrite the definition for apiextensions.k8s.io/v1: schema and subresources move into each version.",
+    severity=Severity.WARNING,
+)
+def definitions_are_of_v1(bundle: Bundle) -> Iterator[Problem]:
+    for definition in bundle.definitions:
+        if definition.document.api_version == OLD_DEFINITIONS:
+            yield Problem(
+                message=f"definition '{definition.name}' is of {OLD_DEFINITIONS}, which Kubernetes 1.22 removed",
+                place=definition.document.place("apiVersion"),
+            )
+
+
+@READING_FAMILY.rule(
+    "RV1-911",
+    title="Every field is known",
+    hint="Correct the spelling (case counts), move the field to where it belongs, or remove it.",
+    severity=Severity.WARNING,
+)
+def fields_are_known(reading: Reading) -> Iterator[Problem]:
+    for place in reading.unknown:
+        yield Problem(
+            message=f"unknown field {path_text(place.path)!r}: it has no effect",
+            place=Place(file=place.file, document=place.document, path=place.path, on_key=True),
+        )
+
+
+@FAMILY.rule(
+    "RV1-912",
+    title="A webhook has a containerPort",
+    hint=f"Set containerPort to {_DEFAULT_PORT}, or to what is meant; other installers take 0, which is refused.",
+    severity=Severity.WARNING,
+)
+def webhooks_have_a_port(bundle: Bundle) -> Iterator[Problem]:
+    for webhook in bundle.csv.webhooks:
+        if webhook.container_port <= 0:
+            yield Problem(
+                message=f"webhook '{webhook.generate_name}' has no containerPort: {_DEFAULT_PORT} is used",
+                place=bundle.csv.document.place(*webhook.path, "containerPort"),
+            )
+
+
+@FAMILY.rule(
+    "RV1-916",
+    title="A VerticalPodAutoscaler has a namespace",
+    hint="Nothing to do for rukpak; other installers leave it without a namespace, and fail to create it.",
+    severity=Severity.WARNING,
+)
+def autoscalers_have_a_namespace(bundle: Bundle) -> Iterator[Problem]:
+    for document in bundle.others:
+        if document.kind == AUTOSCALER and not (document.manifest.get("metadata") or {}).get("namespace"):
+            yield Problem(
+                message=f"{AUTOSCALER} '{document.name}' has no namespace: the install namespace is used",
+                place=document.place("metadata"),
+            )
+
+
+@FAMILY.rule(
+    "RV1-917",
+    title="An install mode is listed once",
+    hint="Keep one entry of each type: the mode counts as supported when any of its entries says so.",
+)
+def install_modes_are_unique(bundle: Bundle) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, (mode, _) in enumerate(bundle.csv.install_modes):
+        if mode in seen:
+            yield Problem(
+                message=f"install mode '{mode}' is listed more than once",
+                place=bundle.csv.document.place("spec", "installModes", index, "type"),
+            )
+        seen.add(mode)
+
+
+@FAMILY.rule(
+    "RV1-918",
+    title="Webhooks of a deployment with the same port have the same target port",
+    hint="Give the webhooks different values of containerPort, or the same targetPort.",
+)
+def webhook_ports_are_distinct(bundle: Bundle) -> Iterator[Problem]:
+    """They share a Service, whose ports are named by their numbers."""
+    served = {entry.name for entry in bundle.csv.deployments}
+    first: dict[tuple[str, int], Webhook] = {}
+    for webhook in bundle.csv.webhooks:
+        if webhook.deployment_name not in served:
+            continue
+        port, target = _ports(webhook)
+        earlier = first.setdefault((webhook.deployment_name, port), webhook)
+        if _ports(earlier)[1] != target:
+            yield Problem(
+                message=(
+                    f"webhooks '{earlier.generate_name}' and '{webhook.generate_name}' of deployment "
+                    f"'{webhook.deployment_name}' want port {port} for different target ports, "
+                    f"{_ports(earlier)[1]} and {target}: their Service would be invalid"
+                ),
+                place=bundle.csv.document.place(*webhook.path, "targetPort"),
+            )
+
+
+@FAMILY.rule(
+    "RV1-919",
+    title="The default install namespace has a valid name",
+    hint=f"Set the CSV's annotation {SUGGESTED_NAMESPACE} to a DNS label of at most 63 characters.",
+    severity=Severity.WARNING,
+)
+def install_namespace_is_valid(bundle: Bundle) -> Iterator[Problem]:
+    suggested = bundle.csv.annotations.get(SUGGESTED_NAMESPACE)
+    namespace = suggested or f"{bundle.metadata.package}-system"
+    reasons = dns.label(namespace) if suggested or bundle.metadata.package else []
+    if reasons:
+        path = ("metadata", "annotations", SUGGESTED_NAMESPACE) if suggested else ("metadata", "annotations")
+        yield Problem(
+            message=f"the default install namespace '{namespace}' is invalid: {', '.join(reasons)}",
+            place=bundle.csv.document.place(*path),
+        )
+
+
+@FAMILY.rule(
+    "RV1-922",
+    title="The default channel is one of the channels",
+    hint="Add it to the channels, or name another one; names are compared exactly, blanks after commas included.",
+    severity=Severity.WARNING,
+)
+def default_channel_is_listed(bundle: Bundle) -> Iterator[Problem]:
+    metadata = bundle.metadata
+    if metadata.default_channel and metadata.channels and metadata.default_channel not in metadata.channels.split(","):
+        yield Problem(
+            message=f"default channel '{metadata.default_channel}' is not one of the channels '{metadata.channels}'",
+            place=Place(file="metadata/annotations.yaml", path=("annotations", DEFAULT_CHANNEL)),
+        )
+
+
+def _ports(webhook: Webhook) -> tuple[int, int | str]:
+    port = webhook.container_port if webhook.container_port > 0 else _DEFAULT_PORT
+    return port, port if webhook.target_port is None else webhook.target_port
