@@ -33,6 +33,7 @@ class Problem:
     place: Place | None = None
     hint: str | None = None  # instead of the rule's
     severity: Severity | None = None  # instead of the rule's
+    at: tuple[int, int] | None = None  # line and column, where a parser has told them
 
 
 Check: TypeAlias = Callable[[S], Iterable[Problem]]
@@ -78,7 +79,7 @@ class Locator:
 
     def finding(self, rule: Rule[S], problem: Problem) -> Finding:
         place = problem.place
-        line, column = self.line_and_column(place) if place is not None else (0, 0)
+        line, column = problem.at or (self.line_and_column(place) if place is not None else (0, 0))
         return Finding(
             rule=rule.id,
             severity=problem.severity or rule.severity,
