@@ -32,6 +32,8 @@ OWNER_UID_ANNOTATION = f"{GROUP}/owner-uid"
 PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
+SERVING_CERTIFICATE_ANNOTATION = f"{GROUP}/serving-certificate"  # on a Service: the Secret to fill with its certificate
+INJECT_CA_ANNOTATION = f"{GROUP}/inject-ca-from"  # on what calls a webhook: namespace/name of the Secret with its CA
 
 # Finalizers
 ORDERED_DELETION_FINALIZER = f"{GROUP}/ordered-deletion"

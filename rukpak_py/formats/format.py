@@ -5,17 +5,33 @@ literal (nothing in content is ever taken for a template) and adds no labels and
 room's part.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object
 
 
+class Certificates(StrEnum):
+    """Who makes the certificates of a bundle's webhooks."""
+
+    OPERATOR = "operator"  # our own signer
+    CERT_MANAGER = "cert-manager"
+    OPENSHIFT = "openshift"
+    NONE = "none"
+
+
 @dataclass(frozen=True, kw_only=True)
 class RenderOptions:
-    install_namespace: str  # where namespaced objects without a namespace will go
+    """What a format has no use for it ignores."""
+
+    install_namespace: str | None = None  # where namespaced objects without a namespace go; None: the bundle decides
+    watch_namespaces: tuple[str, ...] | None = None  # ("",) is all of them; None: the bundle decides
+    certificates: Certificates = Certificates.OPERATOR
+    deployment_config: Mapping[str, Any] | None = field(default=None, hash=False)
     limits: Limits = DEFAULT_LIMITS
 
 

@@ -1,0 +1,74 @@
+"""A bundle to the objects that install it: refusals, checks, options, then generators in upstream's order.
+
+A pure function of the bundle and the options: the same objects in the same order, nothing templated, and none of the
+bundle's own values ever changed. With `parity` it is the reference renderer, its errors and duplicates included.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import TypeAlias
+
+from rukpak_py.content.tree import TreeBuilder
+from rukpak_py.formats.format import Certificates, RenderOptions
+from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.render.accounts import service_accounts
+from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
+from rukpak_py.formats.registry_v1.render.config_values import typed_config
+from rukpak_py.formats.registry_v1.render.definitions import definitions
+from rukpak_py.formats.registry_v1.render.deployments import deployments
+from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.render.merge import Entry, merged
+from rukpak_py.formats.registry_v1.render.objects import other_objects
+from rukpak_py.formats.registry_v1.render.permissions import cluster_roles, roles
+from rukpak_py.formats.registry_v1.render.services import certificates, webhook_services
+from rukpak_py.formats.registry_v1.render.targets import install_namespace, target_namespaces
+from rukpak_py.formats.registry_v1.render.webhooks import mutating_configurations, validating_configurations
+from rukpak_py.formats.registry_v1.rules import demand_renderable
+from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.rules import Locator
+
+__all__ = ["install_namespace", "render"]
+
+Generator: TypeAlias = Callable[[Installation], Iterable[Json]]
+
+_BEFORE_SHIPPED: tuple[Generator, ...] = (service_accounts, roles, cluster_roles, definitions)
+_AFTER_SHIPPED: tuple[Generator, ...] = (
+    deployments,
+    validating_configurations,
+    mutating_configurations,
+    webhook_services,
+    certificates,
+)
+_DEFAULTS = RenderOptions()
+_NO_PLACES = Locator(TreeBuilder().build())
+
+
+def render(bundle: Bundle, options: RenderOptions = _DEFAULTS, locator: Locator | None = None) -> list[Json]:
+    """ContentError when it cannot be installed so; a locator adds lines and columns to what is wrong with it."""
+    makes_certificates = options.certificates != Certificates.NONE
+    demand_renderable(InstallRequest(bundle=bundle, makes_certificates=makes_certificates), locator or _NO_PLACES)
+    installation = installed(bundle, options)
+    entries = list(_entries(installation))
+    return [entry.manifest for entry in entries] if bundle.parity else merged(entries)
+
+
+def installed(bundle: Bundle, options: RenderOptions = _DEFAULTS) -> Installation:
+    namespace = install_namespace(bundle, options.install_namespace)
+    return Installation(
+        bundle=bundle,
+        namespace=namespace,
+        targets=target_namespaces(bundle, namespace, options.watch_namespaces),
+        certificates=PROVIDERS[Certificates(options.certificates)],
+        deployment_config=typed_config(options.deployment_config),
+    )
+
+
+def _entries(installation: Installation) -> Iterator[Entry]:
+    yield from map(Entry, _generated(installation, _BEFORE_SHIPPED))
+    for document, manifest in zip(installation.bundle.others, other_objects(installation), strict=True):
+        yield Entry(manifest, document.file)
+    yield from map(Entry, _generated(installation, _AFTER_SHIPPED))
+
+
+def _generated(installation: Installation, generators: tuple[Generator, ...]) -> Iterator[Json]:
+    return chain.from_iterable(generator(installation) for generator in generators)

@@ -1,0 +1,48 @@
+"""CustomResourceDefinitions: as they are, except where a webhook of the CSV converts between their versions."""
+
+from collections.abc import Iterator
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.registry_v1.bundle import Definition, Json, Webhook, WebhookType
+from rukpak_py.formats.registry_v1.render.annotating import annotated
+from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.render.webhooks import injection, service_reference
+
+_OLD_VERSION = "apiextensions.k8s.io/v1beta1"
+
+
+def definitions(installation: Installation) -> Iterator[Json]:
+    webhooks = installation.bundle.csv.webhooks_of(WebhookType.CONVERSION)
+    converters = {name: webhook for webhook in webhooks for name in webhook.conversion_crds}
+    for definition in installation.bundle.definitions:
+        manifest = {key: value for key, value in definition.manifest.items() if key != "status"}
+        webhook = converters.get(definition.name)
+        if webhook is None or _is_passed_through(installation, definition):
+            yield manifest
+        else:
+            yield _converted(installation, definition, manifest, webhook)
+
+
+def _is_passed_through(installation: Installation, definition: Definition) -> bool:
+    """Upstream forces the old version through the new one's fields, and loses what does not fit."""
+    return not installation.bundle.parity and definition.document.api_version == _OLD_VERSION
+
+
+def _converted(installation: Installation, definition: Definition, manifest: Json, webhook: Webhook) -> Json:
+    spec = manifest.get("spec") or {}
+    if spec.get("preserveUnknownFields"):
+        message = (
+            f"custom resource definition '{definition.name}' must have .spec.preserveUnknownFields set to false "
+            "to let API Server call webhook to do the conversion"
+        )
+        raise ContentError(message if installation.bundle.parity else f"{definition.document.file}: {message}")
+    path = "/" if webhook.webhook_path is None else webhook.webhook_path
+    conversion = {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"service": service_reference(installation, webhook, path)},
+            "conversionReviewVersions": webhook.typed.get("admissionReviewVersions"),
+        },
+    }
+    converted = {**manifest, "spec": {**spec, "conversion": conversion}}
+    return annotated(converted, injection(installation, webhook))

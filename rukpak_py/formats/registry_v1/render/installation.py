@@ -1,0 +1,26 @@
+"""Where and how a bundle is installed: everything that decides its objects besides the bundle itself."""
+
+from dataclasses import dataclass
+
+from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.render.certificates import Provider
+
+ALL_NAMESPACES = ("",)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Installation:
+    bundle: Bundle
+    namespace: str
+    targets: tuple[str, ...]  # the namespaces that the operator watches; ("",) is all of them
+    certificates: Provider | None
+    deployment_config: Json  # typed; empty when nothing is configured
+
+    @property
+    def watches_everything(self) -> bool:
+        return self.targets == ALL_NAMESPACES
+
+    def object(self, api_version: str, kind: str, name: str, *, namespace: str | None = None) -> Json:
+        """The head of a namespaced object; without `namespace` it lives where the operator does."""
+        metadata = {"name": name, "namespace": self.namespace if namespace is None else namespace}
+        return {"apiVersion": api_version, "kind": kind, "metadata": metadata}

@@ -1,0 +1,58 @@
+"""The Services in front of deployments that serve webhooks, in the order of the CSV."""
+
+from collections.abc import Iterator, Sequence
+
+from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, Webhook
+from rukpak_py.formats.registry_v1.render.annotating import annotated
+from rukpak_py.formats.registry_v1.render.certificates import Serving, certificate_objects
+from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.render.webhooks import DEFAULT_PORT
+
+
+def webhook_services(installation: Installation) -> Iterator[Json]:
+    for deployment in _serving(installation):
+        webhooks = [w for w in installation.bundle.csv.webhooks if w.deployment_name == deployment.name]
+        yield _service(installation, deployment, webhooks)
+
+
+def certificates(installation: Installation) -> Sequence[Json]:
+    names = [deployment.name for deployment in _serving(installation)]
+    return certificate_objects(names, installation.namespace, installation.certificates)
+
+
+def _serving(installation: Installation) -> list[DeploymentEntry]:
+    csv = installation.bundle.csv
+    named = {webhook.deployment_name for webhook in csv.webhooks}
+    return [deployment for deployment in csv.deployments if deployment.name in named]
+
+
+def _service(installation: Installation, deployment: DeploymentEntry, webhooks: Sequence[Webhook]) -> Json:
+    serving = Serving.of(deployment.name, installation.namespace)
+    selector = (deployment.spec.get("selector") or {}).get("matchLabels")
+    service = {
+        **installation.object("v1", "Service", serving.service),
+        "spec": {"ports": _ports(webhooks), **({"selector": selector} if selector else {})},
+    }
+    provider = installation.certificates
+    return annotated(service, provider.serve(serving) if provider is not None else {})
+
+
+def _ports(webhooks: Sequence[Webhook]) -> list[Json]:
+    ports = {_port(webhook): None for webhook in webhooks}
+    return [
+        {"name": str(port), "port": port, "targetPort": target}
+        for port, target in sorted(ports, key=lambda pair: (pair[0], _number(pair[1]), str(pair[1])))
+    ]
+
+
+def _port(webhook: Webhook) -> tuple[int, int | str]:
+    port = webhook.container_port if webhook.container_port > 0 else DEFAULT_PORT
+    return port, port if webhook.target_port is None else webhook.target_port
+
+
+def _number(target: int | str) -> int:
+    """Named ports count as 0, as upstream sorts them."""
+    try:
+        return int(target)
+    except ValueError:
+        return 0

@@ -1,0 +1,94 @@
+"""Which namespaces an operator watches, and whether its install modes allow it.
+
+The first row of the table that fits decides. One namespace that is not the operator's own needs SingleNamespace, and
+SingleNamespace alone does not allow the operator's own.
+"""
+
+from collections.abc import Sequence
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode
+
+SUGGESTED_NAMESPACE = "operatorframework.io/suggested-namespace"
+
+
+def install_namespace(bundle: Bundle, given: str | None = None) -> str:
+    """As given, else as the CSV suggests, else named after the package."""
+    namespace = given or bundle.csv.annotations.get(SUGGESTED_NAMESPACE) or f"{bundle.metadata.package}-system"
+    if not bundle.parity and dns.label(namespace):
+        raise ContentError(
+            f"the install namespace {namespace!r} ({_origin(bundle, given)}) is no name for a namespace: "
+            f"{', '.join(dns.label(namespace))}; give another install namespace"
+        )
+    return namespace
+
+
+def _origin(bundle: Bundle, given: str | None) -> str:
+    if given:
+        return "as given"
+    if bundle.csv.annotations.get(SUGGESTED_NAMESPACE):
+        return f"annotation {SUGGESTED_NAMESPACE} in {bundle.csv.document.file}"
+    return "made from the name of the package"
+
+
+def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | None = None) -> tuple[str, ...]:
+    modes = bundle.csv.supported_modes
+    targets = _default(bundle, namespace) if not given else tuple(given)
+    if not bundle.parity:
+        targets = tuple(dict.fromkeys(targets))
+        _demand_names(targets)
+    problem = _problem(targets, namespace, modes)
+    if problem:
+        hint = "" if bundle.parity else f"; {_advice(modes, namespace)}"
+        shown = " ".join(targets)
+        raise ContentError(f"invalid option(s): invalid target namespaces [{shown}]: {problem}{hint}")
+    return targets
+
+
+def _default(bundle: Bundle, namespace: str) -> tuple[str, ...]:
+    modes = bundle.csv.supported_modes
+    if InstallMode.ALL in modes:
+        return ("",)
+    if InstallMode.OWN in modes and not bundle.parity:
+        return (namespace,)
+    return ()
+
+
+def _demand_names(targets: Sequence[str]) -> None:
+    for target in targets:
+        if target and dns.label(target):
+            raise ContentError(
+                f"the watch namespace {target!r} is no name for a namespace: {', '.join(dns.label(target))}"
+            )
+
+
+def _problem(targets: Sequence[str], namespace: str, modes: Sequence[str]) -> str:
+    distinct = set(targets)
+    supported = f"supported install modes [{' '.join(modes)}] do not support"
+    own, elsewhere = "targeting own namespace", f"target namespaces [{' '.join(targets)}]"
+    if not distinct:
+        number = "at least one" if InstallMode.MULTI in modes else "exactly one"
+        return f"{number} target namespace must be specified"
+    if distinct == {""}:
+        return "" if InstallMode.ALL in modes else f"{supported} targeting all namespaces"
+    if distinct == {namespace}:
+        return "" if InstallMode.OWN in modes else f"{supported} {own}"
+    if len(distinct) == 1:
+        return "" if InstallMode.SINGLE in modes else f"{supported} {elsewhere}"
+    if namespace in distinct and InstallMode.OWN not in modes:
+        return f"{supported} {own}"
+    return "" if InstallMode.MULTI in modes and "" not in distinct else f"{supported} {elsewhere}"
+
+
+_MEANING = {
+    InstallMode.ALL: "all namespaces ('')",
+    InstallMode.OWN: "its own ({namespace})",
+    InstallMode.SINGLE: "one other namespace",
+    InstallMode.MULTI: "several namespaces",
+}
+
+
+def _advice(modes: Sequence[str], namespace: str) -> str:
+    possible = [meaning.format(namespace=namespace) for mode, meaning in _MEANING.items() if mode in modes]
+    return f"the operator can watch {' or '.join(possible)}" if possible else "the CSV supports no install mode at all"
