@@ -1,0 +1,72 @@
+"""Which format a Tree has, when nobody says it.
+
+A ClusterServiceVersion in manifests/ or an annotation decides for registry+v1, a Chart.yaml at the root for helm; all
+else is plain. Annotations are not believed against a ClusterServiceVersion: real bundles name the wrong media type.
+Broken files count by what they look like, so that their defects are judged by the right rules.
+"""
+
+import re
+from enum import StrEnum
+from typing import Any, Final
+
+from rukpak_py.content import yaml
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+
+ANNOTATIONS_FILE: Final = "metadata/annotations.yaml"
+_OF_BUNDLES: Final = "operators.operatorframework.io.bundle."
+_MEDIA_TYPE: Final = f"{_OF_BUNDLES}mediatype.v1"
+_CSV: Final = "ClusterServiceVersion"
+_CSV_AT_TOP: Final = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:\s*["']?ClusterServiceVersion\b""", re.MULTILINE)
+
+
+class FormatName(StrEnum):
+    """As people write it."""
+
+    PLAIN = "plain"
+    REGISTRY = "registry+v1"
+    HELM = "helm"
+
+
+def detect_format(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> FormatName:
+    if any(_holds_csv(tree[path], limits) for path in tree if path.startswith("manifests/")):
+        return FormatName.REGISTRY
+    if "Chart.yaml" in tree:
+        return FormatName.HELM
+    annotations = _annotations(tree, limits)
+    media_type = str(annotations.get(_MEDIA_TYPE, ""))
+    is_registry = media_type.startswith("registry") if media_type else any(map(_is_ours, annotations))
+    return FormatName.REGISTRY if is_registry else FormatName.PLAIN
+
+
+def _holds_csv(data: bytes, limits: Limits) -> bool:
+    if _CSV.encode() not in data:
+        return False
+    if _CSV_AT_TOP.search(data):
+        return True
+    try:
+        return any(_is_csv(found) for found in yaml.load_all(data, limits=limits))
+    except ContentError:
+        return False
+
+
+def _is_csv(document: Any) -> bool:
+    if not isinstance(document, dict):
+        return False
+    items = document.get("items")
+    return document.get("kind") == _CSV or any(map(_is_csv, items if isinstance(items, list) else []))
+
+
+def _annotations(tree: Tree, limits: Limits) -> dict[str, Any]:
+    try:
+        documents = yaml.load_all(tree.get(ANNOTATIONS_FILE, b""), limits=limits)
+    except ContentError:
+        return {_OF_BUNDLES: ""}  # nothing but a bundle of OLM has such a file
+    first = documents[0] if documents else None
+    annotations = first.get("annotations") if isinstance(first, dict) else None
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _is_ours(key: str) -> bool:
+    return key.startswith(_OF_BUNDLES)

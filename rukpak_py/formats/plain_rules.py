@@ -1,0 +1,126 @@
+"""What a plain bundle must be: to be stored (the first four rules, in upstream's words), and to be applied."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.objects import Head, Object, ObjectKey
+from rukpak_py.formats.plain_reading import MANIFESTS, FlawKind, Manifest, PlainReading
+from rukpak_py.formats.registry_v1.syntax import syntax_defect
+from rukpak_py.formats.rules import Family, Place, Problem
+
+FAMILY: Family[PlainReading] = Family(title="Plain bundles", origin="rukpak, when it unpacks a plain bundle")
+
+NO_OBJECTS: Final = "invalid bundle: found zero objects: plain+v0 bundles are required to contain at least one object"
+_OWN: Final = "rukpak-py, when it renders a plain bundle"
+
+
+@FAMILY.rule(
+    "PLAIN-001",
+    title="There is a directory manifests/",
+    hint="Put the manifests into a directory manifests/ at the root of the bundle, and give that root.",
+)
+def has_manifests(reading: PlainReading) -> Iterator[Problem]:
+    return _of(reading, FlawKind.NO_DIRECTORY)
+
+
+@FAMILY.rule(
+    "PLAIN-002",
+    title="manifests/ has no sub-directories",
+    hint="Move its files up into manifests/, or out of the bundle.",
+)
+def is_flat(reading: PlainReading) -> Iterator[Problem]:
+    return _of(reading, FlawKind.SUBDIRECTORY)
+
+
+@FAMILY.rule(
+    "PLAIN-003",
+    title="Every file of manifests/ holds Kubernetes objects",
+    hint="Correct the file, or move it out of manifests/: every file there counts, whatever its name.",
+)
+def is_readable(reading: PlainReading) -> Iterator[Problem]:
+    for flaw in reading.flaws:
+        if flaw.kind is FlawKind.NO_SYNTAX and flaw.error is not None:
+            found = syntax_defect(flaw.error)
+            yield Problem(message=flaw.message, place=flaw.place, at=found.at, hint=found.hint)
+    yield from _of(reading, FlawKind.NO_MANIFEST)
+
+
+@FAMILY.rule("PLAIN-004", title="There is at least one object", hint="Add a manifest to manifests/.")
+def has_objects(reading: PlainReading) -> Iterator[Problem]:
+    if not reading.manifests and not reading.flaws:
+        yield Problem(message=NO_OBJECTS, place=Place(file=MANIFESTS))
+
+
+@FAMILY.rule("PLAIN-005", title="Every object has an apiVersion", hint="Add apiVersion.", origin=_OWN)
+def has_versions(reading: PlainReading) -> Iterator[Problem]:
+    for manifest, rendered in _rendered(reading):
+        if problem := no_version(rendered.head):
+            yield Problem(message=problem, place=manifest.place())
+
+
+@FAMILY.rule(
+    "PLAIN-006",
+    title="Every object has a name",
+    hint="Add metadata.name: what is applied again and again cannot get a new name each time.",
+    origin=_OWN,
+)
+def has_names(reading: PlainReading) -> Iterator[Problem]:
+    for manifest, rendered in _rendered(reading):
+        if problem := no_name(rendered.head):
+            yield Problem(message=problem, place=manifest.place("metadata", "name"))
+
+
+@FAMILY.rule(
+    "PLAIN-007",
+    title="Objects of one name are equal",
+    hint="Remove one of them, or give it another name.",
+    origin=_OWN,
+)
+def objects_of_one_name_are_equal(reading: PlainReading) -> Iterator[Problem]:
+    seen: dict[ObjectKey, tuple[Manifest, bytes]] = {}
+    for manifest, rendered in _rendered(reading):
+        if not rendered.head.name:
+            continue
+        first, content = seen.setdefault(rendered.head.key, (manifest, rendered.json))
+        if content != rendered.json:
+            yield Problem(
+                message=f"{rendered.head.key} is defined differently in {first.file} and in {manifest.file}",
+                place=manifest.place("metadata", "name"),
+            )
+
+
+@FAMILY.rule(
+    "PLAIN-008",
+    title="Every object can be written as JSON",
+    hint="Use numbers of at most 64 bits, and less nesting.",
+    origin=_OWN,
+)
+def is_json(reading: PlainReading) -> Iterator[Problem]:
+    for manifest in reading.manifests:
+        try:
+            Object.from_manifest(manifest.value)
+        except ContentError as error:
+            yield Problem(message=f"{manifest.value['kind']}: {error}", place=manifest.place())
+
+
+def no_version(head: Head) -> str:
+    return "" if head.gvk.version else f"{head.gvk.kind} {head.name} has no apiVersion"
+
+
+def no_name(head: Head) -> str:
+    if head.name:
+        return ""
+    return f"an object of kind {head.gvk.kind} has no metadata.name; generateName will not do"
+
+
+def _of(reading: PlainReading, kind: FlawKind) -> Iterator[Problem]:
+    return (Problem(message=flaw.message, place=flaw.place) for flaw in reading.flaws if flaw.kind is kind)
+
+
+def _rendered(reading: PlainReading) -> Iterator[tuple[Manifest, Object]]:
+    for manifest in reading.manifests:
+        try:
+            yield manifest, Object.from_manifest(manifest.value)
+        except ContentError:
+            continue  # PLAIN-008 tells
