@@ -59,6 +59,13 @@ class TarMembers:
         size, self._unread = self._unread, 0
         return self._source.take(size)
 
+    def parts(self) -> Iterator[bytes]:
+        """What `read` gives, as it arrives; stopping early skips the rest."""
+        while self._unread:
+            part = self._source.part(self._unread)
+            self._unread -= len(part)
+            yield part
+
     def __iter__(self) -> Iterator[Member]:
         extensions: dict[str, bytes] = {}
         while (header := self._next_header()) is not None:
@@ -164,12 +171,17 @@ class _Source:
         yield self._chunk[self._position :]
         yield from self._chunks
 
+    def part(self, most: int) -> bytes:
+        """What is at hand of the next bytes: at least one, at most that many."""
+        if self._position == len(self._chunk):
+            self._advance()
+        part = self._chunk[self._position : self._position + most]
+        self._position += len(part)
+        return part
+
     def _parts(self, size: int) -> Iterator[bytes]:
         while size:
-            if self._position == len(self._chunk):
-                self._advance()
-            part = self._chunk[self._position : self._position + size]
-            self._position += len(part)
+            part = self.part(size)
             size -= len(part)
             yield part
 

@@ -19,6 +19,9 @@ class Limits:
     content_bytes: int = 256 * MIB  # unpacked content of one Bundle
     content_files: int = 20_000
     file_bytes: int = 32 * MIB
+    image_bytes: int = 4096 * MIB  # all layers of an image together, before and after unpacking
+    image_manifest_bytes: int = 4 * MIB  # a manifest or an index
+    image_entries: int = 1000  # of a manifest or an index
     inflation_ratio: int = 200  # unpacked : compressed ...
     inflation_floor: int = 1 * MIB  # ... once this much was unpacked
     path_bytes: int = 1024

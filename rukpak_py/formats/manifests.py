@@ -1,7 +1,8 @@
-"""Files of manifests to single manifests, as kubectl's builder reads them: streams, lists, and its words for defects.
+"""Files of manifests to single manifests, as Kubernetes' own builder reads them: streams, lists, its words for defects.
 
-A document with `items` is a list whatever its kind, and is replaced by its items, lists among them included, breadth
-first. An item without kind and apiVersion takes them from its list.
+A document with `items` is a list whatever its kind. An item without kind and apiVersion takes them from its list.
+How deep lists are expanded depends on the version of the builder: `read_manifests` is the one that expands them all,
+breadth first.
 """
 
 from collections import deque
@@ -27,47 +28,74 @@ def read_manifests(file: str, data: bytes, limits: Limits) -> Iterator[dict[str,
             yield from _flattened(file, document)
 
 
-def _flattened(file: str, document: Any) -> Iterator[dict[str, Any]]:
-    pending = deque([document])
-    while pending:
-        manifest = _with_kind(file, pending.popleft())
-        if "items" not in manifest:
-            yield manifest
-            continue
-        items = manifest["items"]
-        if not isinstance(items, list | None):
-            raise _undecodable(
-                file,
-                f"json: cannot unmarshal {_GO_KINDS[type(items)]} into Go struct field "
-                "decodeList.items of type []json.RawMessage",
-            )
-        pending.extend(_item(item, manifest) for item in items or [])
+def go_kind(value: object) -> str:
+    """What Go's JSON decoder calls the kind of the value."""
+    return _GO_KINDS.get(type(value), "null")
 
 
-def _item(item: Any, parent: dict[str, Any]) -> Any:
-    if isinstance(item, dict) and not item.get("kind") and not item.get("apiVersion"):
-        return {**item, "kind": parent["kind"].removesuffix("List"), "apiVersion": parent.get("apiVersion", "")}
-    return item
-
-
-def _with_kind(file: str, document: Any) -> dict[str, Any]:
-    if not isinstance(document, dict):
-        found = _GO_KINDS.get(type(document), "null")
-        raise _undecodable(file, f"json: cannot unmarshal {found} into Go value of type unstructured.detector")
+def has_kind(document: dict[str, Any]) -> bool:
+    """Go's answer to an apiVersion with two slashes, which is none, is an empty kind."""
     kind, api_version = document.get("kind"), document.get("apiVersion")
-    # A version with two slashes is no version, and Go's answer to that is an empty kind.
-    if not isinstance(kind, str) or not kind or (isinstance(api_version, str) and api_version.count("/") > 1):
-        raise _undecodable(file, f"Object 'Kind' is missing in '{_excerpt(document)}'")
-    return document
+    return isinstance(kind, str) and kind != "" and not (isinstance(api_version, str) and api_version.count("/") > 1)
 
 
-def _excerpt(document: dict[str, Any]) -> str:
+def not_an_object(document: object) -> str:
+    return f"json: cannot unmarshal {go_kind(document)} into Go value of type unstructured.detector"
+
+
+def items_of(manifest: dict[str, Any]) -> list[Any] | None:
+    """The items of a list with what they take from it, or None for a manifest that is no list."""
+    if "items" not in manifest:
+        return None
+    items = manifest["items"]
+    if not isinstance(items, list | None):
+        raise ContentError(
+            f"json: cannot unmarshal {go_kind(items)} into Go struct field decodeList.items of type []json.RawMessage"
+        )
+    return [_item(item, manifest) for item in items or []]
+
+
+def excerpt(document: dict[str, Any]) -> str:
     """Enough to find the document; not all of it, which upstream prints: it may be a Secret."""
     metadata = document.get("metadata")
     shown: dict[str, Any] = {key: document[key] for key in ("apiVersion", "kind") if _is_short(document.get(key))}
     if isinstance(metadata, dict):
         shown["metadata"] = {key: metadata[key] for key in ("name", "namespace") if _is_short(metadata.get(key))}
     return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _flattened(file: str, document: Any) -> Iterator[dict[str, Any]]:
+    pending = deque([document])
+    while pending:
+        manifest = _with_kind(file, pending.popleft())
+        try:
+            items = items_of(manifest)
+        except ContentError as error:
+            raise _undecodable(file, str(error)) from error
+        if items is None:
+            yield manifest
+        else:
+            pending.extend(items)
+
+
+def _item(item: Any, parent: dict[str, Any]) -> Any:
+    if item is None:
+        item = {}
+    if isinstance(item, dict) and not _text(item.get("kind")) and not _text(item.get("apiVersion")):
+        return {**item, "kind": parent["kind"].removesuffix("List"), "apiVersion": parent.get("apiVersion", "")}
+    return item
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _with_kind(file: str, document: Any) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise _undecodable(file, not_an_object(document))
+    if not has_kind(document):
+        raise _undecodable(file, f"Object 'Kind' is missing in '{excerpt(document)}'")
+    return document
 
 
 def _is_short(value: Any) -> bool:

@@ -1,0 +1,97 @@
+"""What an image is made of: descriptors name blobs by digest and size, and what is read is held against them."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+
+_DIGEST = re.compile(r"(?P<algorithm>sha256):[0-9a-f]{64}|(?P<longer>sha512):[0-9a-f]{128}")
+T = TypeVar("T")
+
+
+class Platform(msgspec.Struct, frozen=True, kw_only=True):
+    os: str = ""
+    architecture: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.os}/{self.architecture}"
+
+
+class Descriptor(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    media_type: str = ""
+    digest: str
+    size: int
+    platform: Platform | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Index(msgspec.Struct, frozen=True, kw_only=True):
+    manifests: list[Descriptor]
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    config: Descriptor | None = None
+    layers: list[Descriptor]
+
+
+def verified(chunks: Iterable[bytes], descriptor: Descriptor) -> Iterator[bytes]:
+    """The blob as it streams by; its end is a ContentError when it is not what the descriptor names."""
+    digest = new_hash(descriptor.digest)
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > descriptor.size:
+            raise ContentError(
+                f"blob {descriptor.digest} is larger than the {descriptor.size} bytes that were announced"
+            )
+        digest.update(chunk)
+        yield chunk
+    if size != descriptor.size:
+        raise ContentError(f"blob {descriptor.digest} has {size} bytes instead of {descriptor.size}")
+    check_digest(digest, descriptor.digest)
+
+
+def new_hash(digest: str) -> Any:
+    """A hash of the digest's algorithm; ContentError for what is no digest, so that it may become part of a path."""
+    match = _DIGEST.fullmatch(digest)
+    if match is None:
+        raise ContentError(f"{digest[:200]!r} is no digest of a kind that is supported (sha256, sha512)")
+    return hashlib.new(match["algorithm"] or match["longer"])
+
+
+def check_digest(found: Any, digest: str) -> None:
+    if (actual := f"{found.name}:{found.hexdigest()}") != digest:
+        raise ContentError(f"blob {digest} is damaged: its content has the digest {actual}")
+
+
+def document(what: str, chunks: Iterable[bytes], form: type[T], limits: Limits) -> T:
+    """A manifest, an index or a configuration."""
+    data = bytearray()
+    for chunk in chunks:
+        data += chunk
+        if len(data) > limits.image_manifest_bytes:
+            raise limits.exceeded("image_manifest_bytes", f"the size of {what}")
+    try:
+        return msgspec.json.decode(bytes(data), type=form)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ContentError(f"{what} cannot be decoded: {error}") from error
+
+
+def check_entries(what: str, entries: int, limits: Limits) -> None:
+    if entries > limits.image_entries:
+        raise limits.exceeded("image_entries", f"the number of entries of {what}")
+
+
+def streaming(limits: Limits) -> Limits:
+    """Limits for what only streams by: as much of it as an image may have."""
+    return replace(limits, archive_bytes=limits.image_bytes, content_bytes=limits.image_bytes)
+
+
+Blobs = Callable[[str], Iterable[bytes]]
+"""The content of a file of an image layout or archive, by its path; ContentError when it is not there."""

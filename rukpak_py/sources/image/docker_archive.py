@@ -1,0 +1,54 @@
+"""What `docker save` writes: manifest.json names a configuration and the layers, lowest first.
+
+The files of layers have no digests of their own; the configuration knows those of the unpacked tars.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rukpak_py.content.inflate import inflate
+from rukpak_py.content.tree import clean_path
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.image.descriptors import Blobs, check_digest, check_entries, document, new_hash, streaming
+
+MANIFEST = "manifest.json"
+
+
+class _Image(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
+    config: str
+    layers: list[str]
+    repo_tags: list[str] | None = None
+
+
+class _RootFileSystem(msgspec.Struct, frozen=True, kw_only=True):
+    diff_ids: list[str]
+
+
+class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    rootfs: _RootFileSystem
+
+
+def layers_of_archive(blobs: Blobs, *, limits: Limits) -> Iterator[Iterator[bytes]]:
+    """The layers of the archive's image, lowest first, unpacked, each verified as it streams by."""
+    images = document(MANIFEST, blobs(MANIFEST), list[_Image], limits)
+    if len(images) != 1:
+        names = ", ".join(sorted(tag for image in images for tag in image.repo_tags or [])[:10])
+        raise ContentError(f"the archive holds {len(images)} images ({names}): save the one that is meant alone")
+    image = images[0]
+    check_entries(MANIFEST, len(image.layers), limits)
+    configuration = document(image.config[:200], blobs(clean_path(image.config, limits)), _Configuration, limits)
+    digests = configuration.rootfs.diff_ids
+    if len(digests) != len(image.layers):
+        raise ContentError(f"the image has {len(image.layers)} layers, and digests of {len(digests)}")
+    for path, digest in zip(image.layers, digests, strict=True):
+        yield _layer(blobs, clean_path(path, limits), digest, limits)
+
+
+def _layer(blobs: Blobs, path: str, digest: str, limits: Limits) -> Iterator[bytes]:
+    found = new_hash(digest)
+    for chunk in inflate(blobs(path), streaming(limits)):
+        found.update(chunk)
+        yield chunk
+    check_digest(found, digest)

@@ -1,0 +1,194 @@
+"""The layers of an image to a Tree, one after the other, as they stream by; nothing is ever extracted to disk.
+
+A later layer replaces what earlier ones have on its paths, and its whiteouts remove what only earlier ones have.
+Content is held of kept paths only, and limits on count and size are theirs; links are held of all paths, so that a
+kept link may lead through others. A link becomes a copy of what it leads to: a file, or a directory of kept files.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from rukpak_py.content.inflate import inflate
+from rukpak_py.content.tar_members import Kind, Member, TarMembers
+from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.sources.image.descriptors import streaming
+from rukpak_py.sources.image.links import Copier, Link, target_of
+
+Keep: TypeAlias = Callable[[str], bool]
+# What stands on a path: content, a link, or a directory.
+Entry: TypeAlias = bytes | Link | None
+
+_WHITEOUT = ".wh."
+_OPAQUE = ".wh..wh..opq"
+_AUFS = ".wh..wh."  # notes of an old file system, not content
+_LINKS = frozenset({Kind.SYMBOLIC_LINK, Kind.HARD_LINK})
+_MOST_LINKS = 100_000  # of paths that are not kept
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+def everything(_path: str) -> bool:
+    return True
+
+
+def below(*directories: str) -> Keep:
+    """Paths that are one of the directories, or lie below one."""
+
+    def keep(path: str) -> bool:
+        return any(path == directory or path.startswith(f"{directory}/") for directory in directories)
+
+    return keep
+
+
+def apply_layers(
+    layers: Iterable[Iterable[bytes]], *, keep: Keep = everything, limits: Limits = DEFAULT_LIMITS
+) -> Tree:
+    """The Tree of an image's layers, lowest first, each a tar (gzipped or not) in chunks of any size."""
+    image = _Image(keep=keep, limits=limits)
+    for layer in layers:
+        image.add(layer)
+    return image.tree()
+
+
+@dataclass(kw_only=True)
+class _Layer:
+    entries: dict[str, Entry] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
+    emptied: set[str] = field(default_factory=set)  # opaque directories
+
+
+@dataclass(kw_only=True)
+class _Image:
+    keep: Keep
+    limits: Limits
+    entries: dict[str, Entry] = field(default_factory=dict)
+    kept_bytes: int = 0  # of all layers, replaced content included
+    kept_files: int = 0
+    other_links: int = 0
+    transferred: int = 0
+
+    def add(self, chunks: Iterable[bytes]) -> None:
+        layer = _Layer()
+        members = TarMembers(inflate(_not_zstd(self._counted(chunks)), streaming(self.limits)))
+        for member in members:
+            path = "/".join(part for part in member.path.split("/") if part not in {"", "."})
+            if path and self._is_of_interest(path, member):
+                self._read(layer, clean_path(path, self.limits), member, members)
+        self._overlay(layer)
+
+    def tree(self) -> Tree:
+        builder = TreeBuilder(self.limits)
+        copier = Copier(self.entries, builder)
+        for path in sorted(filter(self.keep, self.entries)):
+            entry = self.entries[path]
+            if entry is None:
+                builder.add_directory(path)
+            elif isinstance(entry, Link):
+                copier.copy(path)
+            else:
+                builder.add(path, entry)
+        return builder.build()
+
+    def _is_of_interest(self, path: str, member: Member) -> bool:
+        """Of what is not kept, links may lead to what is, and whiteouts may remove them."""
+        return self.keep(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(_WHITEOUT)
+
+    def _read(self, layer: _Layer, path: str, member: Member, members: TarMembers) -> None:
+        directory, _, name = path.rpartition("/")
+        if name.startswith(_WHITEOUT):
+            if name == _OPAQUE:
+                layer.emptied.add(directory)
+            elif not name.startswith(_AUFS):
+                hidden = name.removeprefix(_WHITEOUT)
+                if hidden in {"", ".", ".."}:
+                    raise ContentError(f"{path!r} removes nothing that has a name")
+                layer.removed.add(f"{directory}/{hidden}" if directory else hidden)
+            return
+        self._count(path, member.size)
+        match member.kind:
+            case Kind.DIRECTORY:
+                layer.entries.setdefault(path, None)
+            case Kind.FILE:
+                layer.entries[path] = members.read()
+            case Kind.SYMBOLIC_LINK:
+                layer.entries[path] = Link(target=target_of(path, member.link))
+            case Kind.HARD_LINK:
+                self._add_hard_link(layer, path, clean_path(member.link.lstrip("/"), self.limits))
+            case Kind.DEVICE:
+                raise ContentError(f"{path!r} is a device or a FIFO")
+
+    def _add_hard_link(self, layer: _Layer, path: str, target: str) -> None:
+        """Another name of a file that came before: in this layer, or in an earlier one."""
+        found = layer.entries.get(target, self.entries.get(target))
+        if found is not None:
+            layer.entries[path] = found
+            if isinstance(found, bytes) and self.keep(path):
+                self._count_bytes(path, len(found))
+        elif self.keep(path):
+            raise ContentError(f"link {path!r} points to {target!r}, which is no file of the image that is read")
+
+    def _count(self, path: str, size: int) -> None:
+        if not self.keep(path):
+            self.other_links += 1
+            if self.other_links > _MOST_LINKS:
+                raise ContentError(f"the image has more than {_MOST_LINKS} links")
+            return
+        self.kept_files += 1
+        if self.kept_files > self.limits.content_files:
+            raise self.limits.exceeded("content_files", "the number of files and directories in the image")
+        self._count_bytes(path, size)
+
+    def _count_bytes(self, path: str, size: int) -> None:
+        if size > self.limits.file_bytes:
+            raise self.limits.exceeded("file_bytes", f"the size of file {path!r}")
+        self.kept_bytes += size
+        if self.kept_bytes > self.limits.content_bytes:
+            raise self.limits.exceeded("content_bytes", "the size of the content of the image")
+
+    def _overlay(self, layer: _Layer) -> None:
+        if layer.removed or layer.emptied:
+            self.entries = {
+                path: entry
+                for path, entry in self.entries.items()
+                if not _is_hidden(path, layer.removed, layer.emptied)
+            }
+        # A file or a link makes room for a directory, and a directory, with all that is below it, for a file or a link.
+        directories = {parent for path in layer.entries for parent in _parents(path)}
+        others = {path for path, entry in layer.entries.items() if entry is not None}
+        self.entries = {
+            path: entry
+            for path, entry in self.entries.items()
+            if (entry is None or path not in directories) and others.isdisjoint(_parents(path))
+        } | layer.entries
+
+    def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.transferred += len(chunk)
+            if self.transferred > self.limits.image_bytes:
+                raise self.limits.exceeded("image_bytes", "the size of all layers together")
+            yield chunk
+
+
+def _is_hidden(path: str, removed: set[str], emptied: set[str]) -> bool:
+    parents = _parents(path)
+    return path in removed or not removed.isdisjoint(parents) or not emptied.isdisjoint(parents) or "" in emptied
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts))]
+
+
+def _not_zstd(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    head = b""
+    for chunk in chunks:
+        if len(head) < len(_ZSTD_MAGIC):
+            head += chunk[: len(_ZSTD_MAGIC)]
+            if head.startswith(_ZSTD_MAGIC):
+                raise ContentError(
+                    "a layer of the image is compressed with zstd, which is not supported: "
+                    "copy the image with `skopeo copy --dest-compress-format gzip`"
+                )
+        yield chunk

@@ -1,0 +1,92 @@
+"""Links inside an image: where they lead, and copies of what is there. Nothing leads out of the image."""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rukpak_py.content.tree import TreeBuilder
+from rukpak_py.core.errors import ContentError
+
+_MOST_HOPS = 40
+_LONGEST_TARGET = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Link:
+    target: str  # from the root of the image; may lead through other links
+
+
+Entries: TypeAlias = Mapping[str, bytes | Link | None]
+
+
+def target_of(path: str, link: str) -> str:
+    """Where a symbolic link at the path points; as in a container, the root is the image's and `..` ends there."""
+    if not link or "\0" in link or len(link) > _LONGEST_TARGET:
+        raise ContentError(f"link {path!r} points nowhere: {link[:200]!r}")
+    parts = [] if link.startswith("/") else path.split("/")[:-1]
+    for part in link.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)
+
+
+class Copier:
+    """Puts copies of what links lead to into a builder, whose limits bound the work."""
+
+    def __init__(self, entries: Entries, builder: TreeBuilder) -> None:
+        self._entries = entries
+        self._paths = sorted(entries)
+        self._builder = builder
+
+    def copy(self, path: str) -> None:
+        """The link at `path`."""
+        self._copy(path, source=path, around=frozenset())
+
+    def _copy(self, path: str, *, source: str, around: frozenset[str]) -> None:
+        """What is at and below `source`, by the names that it gets at and below `path`."""
+        end = _end(source, self._entries)
+        entry = self._entries.get(end)
+        if isinstance(entry, bytes):
+            self._builder.check_room(path, len(entry))
+            self._builder.add(path, entry)
+            return
+        below = self._below(end) if end else []
+        if end not in self._entries and not below:
+            raise ContentError(f"link {path!r} points to {end or '/'!r}, which is no file of the image that is read")
+        if end in around or source.startswith(f"{end}/"):
+            raise ContentError(f"link {path!r} points to a directory that it lies in")
+        self._builder.add_directory(path)
+        for name in below:
+            copy = f"{path}/{name[len(end) + 1 :]}"
+            found = self._entries[name]
+            if found is None:
+                self._builder.add_directory(copy)
+            elif isinstance(found, bytes):
+                self._builder.add(copy, found)
+            else:
+                self._copy(copy, source=name, around=around | {end})
+
+    def _below(self, directory: str) -> list[str]:
+        prefix = f"{directory}/"
+        start = bisect_left(self._paths, prefix)
+        return self._paths[start : bisect_left(self._paths, f"{directory}0", start)]  # "0" is what follows "/"
+
+
+def _end(path: str, entries: Entries) -> str:
+    """The path without links in any of its parts."""
+    done: list[str] = []
+    todo = path.split("/")[::-1]
+    hops = 0
+    while todo:
+        done.append(todo.pop())
+        entry = entries.get("/".join(done))
+        if isinstance(entry, Link):
+            hops += 1
+            if hops > _MOST_HOPS:
+                raise ContentError(f"link {path!r} never ends at a file")
+            todo.extend(reversed(entry.target.split("/") if entry.target else []))
+            done = []
+    return "/".join(done)

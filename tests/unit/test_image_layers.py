@@ -1,0 +1,199 @@
+"""Layers of images become one Tree: replacements, whiteouts, links, limits, and what is refused."""
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+
+import pytest
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.image.descriptors import Descriptor, verified
+from rukpak_py.sources.image.layers import apply_layers, below
+from tests.unit.images import Entry, directory, hard_link, layer, symlink
+
+
+def files(*layers: bytes, **kwargs: object) -> dict[str, bytes]:
+    return dict(apply_layers([[data] for data in layers], **kwargs))  # type: ignore[arg-type]  # passed through
+
+
+def test_later_layers_replace_and_add() -> None:
+    lower = layer({"a": b"1", "dir/b": b"2"})
+    assert files(lower, layer({"a": b"3", "dir/c": b"4"})) == {"a": b"3", "dir/b": b"2", "dir/c": b"4"}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_layers_are_gzipped_or_not(packed: bool) -> None:  # noqa: FBT001 a parameter of the test
+    data = layer({"a": b"1"})
+    assert files(gzip.compress(data) if packed else data) == {"a": b"1"}
+
+
+def test_chunks_may_have_any_size() -> None:
+    data = gzip.compress(layer({"a": b"x" * 5000, "b": b"y"}))
+    tree = apply_layers([(data[i : i + 7] for i in range(0, len(data), 7))])
+    assert dict(tree) == {"a": b"x" * 5000, "b": b"y"}
+
+
+def test_a_whiteout_removes_a_file_or_all_below_a_directory() -> None:
+    lower = layer({"a": b"1", "dir/b": b"2", "dir/sub/c": b"3", "dirt": b"4"})
+    assert files(lower, layer({".wh.a": b"", ".wh.dir": b""})) == {"dirt": b"4"}
+    assert files(lower, layer({"dir/.wh.sub": b""})) == {"a": b"1", "dir/b": b"2", "dirt": b"4"}
+
+
+def test_a_whiteout_leaves_what_its_own_layer_brings_wherever_it_stands() -> None:
+    lower = layer({"dir/b": b"2"})
+    assert files(lower, layer({"dir/b": b"new", "dir/.wh.b": b""})) == {"dir/b": b"new"}
+    assert files(lower, layer({".wh.dir": b"", "dir/c": b"3"})) == {"dir/c": b"3"}
+
+
+def test_an_opaque_directory_hides_what_is_below_it() -> None:
+    lower = layer({"dir/b": b"2", "dir/sub/c": b"3", "other": b"4"})
+    upper = layer({"dir/d": b"5", "dir/.wh..wh..opq": b""})
+    assert files(lower, upper) == {"dir/d": b"5", "other": b"4"}
+    assert files(lower, layer({".wh..wh..opq": b"", "x": b"1"})) == {"x": b"1"}
+
+
+def test_notes_of_aufs_are_no_content() -> None:
+    assert files(layer({"a": b"1"}), layer({".wh..wh.plnk": b"", ".wh..wh.aufs": b""})) == {"a": b"1"}
+
+
+@pytest.mark.parametrize("name", ["dir/.wh.", "dir/.wh..", "dir/.wh..."])
+def test_a_whiteout_of_no_name_is_refused(name: str) -> None:
+    with pytest.raises(ContentError, match="removes nothing"):
+        files(layer({name: b""}))
+
+
+def test_files_and_directories_make_room_for_each_other() -> None:
+    assert files(layer({"a": b"1"}), layer({"a/b": b"2"})) == {"a/b": b"2"}
+    assert files(layer({"a/b": b"2", "a/c/d": b"3"}), layer({"a": b"1"})) == {"a": b"1"}
+    assert files(layer({"a": symlink("b"), "b/x": b"0"}), layer({"a/b": b"2"})) == {"a/b": b"2", "b/x": b"0"}
+    assert files(layer({"a/b": b"2"}), layer({"a": directory()})) == {"a/b": b"2"}
+
+
+def test_empty_directories_count() -> None:
+    assert apply_layers([[layer({"manifests": directory()})]]).directories == {"manifests"}
+
+
+def test_only_kept_paths_are_read_and_counted() -> None:
+    beside = {"bin/sh": b"x" * 5000, "manifestsx": b"2", "dev/null": Entry(type=tarfile.CHRTYPE)}
+    found = files(
+        layer({**beside, "manifests/a": b"1"}), keep=below("manifests", "metadata"), limits=Limits(content_bytes=10)
+    )
+    assert found == {"manifests/a": b"1"}
+
+
+def test_a_link_becomes_a_copy_of_what_it_leads_to() -> None:
+    found = files(
+        layer({"data/a": b"1", "link": symlink("data/a"), "absolute": symlink("/data/a"), "hard": hard_link("data/a")}),
+        layer({"data/b": b"2", "dir": symlink("../../data")}),
+    )
+    assert found == {
+        "data/a": b"1",
+        "data/b": b"2",
+        "link": b"1",
+        "absolute": b"1",
+        "hard": b"1",
+        "dir/a": b"1",
+        "dir/b": b"2",
+    }
+
+
+def test_a_kept_link_may_lead_through_links_that_are_not_kept() -> None:
+    data = layer({"current": symlink("v1"), "manifests": symlink("current/manifests"), "v1/manifests": symlink("../m")})
+    with pytest.raises(ContentError, match="which is no file of the image that is read"):
+        files(data, keep=below("manifests"))
+    assert files(data, layer({"m/a": b"1"}), keep=below("manifests", "m")) == {"m/a": b"1", "manifests/a": b"1"}
+
+
+@pytest.mark.parametrize(
+    ("entries", "problem"),
+    [
+        ({"a": symlink("b"), "b": symlink("a")}, "never ends"),
+        ({"a": symlink("a")}, "never ends"),
+        ({"a": symlink("missing")}, "is no file of the image"),
+        ({"a": symlink("/")}, "points to '/'"),
+        ({"a": hard_link("missing")}, "is no file of the image"),
+        ({"d/x": b"1", "d/loop": symlink("../d")}, "a directory that it lies in"),
+        ({"d/x": symlink("../e"), "e/y": symlink("../d")}, "a directory that it lies in"),
+        ({"a": Entry(type=tarfile.FIFOTYPE)}, "a device or a FIFO"),
+        ({"../a": b""}, r'contains "\.\."'),
+        ({"a\\b": b""}, "backslash"),
+        ({"/".join("a" * 40): b""}, "path_depth"),
+    ],
+)
+def test_what_is_no_content_is_refused(entries: dict[str, bytes | Entry], problem: str) -> None:
+    with pytest.raises(ContentError, match=problem.replace("path_depth", "--limit-path-depth")):
+        files(layer(entries))
+
+
+def test_links_that_multiply_end_at_a_limit() -> None:
+    entries: dict[str, bytes | Entry] = {"d0/f": b"x"}
+    for level in range(1, 25):
+        entries |= {f"d{level}/{name}": symlink(f"../d{level - 1}") for name in "ab"}
+    with pytest.raises(ContentError, match="limit"):
+        files(layer(entries), limits=Limits(content_files=2000))
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        (Limits(content_bytes=15), "content-bytes"),
+        (Limits(content_files=3), "content-files"),
+        (Limits(file_bytes=5), "file-bytes"),
+        (Limits(image_bytes=12000), "image-bytes"),
+    ],
+)
+def test_limits_hold_over_all_layers(limits: Limits, name: str) -> None:
+    one, two = layer({"a": b"123456", "b": b"1"}), layer({"c": b"1234567890", "d": b""})
+    if name != "file-bytes":
+        assert files(one, limits=limits)
+    with pytest.raises(ContentError, match=f"--limit-{name}"):
+        files(one, two, limits=limits)
+
+
+def test_a_layer_that_inflates_too_much_is_refused() -> None:
+    with pytest.raises(ContentError, match="--limit-inflation-ratio"):
+        files(gzip.compress(layer({"a": bytes(8_000_000)})))
+
+
+def test_zstd_is_told() -> None:
+    with pytest.raises(ContentError, match=r"zstd.*--dest-compress-format gzip"):
+        files(b"\x28\xb5\x2f\xfd" + bytes(100))
+
+
+def test_a_layer_that_is_cut_off_is_refused() -> None:
+    with pytest.raises(ContentError, match="cut off"):
+        files(layer({"a": b"1" * 2000})[:1500])
+
+
+def blob(data: bytes, *, digest: str | None = None, size: int | None = None) -> Iterator[bytes]:
+    true = f"sha256:{hashlib.sha256(data).hexdigest()}"
+    descriptor = Descriptor(digest=digest or true, size=len(data) if size is None else size)
+    return verified([data[:3], data[3:]], descriptor)
+
+
+def test_blobs_are_what_their_descriptors_say() -> None:
+    assert b"".join(blob(b"content")) == b"content"
+    longer = f"sha512:{hashlib.sha512(b'content').hexdigest()}"
+    assert b"".join(blob(b"content", digest=longer)) == b"content"
+    with pytest.raises(ContentError, match="is larger than the 6 bytes"):
+        list(blob(b"content", size=6))
+    with pytest.raises(ContentError, match="has 7 bytes instead of 8"):
+        list(blob(b"content", size=8))
+    with pytest.raises(ContentError, match="is damaged: its content has the digest"):
+        list(blob(b"content", digest="sha256:" + "0" * 64))
+
+
+@pytest.mark.parametrize("digest", ["", "sha256:../../x", "md5:0", "sha256:" + "A" * 64, "sha512:" + "0" * 64])
+def test_a_digest_that_is_none_never_becomes_a_path(digest: str) -> None:
+    with pytest.raises(ContentError, match="is no digest"):
+        list(blob(b"", digest=digest or "x"))
+
+
+def test_a_damaged_layer_is_noticed_although_its_tar_is_sound() -> None:
+    data = layer({"a": b"1"})
+    descriptor = Descriptor(digest="sha256:" + "0" * 64, size=len(data))
+    with pytest.raises(ContentError, match="is damaged"):
+        apply_layers([verified(io.BytesIO(data), descriptor)])
