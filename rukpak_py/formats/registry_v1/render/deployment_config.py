@@ -52,11 +52,12 @@ def _with(value: Json, field: str, wanted: Any) -> Json:
 
 
 def _by_name(existing: Sequence[Json] | None, given: Sequence[Json]) -> list[Json]:
+    """The last of several existing entries of a name is replaced; several given ones of a new name are all added."""
     entries = list(existing or ())
+    positions = {entry["name"]: index for index, entry in enumerate(entries)}
     for entry in given:
-        positions = [index for index, other in enumerate(entries) if other["name"] == entry["name"]]
-        if positions:
-            entries[positions[0]] = entry
+        if entry["name"] in positions:
+            entries[positions[entry["name"]]] = entry
         else:
             entries.append(entry)
     return entries
@@ -75,7 +76,7 @@ def _affinity(existing: Json | None, given: Json) -> Json:
     for part in _AFFINITIES:
         if part in given:
             wanted = _with(wanted, part, {} if _is_empty(given[part]) else given[part])
-    return wanted
+    return {} if all(map(_is_empty, wanted.values())) else wanted
 
 
 def _is_empty(part: Json) -> bool:
