@@ -1,3 +1,35 @@
-"""Install content on Kubernetes, keep it there, upgrade and remove it, safely."""
+"""Install content on Kubernetes, keep it there, upgrade and remove it, safely.
+
+What is public here is imported when it is used: importing the package costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rukpak_py.core.errors import ContentError
+    from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
+    from rukpak_py.library import render, validate
 
 __version__ = "0.1.0"
+__all__ = ["ContentError", "Finding", "InvalidBundleError", "Severity", "render", "validate"]
+
+_HOMES = {
+    "ContentError": "rukpak_py.core.errors",
+    "Finding": "rukpak_py.core.findings",
+    "InvalidBundleError": "rukpak_py.core.findings",
+    "Severity": "rukpak_py.core.findings",
+    "render": "rukpak_py.library",
+    "validate": "rukpak_py.library",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - see the docstring
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,21 @@
+"""`rukpakctl bundle`: everything that needs a bundle and no cluster."""
+
+import click
+
+from rukpak_py.cli.lazy import LazyGroup
+
+_HERE = "rukpak_py.cli.commands"
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_at={
+        "diff": f"{_HERE}.diff:diff",
+        "inspect": f"{_HERE}.inspect:inspect",
+        "permissions": f"{_HERE}.permissions:permissions",
+        "render": f"{_HERE}.render:render",
+        "validate": f"{_HERE}.validate:validate",
+    },
+)
+def bundle() -> None:
+    """Work on bundles: a directory, a tar archive, or an OCI image layout."""

@@ -1,0 +1,33 @@
+"""`rukpakctl bundle diff`."""
+
+import sys
+from typing import Any
+
+import click
+
+from rukpak_py.cli.comparison import compare
+from rukpak_py.cli.exits import Exit
+from rukpak_py.cli.options import choice, output_option, rendering_options
+from rukpak_py.cli.printing import print_json, print_lines
+from rukpak_py.cli.reports import comparison
+from rukpak_py.cli.terminal import Style
+
+
+@click.command()
+@click.argument("old", type=click.Path())
+@click.argument("new", type=click.Path())
+@rendering_options
+@click.option("--exit-code", is_flag=True, help="Exit with 1 when there is a difference.")
+@output_option("text", "json")
+def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> int:
+    """Compare what two bundles install: objects, fields, and rights.
+
+    Both are rendered with the same options. The content of Secrets is not shown, only that it changed.
+    """
+    how = choice(chosen)
+    found = compare(how.rendered(old).objects, how.rendered(new).objects)
+    if output == "json":
+        print_json(comparison.document(found))
+    else:
+        print_lines(comparison.lines_of(found, Style(sys.stdout)))
+    return Exit.NO if exit_code and not found.is_empty else Exit.OK

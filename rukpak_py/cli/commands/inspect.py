@@ -1,0 +1,32 @@
+"""`rukpakctl bundle inspect`."""
+
+import sys
+
+import click
+
+from rukpak_py.cli import inspection
+from rukpak_py.cli.options import format_option, output_option, path_argument
+from rukpak_py.cli.printing import print_json, print_lines
+from rukpak_py.cli.reports import inspection as report
+from rukpak_py.cli.terminal import Style
+from rukpak_py.formats.detection import FormatName
+from rukpak_py.formats.format import RenderOptions
+from rukpak_py.library import open_bundle
+
+
+@click.command()
+@path_argument
+@format_option
+@output_option("text", "json")
+def inspect(*, path: str, format_name: str | None, output: str) -> None:
+    """Show what a bundle is: its names, APIs, webhooks, images, dependencies and size."""
+    opened = open_bundle(path, format=format_name)
+    found = inspection.of_tree(opened.tree, opened.format.value)
+    if opened.format is FormatName.REGISTRY:
+        found |= inspection.of_bundle(opened.bundle)
+    else:
+        found |= inspection.of_objects(opened.render(RenderOptions()).objects)
+    if output == "json":
+        print_json(found)
+    else:
+        print_lines(report.lines_of(found, Style(sys.stdout)))

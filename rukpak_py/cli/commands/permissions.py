@@ -1,0 +1,58 @@
+"""`rukpakctl bundle permissions`."""
+
+import sys
+from typing import Any
+
+import click
+
+from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
+from rukpak_py.cli.printing import print_json, print_lines, print_yaml
+from rukpak_py.cli.rbac.grants import grants_of
+from rukpak_py.cli.rbac.installer import manifests_of, needs_of
+from rukpak_py.cli.reports import permissions as report
+from rukpak_py.cli.terminal import Style
+
+
+@click.command()
+@path_argument
+@rendering_options
+@click.option(
+    "--escalate",
+    is_flag=True,
+    help="The installer may write and bind the bundle's roles without holding their rights (verbs escalate and bind).",
+)
+@click.option("--name", help="Name of the roles of -o yaml. Default: <install namespace>-installer.")
+@click.option("--service-account", metavar="[NAMESPACE/]NAME", help="With -o yaml: bind them to this account, too.")
+@output_option("text", "json", "yaml")
+def permissions(
+    *,
+    path: str,
+    output: str,
+    escalate: bool,
+    name: str | None,
+    service_account: str | None,
+    **chosen: Any,
+) -> None:
+    """Show which rights a bundle grants, and which ones its installer needs.
+
+    With -o yaml: the roles for the installer, ready to be applied.
+    """
+    rendering = choice(chosen).rendered(path)
+    namespace = rendering.install_namespace or DEFAULT_SYSTEM_NAMESPACE
+    needs = needs_of(rendering.objects, install_namespace=namespace, escalate=escalate)
+    match output:
+        case "yaml":
+            role = name or f"{namespace}-installer"
+            print_yaml(manifests_of(needs, name=role, account=_account(service_account, namespace)))
+        case "json":
+            print_json(report.document(grants_of(rendering.objects), needs))
+        case _:
+            print_lines(report.lines_of(grants_of(rendering.objects), needs, Style(sys.stdout)))
+
+
+def _account(given: str | None, install_namespace: str) -> tuple[str, str] | None:
+    if given is None:
+        return None
+    namespace, _, name = given.rpartition("/")
+    return namespace or install_namespace, name

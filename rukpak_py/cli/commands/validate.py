@@ -1,0 +1,87 @@
+"""`rukpakctl bundle validate`."""
+
+import sys
+from collections.abc import Iterable, Iterator
+
+import click
+
+import rukpak_py
+from rukpak_py.cli.exits import Exit
+from rukpak_py.cli.options import format_option, output_option
+from rukpak_py.cli.printing import print_json, print_lines
+from rukpak_py.cli.reports import github, json_document, sarif, text
+from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.terminal import Progress, Style
+from rukpak_py.cli.validation import PROFILES, Checks, reports_of, titles_of_rules
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
+@format_option
+@output_option("text", "json", "sarif", "github")
+@click.option(
+    "--profile", "profiles", multiple=True, type=click.Choice(PROFILES), help="Further rules; may be repeated."
+)
+@click.option("--strict", is_flag=True, help="Warnings are errors.")
+@click.option("--jobs", type=click.IntRange(min=1), help="How many bundles are checked at once. Default: one a CPU.")
+def validate(
+    *,
+    paths: tuple[str, ...],
+    format_name: str | None,
+    output: str,
+    profiles: tuple[str, ...],
+    strict: bool,
+    jobs: int | None,
+) -> int:
+    """Check bundles, and say what is wrong, where, and what to do.
+
+    PATH is a bundle's directory, a tar archive of it (.tar, .tgz), or an OCI image layout.
+    """
+    checks = Checks(format_name=format_name, profiles=profiles, is_strict=strict)
+    found = _with_progress(reports_of(paths, checks, jobs=jobs), len(paths))
+    match output:
+        case "text":
+            reports = _as_text(found, is_alone=len(paths) == 1)
+        case "github":
+            reports = _as_commands(found)
+        case _:
+            reports = list(found)
+            _as_document(reports, output)
+    if any(report.failure for report in reports):
+        return Exit.FAILED
+    return Exit.OK if all(report.is_valid for report in reports) else Exit.NO
+
+
+def _with_progress(found: Iterable[Report], total: int) -> Iterator[Report]:
+    progress = Progress(total)
+    for done, report in enumerate(found, start=1):
+        progress.clear()
+        yield report
+        progress.show(done, report.path)
+    progress.clear()
+
+
+def _as_text(found: Iterable[Report], *, is_alone: bool) -> list[Report]:
+    style = Style(sys.stdout)
+    reports = []
+    for report in found:
+        reports.append(report)
+        print_lines(text.lines_of(report, style))
+    if not is_alone:
+        click.echo(text.summary(reports, style))
+    return reports
+
+
+def _as_commands(found: Iterable[Report]) -> list[Report]:
+    reports = []
+    for report in found:
+        reports.append(report)
+        print_lines(github.lines_of(report))
+    return reports
+
+
+def _as_document(reports: list[Report], output: str) -> None:
+    if output == "json":
+        print_json(json_document.document(reports))
+    else:
+        print_json(sarif.document(reports, version=rukpak_py.__version__, titles=titles_of_rules()))

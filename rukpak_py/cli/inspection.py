@@ -1,0 +1,127 @@
+"""What a bundle is, as a value that can be printed: its names, APIs, webhooks, images, dependencies and sizes.
+
+Everything comes from content, so texts may hold anything, and fields that are no object of the format are left out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rukpak_py.cli.rbac.grants import mapping, text
+from rukpak_py.content.tree import Tree
+from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+
+_POD_SPECS = {
+    "Pod": ("spec",),
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+}
+_TEMPLATE_SPEC = ("spec", "template", "spec")
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def of_tree(tree: Tree, format_name: str) -> Json:
+    largest = max(tree, key=tree.size_of, default=None)
+    return {
+        "format": format_name,
+        "digest": tree.digest,
+        "files": len(tree),
+        "bytes": tree.total_bytes,
+        "largestFile": None if largest is None else {"path": largest, "bytes": tree.size_of(largest)},
+    }
+
+
+def of_objects(objects: Iterable[Json]) -> Json:
+    """Of plain manifests."""
+    objects = list(objects)
+    kinds = Counter(text(manifest.get("kind")) for manifest in objects)
+    return {
+        "objects": [{"kind": kind, "count": count} for kind, count in sorted(kinds.items())],
+        "definitions": [_definition(manifest) for manifest in objects if manifest.get("kind") == _CRD],
+        "images": _images(_container_images(objects), []),
+    }
+
+
+def of_bundle(bundle: Bundle) -> Json:
+    csv = bundle.csv
+    spec = mapping(csv.typed.get("spec"))
+    return {
+        "package": bundle.metadata.package,
+        "name": csv.name,
+        "displayName": text(spec.get("displayName")) or None,
+        "version": text(spec.get("version")) or None,
+        "replaces": text(spec.get("replaces")) or None,
+        "minKubeVersion": text(spec.get("minKubeVersion")) or None,
+        "channels": [channel for channel in bundle.metadata.channels.split(",") if channel],
+        "defaultChannel": bundle.metadata.default_channel or None,
+        "installModes": csv.supported_modes,
+        "definitions": [_definition(definition.manifest) for definition in bundle.definitions],
+        "webhooks": [
+            {"name": webhook.generate_name, "type": webhook.type, "deployment": webhook.deployment_name}
+            for webhook in csv.webhooks
+        ],
+        "deployments": [entry.name for entry in csv.deployments],
+        "objects": [
+            {"kind": kind, "count": count}
+            for kind, count in sorted(Counter(other.kind for other in bundle.others).items())
+        ],
+        "images": _images(_deployment_images(bundle), _related_images(spec)),
+        "dependencies": [{"type": found.type, "value": found.value} for found in bundle.metadata.dependencies],
+    }
+
+
+_CRD = "CustomResourceDefinition"
+
+
+def _definition(manifest: Json) -> Json:
+    spec = mapping(manifest.get("spec"))
+    listed = spec.get("versions")
+    versions = [mapping(version) for version in listed] if isinstance(listed, list) else []
+    names = [text(version.get("name")) for version in versions] or [text(spec.get("version"))]
+    return {
+        "group": text(spec.get("group")),
+        "kind": text(mapping(spec.get("names")).get("kind")),
+        "versions": [name for name in names if name],
+        "scope": text(spec.get("scope")) or None,
+    }
+
+
+def _images(used: Iterable[tuple[str, str]], related: Iterable[tuple[str, str]]) -> list[Json]:
+    """Every image once, with who names it."""
+    named_by: dict[str, list[str]] = {}
+    for image, name in (*used, *related):
+        users = named_by.setdefault(image, [])
+        if name not in users:
+            users.append(name)
+    return [
+        {"image": image, "pinned": "@sha256:" in image, "usedBy": users} for image, users in sorted(named_by.items())
+    ]
+
+
+def _deployment_images(bundle: Bundle) -> Iterator[tuple[str, str]]:
+    for entry in bundle.csv.deployments:
+        template = mapping(entry.spec.get("template"))
+        yield from _images_of_pod(mapping(template.get("spec")), entry.name)
+
+
+def _related_images(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    listed = spec.get("relatedImages")
+    for related in listed if isinstance(listed, list) else []:
+        if image := text(mapping(related).get("image")):
+            yield image, "relatedImages"
+
+
+def _container_images(objects: Iterable[Json]) -> Iterator[tuple[str, str]]:
+    for manifest in objects:
+        kind = text(manifest.get("kind"))
+        pod: Mapping[str, Any] = manifest
+        for step in _POD_SPECS.get(kind, _TEMPLATE_SPEC):
+            pod = mapping(pod.get(step))
+        yield from _images_of_pod(pod, text(mapping(manifest.get("metadata")).get("name")))
+
+
+def _images_of_pod(pod: Mapping[str, Any], owner: str) -> Iterator[tuple[str, str]]:
+    for field in _CONTAINERS:
+        listed = pod.get(field)
+        for container in listed if isinstance(listed, list) else []:
+            if image := text(mapping(container).get("image")):
+                yield image, owner

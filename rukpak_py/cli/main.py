@@ -1,0 +1,91 @@
+"""rukpakctl, also installed as kubectl-rukpak: one program, and what becomes of its failures.
+
+A failure is one or a few lines on standard error and an exit status, never a traceback; `RUKPAKCTL_DEBUG=1` shows one
+for a defect of the program itself. A reader that goes away (`| head`) and Ctrl-C end it without a word.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import click
+
+from rukpak_py.cli.exits import Exit
+from rukpak_py.cli.lazy import LazyGroup
+from rukpak_py.cli.terminal import Style, clean, clean_text
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.findings import InvalidBundleError
+
+_COMMANDS = "rukpak_py.cli.commands"
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+COMPLETE_VARIABLE = "_RUKPAKCTL_COMPLETE"
+DEBUG_VARIABLE = "RUKPAKCTL_DEBUG"
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings=_CONTEXT,
+    commands_at={
+        "bundle": f"{_COMMANDS}.bundle:bundle",
+        "completion": f"{_COMMANDS}.completion:completion",
+        "version": f"{_COMMANDS}.version:version",
+    },
+)
+def program() -> None:
+    """Look at bundles without a cluster: check, render, compare them."""
+
+
+def main() -> None:
+    sys.exit(run(sys.argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """The exit status of the command line."""
+    called_as = PurePath(argv[0]).name
+    name = "kubectl rukpak" if called_as == "kubectl-rukpak" else "rukpakctl"
+    try:
+        try:
+            status = program.main(
+                args=list(argv[1:]), prog_name=name, complete_var=COMPLETE_VARIABLE, standalone_mode=False
+            )
+            sys.stdout.flush()
+        except Exception as error:  # noqa: BLE001 - the outermost place: whatever it is, the user gets a sentence
+            return _told(error, name)
+    except BrokenPipeError:
+        # What is still buffered must not fail again when the interpreter closes its streams.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.BROKEN_PIPE
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    return status if isinstance(status, int) else Exit.OK
+
+
+def _told(error: Exception, name: str) -> int:
+    match error:
+        case BrokenPipeError():
+            raise error
+        case click.Abort():
+            return Exit.INTERRUPTED
+        case click.ClickException():
+            error.show()
+            return error.exit_code
+        case InvalidBundleError():
+            _say(f"the bundle cannot be used:\n{clean_text(str(error))}")
+            return Exit.FAILED
+        case RukPakError():
+            _say(clean_text(str(error)))
+            return Exit.FAILED
+        case OSError():
+            _say(clean(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
+            return Exit.FAILED
+        case _:
+            if os.environ.get(DEBUG_VARIABLE):
+                raise error
+            text = clean(f"{type(error).__name__}: {error}")
+            _say(f"this is a defect of {name}, please report it: {text} ({DEBUG_VARIABLE}=1 shows more)")
+            return Exit.DEFECT
+
+
+def _say(text: str) -> None:
+    click.echo(f"{Style(sys.stderr).paint('Error:', 'red', 'bold')} {text}", err=True)

@@ -1,0 +1,87 @@
+"""Options that several commands share: how a bundle is read and rendered, and what is printed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, TypeVar
+
+import click
+
+from rukpak_py.formats.format import Certificates, RenderOptions
+from rukpak_py.library import Rendering, open_bundle
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS = ("registry+v1", "plain", "helm")
+CERTIFICATES = ("operator", "cert-manager", "openshift", "none")
+
+path_argument = click.argument("path", type=click.Path())
+format_option = click.option(
+    "--format", "format_name", type=click.Choice(FORMATS), help="What the bundle is; found out by default."
+)
+
+
+def output_option(*choices: str) -> Callable[[F], F]:
+    """The first one is the default."""
+    return click.option(
+        "-o", "--output", type=click.Choice(choices), default=choices[0], show_default=True, help="What to print."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """How to render, as it was asked for."""
+
+    format_name: str | None
+    install_namespace: str | None
+    watch_namespaces: tuple[str, ...]
+    certificates: str
+    config: bytes | None
+
+    def rendered(self, path: str, *, parity: bool = False) -> Rendering:
+        opened = open_bundle(path, format=self.format_name, parity=parity)
+        options = RenderOptions(
+            install_namespace=self.install_namespace,
+            watch_namespaces=self.watch_namespaces or None,
+            certificates=Certificates(self.certificates),
+        )
+        return opened.render(options if self.config is None else opened.configured(options, self.config))
+
+
+def rendering_options(command: F) -> F:
+    """Adds them; the command takes them as `**chosen` and hands them to `choice`."""
+    options: Sequence[Callable[[F], F]] = (
+        format_option,
+        click.option(
+            "--install-namespace",
+            metavar="NAMESPACE",
+            help="Where it is installed. Default: what the CSV suggests, else <package>-system.",
+        ),
+        click.option(
+            "--watch-namespace",
+            "watch_namespaces",
+            multiple=True,
+            metavar="NAMESPACE",
+            help="A namespace that the operator watches, '' is all of them; may be repeated. Default: all, or its own.",
+        ),
+        click.option(
+            "--certificates",
+            type=click.Choice(CERTIFICATES),
+            default=CERTIFICATES[0],
+            show_default=True,
+            help="Who makes the certificates of webhooks.",
+        ),
+        click.option(
+            "--config",
+            type=click.File("rb"),
+            metavar="FILE",
+            help="Configuration (watchNamespace, deploymentConfig) in YAML or JSON; - is standard input.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def choice(chosen: dict[str, Any]) -> Choice:
+    config: IO[bytes] | None = chosen.pop("config")
+    return Choice(**chosen, config=None if config is None else config.read())

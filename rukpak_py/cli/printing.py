@@ -1,0 +1,28 @@
+"""What goes to standard output. JSON and YAML are texts for programs that may land on a terminal all the same."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from rukpak_py.cli.terminal import clean_text
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def print_json(document: Any) -> None:
+    click.echo(clean_text(json.dumps(document, indent=2, ensure_ascii=False)))
+
+
+def print_yaml(documents: Iterable[Any]) -> None:
+    from rukpak_py.content.yaml_dump import dump_all  # noqa: PLC0415 - only this output needs the writer
+
+    click.echo(dump_all(documents), nl=False)
+
+
+def print_list(objects: list[Any]) -> None:
+    print_json({"apiVersion": "v1", "kind": "List", "items": objects})

@@ -1,0 +1,168 @@
+"""Who gets which rights from a set of objects: roles and bindings, resolved.
+
+Rights of a role that nothing binds belong to the role itself (whoever is bound to it later); a ClusterRole that is
+aggregated to another gives its rights to that one. A binding to a role outside the objects gives what nobody here can
+know: it stays a reference.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from rukpak_py.cli.rbac.rights import MOST_RIGHTS, Right, rights_of
+from rukpak_py.core.errors import ContentError
+
+Json: TypeAlias = dict[str, Any]
+RoleKey: TypeAlias = tuple[str, str, str]  # kind, namespace, name
+T = TypeVar("T")
+
+GROUP = "rbac.authorization.k8s.io"
+_AGGREGATE = f"{GROUP}/aggregate-to-"
+
+
+class Holder(NamedTuple):
+    kind: str  # ServiceAccount, User, Group; ClusterRole or Role for whoever is bound to it
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"whoever is bound to {self.kind} {place}" if self.kind.endswith("Role") else f"{self.kind} {place}"
+
+
+class Reference(NamedTuple):
+    """A binding to a role that is not among the objects."""
+
+    holder: Holder
+    scope: str
+    role_kind: str
+    role: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grants:
+    rights: Mapping[Holder, set[Right]]
+    references: list[Reference]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Role:
+    kind: str
+    namespace: str
+    name: str
+    rules: object
+    is_aggregated: bool  # the server fills its rules from others
+    aggregates_to: tuple[str, ...]
+
+    @classmethod
+    def of(cls, manifest: Json) -> "Role":
+        metadata = mapping(manifest.get("metadata"))
+        labels = mapping(metadata.get("labels"))
+        targets = sorted(
+            key.removeprefix(_AGGREGATE)
+            for key, value in labels.items()
+            if isinstance(key, str) and key.startswith(_AGGREGATE) and value == "true"
+        )
+        is_cluster_role = manifest["kind"] == "ClusterRole"
+        is_aggregated = is_cluster_role and bool(manifest.get("aggregationRule"))
+        return cls(
+            kind=manifest["kind"],
+            namespace="" if is_cluster_role else text(metadata.get("namespace")),
+            name=text(metadata.get("name")),
+            rules=None if is_aggregated else manifest.get("rules"),
+            is_aggregated=is_aggregated,
+            aggregates_to=tuple(targets) if is_cluster_role else (),
+        )
+
+    @property
+    def key(self) -> RoleKey:
+        return self.kind, self.namespace, self.name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Binding:
+    scope: str
+    role_kind: str
+    role: str
+    subjects: list[Holder]
+
+    @classmethod
+    def of(cls, manifest: Json) -> "Binding":
+        metadata, role = mapping(manifest.get("metadata")), mapping(manifest.get("roleRef"))
+        scope = "" if manifest["kind"] == "ClusterRoleBinding" else text(metadata.get("namespace"))
+        listed = manifest.get("subjects")
+        subjects = [mapping(subject) for subject in listed] if isinstance(listed, list) else []
+        return cls(
+            scope=scope,
+            role_kind=text(role.get("kind")),
+            role=text(role.get("name")),
+            subjects=[
+                Holder(text(subject.get("kind")), text(subject.get("namespace")), text(subject.get("name")))
+                for subject in subjects
+            ],
+        )
+
+    @property
+    def key(self) -> RoleKey:
+        """Of the role that it binds."""
+        return self.role_kind, self.scope if self.role_kind == "Role" else "", self.role
+
+
+def roles_of(objects: Iterable[Json]) -> list[Role]:
+    return [Role.of(manifest) for manifest in objects if _is(manifest, "Role", "ClusterRole")]
+
+
+def bindings_of(objects: Iterable[Json]) -> list[Binding]:
+    return [Binding.of(manifest) for manifest in objects if _is(manifest, "RoleBinding", "ClusterRoleBinding")]
+
+
+def grants_of(objects: Iterable[Json]) -> Grants:
+    objects = list(objects)
+    roles = {role.key: role for role in roles_of(objects)}
+    bindings = bindings_of(objects)
+    rights: dict[Holder, set[Right]] = {}
+    references = []
+    for binding in bindings:
+        role = roles.get(binding.key)
+        if role is None or role.is_aggregated:
+            references += [Reference(who, binding.scope, binding.role_kind, binding.role) for who in binding.subjects]
+    allotments = [*_bound(roles, bindings), *_unbound(roles.values(), {binding.key for binding in bindings})]
+    for holder, right in bounded((who, right) for who, rules, scope in allotments for right in rights_of(rules, scope)):
+        rights.setdefault(holder, set()).add(right)
+    return Grants(rights=dict(sorted(rights.items())), references=sorted(set(references)))
+
+
+def bounded(expanded: Iterable[T]) -> Iterator[T]:
+    """The same, unless it is too much to look into."""
+    for count, one in enumerate(expanded):
+        if count >= MOST_RIGHTS:
+            raise ContentError(f"the roles allow more than {MOST_RIGHTS} single things, too many to look into")
+        yield one
+
+
+def _bound(roles: Mapping[RoleKey, Role], bindings: Iterable[Binding]) -> Iterator[tuple[Holder, object, str]]:
+    for binding in bindings:
+        if role := roles.get(binding.key):
+            for subject in binding.subjects:
+                yield subject, role.rules, binding.scope
+
+
+def _unbound(roles: Iterable[Role], bound: set[RoleKey]) -> Iterator[tuple[Holder, object, str]]:
+    for role in roles:
+        holders = [Holder("ClusterRole", "", target) for target in role.aggregates_to]
+        if not holders and role.key not in bound:
+            holders = [Holder(*role.key)]
+        for holder in holders:
+            yield holder, role.rules, role.namespace
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is(manifest: Json, *kinds: str) -> bool:
+    return manifest.get("kind") in kinds and text(manifest.get("apiVersion")).partition("/")[0] == GROUP

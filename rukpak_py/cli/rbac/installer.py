@@ -1,0 +1,84 @@
+"""The rights that somebody needs who installs, upgrades and removes a set of objects, and not one more.
+
+Every object is read, created, patched and deleted by its name (`create` cannot be restricted to names). The server lets
+nobody write a role with rights that he lacks, nor bind one: an installer either holds what the objects grant, or may
+`escalate` and `bind` those roles. Roles that are not among the objects, and those that the server fills itself
+(aggregated ones), can only be bound by the right to do so.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rukpak_py.cli.rbac.grants import GROUP, Binding, bindings_of, bounded, mapping, roles_of, text
+from rukpak_py.cli.rbac.resources import Resources
+from rukpak_py.cli.rbac.rights import Right, reduced, rights_of, rules_of
+
+Json = dict[str, Any]
+
+_BY_NAME = ("get", "patch", "delete")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Needs:
+    """Rules by scope: "" is the whole cluster, everything else a namespace."""
+
+    rules: dict[str, list[Json]]
+
+
+def needs_of(objects: Iterable[Json], *, install_namespace: str, escalate: bool = False) -> Needs:
+    objects = list(objects)
+    rights = {*_writing(objects, install_namespace), *bounded(_granting(objects, escalate=escalate))}
+    least = reduced(rights)
+    scopes = sorted({right.scope for right in least})
+    return Needs(rules={scope: rules_of(right for right in least if right.scope == scope) for scope in scopes})
+
+
+def _writing(objects: list[Json], install_namespace: str) -> Iterator[Right]:
+    resources = Resources(objects)
+    for manifest in objects:
+        metadata = mapping(manifest.get("metadata"))
+        resource = resources.of(manifest)
+        scope = (text(metadata.get("namespace")) or install_namespace) if resource.is_namespaced else ""
+        yield Right(scope, "create", resource.group, resource.plural)
+        for verb in _BY_NAME:
+            yield Right(scope, verb, resource.group, resource.plural, text(metadata.get("name")))
+
+
+def _granting(objects: list[Json], *, escalate: bool) -> Iterator[Right]:
+    roles = {role.key: role for role in roles_of(objects)}
+    for made in roles.values():
+        if escalate or made.is_aggregated:
+            yield Right(made.namespace, "escalate", GROUP, f"{made.kind.lower()}s", made.name)
+        else:
+            yield from rights_of(made.rules, made.namespace)
+    for binding in bindings_of(objects):
+        role = roles.get(binding.key)
+        if escalate or role is None or role.is_aggregated:
+            yield _bind(binding)
+        else:
+            yield from rights_of(role.rules, binding.scope)
+
+
+def _bind(binding: Binding) -> Right:
+    return Right(binding.scope, "bind", GROUP, f"{binding.role_kind.lower()}s", binding.role)
+
+
+def manifests_of(needs: Needs, *, name: str, account: tuple[str, str] | None) -> list[Json]:
+    """A ClusterRole and a Role per namespace, with their bindings when an account (namespace, name) is given."""
+    return [manifest for scope, rules in needs.rules.items() for manifest in _role(scope, rules, name, account)]
+
+
+def _role(scope: str, rules: list[Json], name: str, account: tuple[str, str] | None) -> Iterator[Json]:
+    kind = "Role" if scope else "ClusterRole"
+    metadata = {"name": name, "namespace": scope} if scope else {"name": name}
+    yield {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata, "rules": rules}
+    if account is not None:
+        namespace, account_name = account
+        yield {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": f"{kind}Binding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account_name, "namespace": namespace}],
+        }

@@ -1,0 +1,123 @@
+"""A comparison for people and for programs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from rukpak_py.cli.comparison import Comparison
+from rukpak_py.cli.fields import Change, Difference
+from rukpak_py.cli.rbac.rights import Right, rule_text, rules_of, scope_text
+from rukpak_py.cli.reports.report import counted
+from rukpak_py.cli.terminal import Style, clean, table, wrapped
+from rukpak_py.core.objects import ObjectKey
+
+_LONGEST_VALUE = 160
+_MASK = "(not shown: content of a Secret)"
+_SIGNS = {Change.ADDED: ("+", "green"), Change.REMOVED: ("-", "red"), Change.CHANGED: ("~", "yellow")}
+
+
+def lines_of(found: Comparison, style: Style) -> Iterator[str]:
+    if found.is_empty:
+        yield "no differences"
+        return
+    for key in found.removed:
+        yield _heading(Change.REMOVED, _name(key), style)
+    for key in found.added:
+        yield _heading(Change.ADDED, _name(key), style)
+    for old, new in found.renamed:
+        yield _heading(Change.CHANGED, f"{_name(old)} is now {clean(new.name)}", style)
+    for changed in found.changed:
+        yield _heading(Change.CHANGED, _name(changed.key), style)
+        for difference in changed.differences:
+            yield from _difference(difference, style)
+    yield from _rights(found, style)
+    yield ""
+    yield _summary(found)
+
+
+def _heading(change: Change, text: str, style: Style) -> str:
+    sign, colour = _SIGNS[change]
+    return style.paint(f"{sign} {text}", colour, "bold")
+
+
+def _name(key: ObjectKey) -> str:
+    kind = f"{key.kind}.{key.group}" if key.group else key.kind
+    return clean(f"{kind} {key.namespace}/{key.name}" if key.namespace else f"{kind} {key.name}")
+
+
+def _difference(found: Difference, style: Style) -> Iterator[str]:
+    sign, colour = _SIGNS[found.change]
+    head = f"    {sign} {clean(found.path)}: "
+    if found.is_secret:
+        text = _MASK
+    elif found.change is Change.CHANGED:
+        text = f"{_value(found.old)} → {_value(found.new)}"
+    else:
+        text = _value(found.new if found.change is Change.ADDED else found.old)
+    yield style.paint(wrapped(text, width=style.width, first=head, indent=8), colour)
+
+
+def _value(value: Any) -> str:
+    text = clean(orjson.dumps(value).decode())
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}… ({len(text)} characters)"
+
+
+def _rights(found: Comparison, style: Style) -> Iterator[str]:
+    for title, name, colour in (("Rights gained", "gained", "green"), ("Rights lost", "lost", "red")):
+        changes = [(change.holder, getattr(change, name)) for change in found.rights if getattr(change, name)]
+        if changes:
+            yield ""
+            yield style.paint(title, "bold")
+        for holder, rights in changes:
+            for scope in sorted({right.scope for right in rights}):
+                yield f"  {clean(str(holder))} {clean(scope_text(scope))}"
+                rules = rules_of(right for right in rights if right.scope == scope)
+                rows = [(clean(about), clean(verbs)) for about, verbs in map(rule_text, rules)]
+                yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
+
+
+def _summary(found: Comparison) -> str:
+    gained, lost = (sum(len(getattr(change, name)) for change in found.rights) for name in ("gained", "lost"))
+    objects = [
+        f"{len(found.removed)} removed",
+        f"{len(found.added)} added",
+        f"{len(found.renamed)} renamed",
+        f"{len(found.changed)} changed",
+    ]
+    return f"objects: {', '.join(objects)}; {counted(gained, 'right')} gained, {lost} lost"
+
+
+def document(found: Comparison) -> dict[str, Any]:
+    return {
+        "removed": list(map(_reference, found.removed)),
+        "added": list(map(_reference, found.added)),
+        "renamed": [{"old": _reference(old), "new": _reference(new)} for old, new in found.renamed],
+        "changed": [
+            {"object": _reference(changed.key), "fields": list(map(_field, changed.differences))}
+            for changed in found.changed
+        ],
+        "rights": [
+            {
+                "holder": change.holder._asdict(),
+                "gained": list(map(right_document, sorted(change.gained))),
+                "lost": list(map(right_document, sorted(change.lost))),
+            }
+            for change in found.rights
+        ],
+    }
+
+
+def right_document(right: Right) -> dict[str, Any]:
+    """Fields without a meaning for this right are null: a right on every name has no name."""
+    about = {"url": right.url} if right.url else {"group": right.group, "resource": right.resource}
+    return {"namespace": right.scope or None, "verb": right.verb, **about, "name": right.name or None}
+
+
+def _reference(key: ObjectKey) -> dict[str, Any]:
+    return {"group": key.group, "kind": key.kind, "namespace": key.namespace or None, "name": key.name}
+
+
+def _field(found: Difference) -> dict[str, Any]:
+    values = {} if found.is_secret else {"old": found.old, "new": found.new}
+    return {"path": found.path, "change": found.change.value, "secret": found.is_secret, **values}

@@ -1,0 +1,72 @@
+"""What a bundle is, for people: one row per fact, lists below their name."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from rukpak_py.cli.terminal import Style, clean, table
+
+Json = dict[str, Any]
+
+_KIB = 1024
+_FACTS = (
+    ("format", "format"),
+    ("package", "package"),
+    ("name", "name"),
+    ("displayName", "display name"),
+    ("version", "version"),
+    ("replaces", "replaces"),
+    ("minKubeVersion", "Kubernetes"),
+    ("channels", "channels"),
+    ("defaultChannel", "default channel"),
+    ("installModes", "install modes"),
+    ("deployments", "deployments"),
+    ("digest", "digest"),
+)
+
+
+def lines_of(found: Json, style: Style) -> Iterator[str]:
+    facts = [(title, _text(found[key])) for key, title in _FACTS if found.get(key)]
+    yield from table([*facts, ("size", _size(found))], width=style.width, indent=0)
+    for title, rows in _lists(found):
+        if rows:
+            yield ""
+            yield style.paint(title, "bold")
+            yield from table(
+                [(clean(first), clean(second)) for first, second in rows], width=style.width, indent=2, most=72
+            )
+
+
+def _lists(found: Json) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
+    yield "APIs", [(_api(one), f"{' '.join(one['versions'])}  {one['scope'] or ''}") for one in found["definitions"]]
+    yield "webhooks", [(one["name"], f"{one['type']} of {one['deployment']}") for one in found.get("webhooks", ())]
+    yield "other objects", [(one["kind"], str(one["count"])) for one in found["objects"]]
+    yield (
+        "images",
+        [
+            (one["image"], f"{'digest' if one['pinned'] else 'tag'}  {', '.join(one['usedBy'])}")
+            for one in found["images"]
+        ],
+    )
+    yield "dependencies", [(one["type"], orjson.dumps(one["value"]).decode()) for one in found.get("dependencies", ())]
+
+
+def _api(definition: Json) -> str:
+    return f"{definition['kind']}.{definition['group']}" if definition["group"] else str(definition["kind"])
+
+
+def _text(value: Any) -> str:
+    return clean(", ".join(value) if isinstance(value, list) else str(value))
+
+
+def _size(found: Json) -> str:
+    largest = found["largestFile"]
+    told = f"{_bytes(found['bytes'])} in {found['files']} files"
+    return told if largest is None else f"{told}, the largest is {clean(largest['path'])} ({_bytes(largest['bytes'])})"
+
+
+def _bytes(number: int) -> str:
+    if number < _KIB:
+        return f"{number} B"
+    return f"{number / _KIB:.1f} KiB" if number < _KIB * _KIB else f"{number / _KIB / _KIB:.1f} MiB"

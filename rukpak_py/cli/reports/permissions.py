@@ -1,0 +1,83 @@
+"""Rights for people and for programs: what is granted to whom, what stands out, what an installer needs."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rukpak_py.cli.rbac.dangers import Alarm, alarms_of
+from rukpak_py.cli.rbac.grants import Grants
+from rukpak_py.cli.rbac.installer import Needs
+from rukpak_py.cli.rbac.rights import Right, rule_text, rules_of, scope_text
+from rukpak_py.cli.terminal import Style, clean, table, wrapped
+
+Json = dict[str, Any]
+
+
+def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
+    yield style.paint("What the bundle grants", "bold")
+    if not grants.rights and not grants.references:
+        yield "  nothing"
+    for holder, rights in grants.rights.items():
+        for scope in _scopes(rights):
+            yield f"  {clean(str(holder))} {clean(scope_text(scope))}"
+            yield from _rules(rules_of(_of_scope(rights, scope)), style)
+    for reference in grants.references:
+        yield clean(
+            f"  {reference.holder} {scope_text(reference.scope)}: what {reference.role_kind} {reference.role} has"
+        )
+    yield ""
+    yield style.paint("What stands out", "bold")
+    yield from list(_standing_out(grants, style)) or ["  nothing"]
+    yield ""
+    yield style.paint("What an installer needs", "bold")
+    for scope, rules in needs.rules.items():
+        yield f"  {clean(scope_text(scope))}"
+        yield from _rules(rules, style)
+
+
+def _standing_out(grants: Grants, style: Style) -> Iterator[str]:
+    for holder, rights in grants.rights.items():
+        for alarm in alarms_of(rights):
+            text = clean(f"{holder} {alarm.text}, {scope_text(alarm.scope)}")
+            yield style.paint(wrapped(text, width=style.width, first="  ! ", indent=4), "yellow")
+            yield from _rules(rules_of(alarm.rights), style, indent=6)
+
+
+def _rules(rules: Iterable[Json], style: Style, *, indent: int = 4) -> list[str]:
+    rows = [(clean(about), clean(verbs)) for about, verbs in map(rule_text, rules)]
+    return table(rows, width=style.width, indent=indent)
+
+
+def document(grants: Grants, needs: Needs) -> Json:
+    return {
+        "grants": [
+            {
+                "holder": holder._asdict(),
+                "namespace": scope or None,
+                "rules": rules_of(_of_scope(rights, scope)),
+                "alarms": [_alarm(alarm) for alarm in alarms_of(_of_scope(rights, scope))],
+            }
+            for holder, rights in grants.rights.items()
+            for scope in _scopes(rights)
+        ],
+        "references": [
+            {
+                "holder": reference.holder._asdict(),
+                "namespace": reference.scope or None,
+                "role": {"kind": reference.role_kind, "name": reference.role},
+            }
+            for reference in grants.references
+        ],
+        "installer": [{"namespace": scope or None, "rules": rules} for scope, rules in needs.rules.items()],
+    }
+
+
+def _alarm(alarm: Alarm) -> Json:
+    return {"id": alarm.id, "text": alarm.text, "rules": rules_of(alarm.rights)}
+
+
+def _scopes(rights: Iterable[Right]) -> list[str]:
+    return sorted({right.scope for right in rights})
+
+
+def _of_scope(rights: Iterable[Right], scope: str) -> list[Right]:
+    return [right for right in rights if right.scope == scope]

@@ -1,0 +1,21 @@
+"""Findings' files as others look for them: relative to the folder in which the command runs."""
+
+import os
+from pathlib import Path
+
+from rukpak_py.cli.reports.report import Report
+from rukpak_py.core.findings import Finding
+
+
+def file_of(report: Report, finding: Finding) -> str:
+    """A file inside an archive has no path of its own: then it is the archive."""
+    root = Path(report.path)
+    return relative(root / finding.file if finding.file and root.is_dir() else root)
+
+
+def is_inside_archive(report: Report) -> bool:
+    return Path(report.path).is_file()
+
+
+def relative(path: Path) -> str:
+    return Path(os.path.relpath(path)).as_posix()

@@ -1,0 +1,33 @@
+"""What checking one bundle gave, as every output format takes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rukpak_py.core.findings import Finding, Severity
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    path: str  # as it was given
+    format: str = ""  # registry+v1, plain+v0; empty when it could not be read
+    findings: Sequence[Finding] = ()  # by file, line and column
+    failure: str = ""  # why it could not be read at all
+
+    @property
+    def errors(self) -> int:
+        return self._count(Severity.ERROR)
+
+    @property
+    def warnings(self) -> int:
+        return self._count(Severity.WARNING)
+
+    @property
+    def is_valid(self) -> bool:
+        return not self.failure and not self.errors
+
+    def _count(self, severity: Severity) -> int:
+        return sum(finding.severity is severity for finding in self.findings)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,106 @@
+"""Findings as SARIF 2.1.0, which forges and editors read. Only the rules that were hit are described."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import quote
+
+from rukpak_py.cli.reports import places
+from rukpak_py.cli.reports.report import Report
+from rukpak_py.core.findings import Finding, Severity
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+_NO_TITLES: Final[Mapping[str, str]] = MappingProxyType({})
+_UNREADABLE = "unreadable"  # the notification for a bundle that could not be read
+
+
+def document(reports: Sequence[Report], *, version: str, titles: Mapping[str, str] = _NO_TITLES) -> dict[str, Any]:
+    hit: dict[str, Finding] = {}
+    for report in reports:
+        for finding in report.findings:
+            hit.setdefault(finding.rule, finding)
+    rules = sorted(hit)
+    failures = [_notification(report) for report in reports if report.failure]
+    return {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "rukpakctl",
+                        "version": version,
+                        "rules": [_rule(rule, hit[rule], titles) for rule in rules],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "invocations": [
+                    {
+                        "executionSuccessful": not failures,
+                        **({"toolExecutionNotifications": failures} if failures else {}),
+                    }
+                ],
+                "results": [
+                    _result(report, finding, rules.index(finding.rule))
+                    for report in reports
+                    for finding in report.findings
+                ],
+            }
+        ],
+    }
+
+
+def _rule(rule: str, example: Finding, titles: Mapping[str, str]) -> dict[str, Any]:
+    title = titles.get(rule, example.message)
+    return {
+        "id": rule,
+        "shortDescription": {"text": title},
+        "help": {"text": example.hint or title},
+        "defaultConfiguration": {"level": _LEVELS[example.severity]},
+    }
+
+
+def _result(report: Report, finding: Finding, rule_index: int) -> dict[str, Any]:
+    location: dict[str, Any] = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(places.file_of(report, finding))},
+            **_region(report, finding),
+        }
+    }
+    logical = _logical_name(report, finding)
+    if logical:
+        location["logicalLocations"] = [{"fullyQualifiedName": logical}]
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": rule_index,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{finding.message}\n{finding.hint}" if finding.hint else finding.message},
+        "locations": [location],
+    }
+
+
+def _region(report: Report, finding: Finding) -> dict[str, Any]:
+    if not finding.line or places.is_inside_archive(report):
+        return {}
+    column = {"startColumn": finding.column} if finding.column else {}
+    return {"region": {"startLine": finding.line, **column}}
+
+
+def _logical_name(report: Report, finding: Finding) -> str:
+    parts = [finding.location if places.is_inside_archive(report) else "", finding.path]
+    return " ".join(part for part in parts if part)
+
+
+def _notification(report: Report) -> dict[str, Any]:
+    uri = _uri(places.file_of(report, Finding(rule="", severity=Severity.ERROR, message="")))
+    return {
+        "descriptor": {"id": _UNREADABLE},
+        "level": "error",
+        "message": {"text": report.failure},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}],
+    }
+
+
+def _uri(path: str) -> str:
+    return quote(path)

@@ -1,0 +1,68 @@
+"""Findings for people: per bundle, the files of a bundle in order, each finding with its place, rule, and advice.
+
+A place is written as compilers write it, so that editors and terminals can open it. On a terminal lines are wrapped;
+anywhere else a finding is one line, with its advice on the next one.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rukpak_py.cli.reports.report import Report, counted
+from rukpak_py.cli.terminal import Style, clean, wrapped
+from rukpak_py.core.findings import Finding, Severity
+
+_INDENT = 6
+
+
+def lines_of(report: Report, style: Style) -> Iterator[str]:
+    yield _heading(report, style)
+    if report.failure:
+        yield wrapped(clean(report.failure), width=style.width, first="  ", indent=4)
+    file = ""
+    for finding in report.findings:
+        if finding.file != file:
+            yield ""
+        file = finding.file
+        yield from _finding(finding, style)
+    if report.failure or report.findings:
+        yield ""
+
+
+def summary(reports: Sequence[Report], style: Style) -> str:
+    bad = sum(not report.is_valid for report in reports)
+    errors, warnings = (sum(getattr(report, name) for report in reports) for name in ("errors", "warnings"))
+    found = ", ".join([counted(errors, "error"), counted(warnings, "warning")])
+    if bad:
+        verdict = style.paint(f"{bad} of {counted(len(reports), 'bundle')} refused", "red", "bold")
+    else:
+        verdict = style.paint(f"{counted(len(reports), 'bundle')} fine", "green", "bold")
+    return f"{verdict}: {found}"
+
+
+def _heading(report: Report, style: Style) -> str:
+    name = style.paint(clean(report.path), "bold")
+    if report.failure:
+        return f"{name}: {style.paint('cannot be read', 'red')}"
+    counts = [
+        style.paint(counted(report.errors, "error"), "red") if report.errors else "",
+        style.paint(counted(report.warnings, "warning"), "yellow") if report.warnings else "",
+    ]
+    said = ", ".join(filter(None, counts)) or style.paint("fine", "green")
+    return f"{name} ({report.format}): {said}"
+
+
+def _finding(finding: Finding, style: Style) -> Iterator[str]:
+    place = clean(finding.location) or "the bundle"
+    severity = finding.severity.value
+    head = f"  {place}  {severity}  {finding.rule}  "
+    colour = "red" if finding.severity is Severity.ERROR else "yellow"
+    painted = f"  {style.paint(place, 'bold')}  {style.paint(severity, colour)}  {style.paint(finding.rule, 'dim')}"
+    body = wrapped(clean(finding.message), width=style.width, first=head, indent=_INDENT)
+    # A first line that holds nothing but the head has lost the blanks at its end.
+    yield painted + body.removeprefix(head.rstrip())
+    if finding.path:
+        yield style.paint(
+            wrapped(f"at {clean(finding.path)}", width=style.width, first=" " * _INDENT, indent=_INDENT), "dim"
+        )
+    if finding.hint:
+        hint = wrapped(f"hint: {clean(finding.hint)}", width=style.width, first=" " * _INDENT, indent=_INDENT + 6)
+        yield style.paint(hint, "cyan")

@@ -1,0 +1,103 @@
+"""What stands between texts of bundles and the terminal: control characters, colours, width, progress.
+
+Every text that may come from a bundle passes `clean`: nothing in content may move the cursor, set colours or turn the
+direction of writing around. Colours and the progress line are for terminals only, and NO_COLOR switches them off.
+"""
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import IO
+
+_WIDEST = 10_000  # of lines for files and pipes, which are not wrapped
+_NARROWEST = 40
+_CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
+# C0 and C1 controls, DEL, line separators, marks of direction, the byte order mark, halves of surrogate pairs.
+_UNSAFE = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+_UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
+_UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}]".replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f"))
+
+
+def clean(text: str) -> str:
+    """One line: everything that is no visible character is written as its escape; line ends become blanks."""
+    return _UNSAFE_IN_LINE.sub(_escape, " ".join(text.splitlines()) if "\n" in text else text)
+
+
+def clean_text(text: str) -> str:
+    """The same for several lines, and for JSON, where such characters stand in strings only."""
+    return _UNSAFE_IN_TEXT.sub(_escape, text)
+
+
+def _escape(found: "re.Match[str]") -> str:
+    number = ord(found[0])
+    return " " if found[0] == "\t" else f"\\u{number:04x}"
+
+
+class Style:
+    """Colours of one stream, or none."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.is_terminal = stream.isatty()
+        self._has_colours = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def paint(self, text: str, *styles: str) -> str:
+        if not self._has_colours or not text:
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    @property
+    def width(self) -> int:
+        if not self.is_terminal and "COLUMNS" not in os.environ:
+            return _WIDEST
+        return max(_NARROWEST, shutil.get_terminal_size().columns)
+
+
+def wrapped(text: str, *, width: int, first: str = "", indent: int = 0) -> str:
+    """The text behind `first`, its further lines indented; words are never broken."""
+    lines = textwrap.wrap(
+        text,
+        width=width,
+        initial_indent=first,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return "\n".join(lines or [first.rstrip()])
+
+
+def table(rows: Iterable[tuple[str, str]], *, width: int, indent: int, most: int = 44) -> list[str]:
+    """Two columns; what is too long for the first one pushes the second to the next line."""
+    rows = list(rows)
+    column = min(most, max((len(first) for first, _ in rows), default=0))
+    lines = []
+    for first, second in rows:
+        if len(first) > column:
+            lines.append(wrapped(first, width=width, first=" " * indent, indent=indent + 4))
+            lines.append(wrapped(second, width=width, first=" " * (indent + column + 2), indent=indent + column + 2))
+        else:
+            start = f"{' ' * indent}{first.ljust(column)}  "
+            lines.append(wrapped(second, width=width, first=start, indent=len(start)))
+    return lines
+
+
+class Progress:
+    """One line on the terminal's standard error that says how far it is; nothing anywhere else."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._is_shown = total > 1 and sys.stderr.isatty()
+
+    def show(self, done: int, name: str) -> None:
+        if self._is_shown:
+            room = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r\x1b[K{f'{done}/{self._total}  {clean(name)}'[:room]}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

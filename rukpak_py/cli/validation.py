@@ -1,0 +1,84 @@
+"""Several bundles checked at once, each in one of a few processes; reports come in the order of the paths.
+
+A process that dies (of too little memory, say) costs its bundle and those behind it in the queue of processes, not the
+program: these are told as bundles that cannot be read.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rukpak_py import library
+from rukpak_py.cli.reports.report import Report
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.findings import Severity
+
+if TYPE_CHECKING:
+    from rukpak_py.formats.rules import Family
+
+PROFILES = ("operatorhub", "olmv1")
+_WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """What to check, the same for all of them."""
+
+    format_name: str | None = None
+    profiles: tuple[str, ...] = ()
+    is_strict: bool = False
+
+
+def reports_of(paths: Sequence[str], checks: Checks, *, jobs: int | None = None) -> Iterator[Report]:
+    jobs = min(jobs or os.cpu_count() or 1, len(paths) // _WORTH_A_PROCESS)
+    if jobs <= 1:
+        return map(partial(report_of, checks=checks), paths)
+    return _in_processes(paths, checks, jobs)
+
+
+def report_of(path: str, checks: Checks) -> Report:
+    try:
+        opened = library.open_bundle(path, format=checks.format_name)
+        findings = opened.findings(checks.profiles)
+    except RukPakError as error:
+        return Report(path=path, failure=str(error).removeprefix(f"{path}: "))
+    if checks.is_strict:
+        findings = [replace(finding, severity=Severity.ERROR) for finding in findings]
+    return Report(path=path, format=opened.format.value, findings=findings)
+
+
+def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[Report]:
+    import multiprocessing  # noqa: PLC0415 - one bundle does not need it
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - one bundle does not need it
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - one bundle does not need it
+
+    # Forked where that is safe (no thread runs yet): the children share what is imported here.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as executor:
+        waiting = [executor.submit(report_of, path, checks) for path in paths]
+        for path, future in zip(paths, waiting, strict=True):
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                yield Report(path=path, failure="the process that checked it died, maybe of too little memory")
+
+
+def titles_of_rules() -> dict[str, str]:
+    """Of all rules, by id."""
+    from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
+    from rukpak_py.formats.registry_v1 import defects, rules  # noqa: PLC0415 - see above
+
+    families: list[Family[Any]] = [
+        *rules.BUNDLE_FAMILIES,
+        *rules.REQUEST_FAMILIES,
+        *rules.READING_FAMILIES,
+        *rules.HUB_FAMILIES,
+        *rules.OLM_V1_FAMILIES,
+        *validation.PLAIN_FAMILIES,
+        *validation.HELM_FAMILIES,
+    ]
+    titles = {rule.id: rule.title for family in families for rule in family.rules}
+    return titles | {kind.id: kind.title for kind in defects.DEFECT_KINDS}

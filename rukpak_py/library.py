@@ -1,0 +1,171 @@
+"""The engine as a library: bundles checked and rendered without a cluster, and without asyncio.
+
+    >>> import rukpak_py
+    >>> [finding.message for finding in rukpak_py.validate("docs/samples/greeter-v1")]
+    []
+    >>> [made["kind"] for made in rukpak_py.render("docs/samples/greeter-v1", watch_namespaces=["team-a"])]
+    ['ServiceAccount', 'Role', 'RoleBinding', 'CustomResourceDefinition', 'Deployment']
+
+Errors are those of `rukpak_py.core.errors`: a `ContentError` says why a path is no bundle or cannot be rendered so; an
+`InvalidBundleError` is one that holds Findings.
+"""
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Finding
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.format import Certificates, RenderOptions
+from rukpak_py.sources.local import open_tree
+
+if TYPE_CHECKING:
+    from rukpak_py.formats.registry_v1.bundle import Bundle
+
+Json: TypeAlias = dict[str, Any]
+AnyPath: TypeAlias = str | os.PathLike[str]
+E = TypeVar("E", bound=StrEnum)
+
+
+def render(
+    path: AnyPath,
+    *,
+    format: str | None = None,  # noqa: A002 - the name of the option everywhere
+    install_namespace: str | None = None,
+    watch_namespaces: Sequence[str] | None = None,
+    certificates: str = Certificates.OPERATOR,
+    parity: bool = False,
+    deployment_config: Json | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> list[Json]:
+    """The objects that installing the bundle at `path` applies, always in the same order.
+
+    `path` is a bundle's directory, a tar archive of it, or an OCI image layout. `format` is `registry+v1` or `plain`;
+    by default the content decides. `watch_namespaces` are those that the operator watches: `[""]` is all of them, None
+    lets the bundle decide. `certificates` says who makes those of webhooks: `operator` (our own signer),
+    `cert-manager`, `openshift` or `none`. `deployment_config` are the settings of OLM's deploymentConfig. `parity`
+    gives what OLM's own renderer makes, without our deliberate deviations.
+    """
+    options = RenderOptions(
+        install_namespace=install_namespace,
+        watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
+        certificates=_member(Certificates, certificates, "certificates"),
+        deployment_config=deployment_config,
+        limits=limits,
+    )
+    return open_bundle(path, format=format, parity=parity, limits=limits).render(options).objects
+
+
+def validate(
+    path: AnyPath,
+    *,
+    format: str | None = None,  # noqa: A002 - the name of the option everywhere
+    profiles: Collection[str] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> list[Finding]:
+    """Everything that is wrong with the bundle at `path`, by file and line; an empty list is a good sign.
+
+    `profiles` add rules: `operatorhub`, `olmv1`; `strict` makes errors of what only works on some clusters.
+    """
+    return open_bundle(path, format=format, limits=limits).findings(profiles)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rendering:
+    objects: list[Json]
+    install_namespace: str | None  # None: plain manifests, which do not choose one
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedBundle:
+    """A bundle that was found; it is read when it is asked for."""
+
+    tree: Tree
+    format: FormatName
+    parity: bool
+    limits: Limits
+
+    @cached_property
+    def bundle(self) -> "Bundle":
+        """Of a registry+v1 bundle; an error when it cannot be rendered."""
+        from rukpak_py.formats.registry_v1.read import read  # noqa: PLC0415 - plain bundles do not pay for it
+
+        return read(self.tree, parity=self.parity, limits=self.limits).complete()
+
+    def findings(self, profiles: Collection[str] = ()) -> list[Finding]:
+        from rukpak_py.formats import validation  # noqa: PLC0415 - who renders does not pay for the rules
+
+        asked = [_member(validation.Profile, profile, "profile") for profile in profiles]
+        return validation.validate(self.tree, format_name=self.format, profiles=asked, limits=self.limits)
+
+    def render(self, options: RenderOptions) -> Rendering:
+        match self.format:
+            case FormatName.REGISTRY:
+                return self._rendered_registry(options)
+            case FormatName.PLAIN:
+                return self._rendered_plain(options)
+            case FormatName.HELM:
+                raise ContentError("helm charts cannot be rendered yet")
+
+    def configured(self, options: RenderOptions, config: bytes) -> RenderOptions:
+        """With what a configuration (YAML or JSON) says: watchNamespace and deploymentConfig."""
+        from rukpak_py.content import yaml  # noqa: PLC0415 - see bundle
+        from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see bundle
+        from rukpak_py.formats.registry_v1.render.config import checked_config  # noqa: PLC0415 - see bundle
+
+        if self.format is not FormatName.REGISTRY:
+            raise ContentError(
+                f"only bundles of format {FormatName.REGISTRY} can be configured, this one is {self.format}"
+            )
+        given, value = options.watch_namespaces, yaml.load(config)
+        if isinstance(value, dict) and given is not None and len(given) == 1 and given[0]:
+            value = {"watchNamespace": given[0], **value}
+        namespace = renderer.install_namespace(self.bundle, options.install_namespace)
+        found = checked_config(self.bundle, namespace, value)
+        watched = found.watch_namespaces or given
+        if given is not None and watched != given:
+            raise ContentError(f"the configuration watches {found.watch_namespace}, the option {', '.join(given)}")
+        return replace(options, watch_namespaces=watched, deployment_config=found.deployment_config)
+
+    def _rendered_registry(self, options: RenderOptions) -> Rendering:
+        from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see bundle
+        from rukpak_py.formats.rules import Locator  # noqa: PLC0415 - see bundle
+
+        return Rendering(
+            objects=renderer.render(self.bundle, options, Locator(self.tree, self.limits)),
+            install_namespace=renderer.install_namespace(self.bundle, options.install_namespace),
+        )
+
+    def _rendered_plain(self, options: RenderOptions) -> Rendering:
+        from rukpak_py.formats.plain import PlainFormat  # noqa: PLC0415 - registry+v1 does not pay for it
+
+        objects = [made.manifest() for made in PlainFormat().render(self.tree, options)]
+        return Rendering(objects=objects, install_namespace=options.install_namespace)
+
+
+def open_bundle(
+    path: AnyPath,
+    *,
+    format: str | None = None,  # noqa: A002 - the name of the option everywhere
+    parity: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> OpenedBundle:
+    """What is at `path`, its format found out unless it is given; ContentError when it cannot be opened."""
+    tree = open_tree(Path(path), limits=limits)
+    name = detect_format(tree, limits) if format is None else _member(FormatName, format, "format")
+    return OpenedBundle(tree=tree, format=name, parity=parity, limits=limits)
+
+
+def _member(choices: type[E], value: str, what: str) -> E:
+    """A ValueError that says what may be given: it is the caller's mistake, not the bundle's."""
+    try:
+        return choices(value)
+    except ValueError as error:
+        raise ValueError(f"{what} is {value!r}, not one of {', '.join(choices)}") from error

@@ -1,0 +1,109 @@
+"""Two renderings: what was added, removed, renamed and changed, and who gained or lost which rights."""
+
+import json
+from typing import Any
+
+from rukpak_py.cli.comparison import compare
+from rukpak_py.cli.rbac.rights import Right
+from rukpak_py.cli.reports import comparison as report
+from rukpak_py.cli.terminal import Style
+from tests.unit.cli.objects import binding, manifest, role, rule
+from tests.unit.cli.streams import pipe
+
+
+def printed(old: list[Any], new: list[Any]) -> str:
+    return "\n".join(report.lines_of(compare(old, new), Style(pipe())))
+
+
+def test_the_same_is_no_difference() -> None:
+    objects = [manifest("ConfigMap", "a"), role("r", rule("get")), binding("b", "r")]
+    assert compare(objects, list(reversed(objects))).is_empty
+    assert printed(objects, objects) == "no differences"
+
+
+def test_the_version_of_a_kind_is_not_its_identity() -> None:
+    old, new = (manifest("PodDisruptionBudget", "a", api_version=f"policy/{v}") for v in ("v1beta1", "v1"))
+    (changed,) = compare([old], [new]).changed
+    assert [one.path for one in changed.differences] == ["apiVersion"]
+
+
+def test_roles_with_made_up_names_are_renamed() -> None:
+    old = [role("app.v1-abc", rule("get")), binding("app.v1-abc", "app.v1-abc")]
+    new = [role("app.v2-def", rule("get")), binding("app.v2-def", "app.v2-def")]
+    found = compare(old, new)
+    assert [(one.name, other.name) for one, other in found.renamed] == [("app.v1-abc", "app.v2-def")] * 2
+    assert (found.added, found.removed, found.rights) == ([], [], [])
+
+
+def test_a_role_with_other_rules_is_another_role() -> None:
+    old = [role("app.v1-abc", rule("get")), binding("app.v1-abc", "app.v1-abc")]
+    new = [role("app.v2-def", rule("get list")), binding("app.v2-def", "app.v2-def")]
+    found = compare(old, new)
+    assert (len(found.added), len(found.removed), len(found.renamed)) == (2, 2, 0)
+    (change,) = found.rights
+    assert (change.gained, change.lost) == ({Right("", "list", "", "pods")}, set())
+
+
+def test_what_a_wildcard_covered_is_not_gained() -> None:
+    old = [role("r", rule("*", "pods")), binding("b", "r")]
+    new = [role("r", rule("get list", "pods")), binding("b", "r")]
+    (change,) = compare(old, new).rights
+    assert (change.gained, change.lost) == (set(), {Right("", "*", "", "pods")})
+
+
+def test_secrets_are_never_shown() -> None:
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": '{"stringData": {"a": "hush-1"}}'}
+    old = manifest("Secret", "s", data={"a": "aHVzaC0x", "gone": "aHVzaC0y"}, stringData={"b": "hush-3"})
+    new = manifest("Secret", "s", data={"a": "aHVzaC00"}, immutable=True)
+    new["metadata"]["annotations"] = applied
+    found = compare([old], [new])
+    text = printed([old], [new]) + json.dumps(report.document(found))
+    assert "hush" not in text
+    assert "aHVzaC" not in text
+    assert "data.a" in text
+    assert "immutable: true" in text
+
+
+def test_the_text_says_all_of_it() -> None:
+    old = [
+        manifest("ConfigMap", "gone", namespace="apps"),
+        manifest("Deployment", "d", api_version="apps/v1", namespace="apps", spec={"replicas": 1}),
+        role("old", rule("get")),
+        binding("b", "old"),
+    ]
+    new = [
+        manifest("Deployment", "d", api_version="apps/v1", namespace="apps", spec={"replicas": 2, "paused": True}),
+        manifest("Service", "fresh", namespace="apps"),
+        role("new", rule("get"), rule("get list", "secrets")),
+        binding("b", "new"),
+    ]
+    assert (
+        printed(old, new)
+        == """\
+- ConfigMap apps/gone
+- ClusterRole.rbac.authorization.k8s.io old
++ Service apps/fresh
++ ClusterRole.rbac.authorization.k8s.io new
+~ Deployment.apps apps/d
+    ~ spec.replicas: 1 → 2
+    + spec.paused: true
+~ ClusterRoleBinding.rbac.authorization.k8s.io b
+    ~ roleRef.name: "old" → "new"
+
+Rights gained
+  ServiceAccount apps/robot in the whole cluster
+    secrets  get list
+
+objects: 2 removed, 2 added, 0 renamed, 2 changed; 2 rights gained, 0 lost"""
+    )
+
+
+def test_a_document_names_rights_one_by_one() -> None:
+    old: list[Any] = []
+    new = [role("r", rule("get", "pods", names=["a"])), binding("b", "r", namespace="here", kind="ClusterRole")]
+    (change,) = report.document(compare(old, new))["rights"]
+    assert change == {
+        "holder": {"kind": "ServiceAccount", "namespace": "apps", "name": "robot"},
+        "gained": [{"namespace": "here", "verb": "get", "group": "", "resource": "pods", "name": "a"}],
+        "lost": [],
+    }
