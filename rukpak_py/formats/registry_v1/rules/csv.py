@@ -1,0 +1,268 @@
+"""What operator-framework's own validator asks of a ClusterServiceVersion, without its examples."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rukpak_py.core import versions
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Document, InstallMode
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules.first_documents import at, csvs, entries, mapping, name_of, text
+from rukpak_py.formats.rules import Family, Problem
+
+FAMILY: Family[Reading] = Family(title="The ClusterServiceVersion", origin="operator-framework/api")
+
+_EXACT_ANNOTATIONS: Final = {
+    key.lower(): key
+    for key in (
+        "olm.operatorGroup",
+        "olm.operatorNamespace",
+        "olm.targetNamespaces",
+        "olm.providedAPIs",
+        "olm.skipRange",
+    )
+}
+# Go's path of a required field -> where it stands, and what to write there.
+_REQUIRED: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+    "ObjectMeta": (("metadata",), "Give the CSV its `metadata` with a name: `<package>.v<version>`."),
+    "Spec": (("spec",), "Describe the operator in `spec`: displayName, version, installModes, install."),
+    "Spec.InstallStrategy": (
+        ("spec", "install"),
+        "Say in `spec.install` how the operator is installed: `strategy: deployment`, and deployments in `spec`.",
+    ),
+    "Spec.InstallStrategy.StrategyName": (("spec", "install", "strategy"), "Write `strategy: deployment`."),
+    "Spec.InstallStrategy.StrategySpec.DeploymentSpecs": (
+        ("spec", "install", "spec", "deployments"),
+        "List the operator's deployments in `spec.install.spec.deployments`, or write `deployments: []`.",
+    ),
+    "Spec.DisplayName": (("spec", "displayName"), "Give the operator's name for people in `spec.displayName`."),
+}
+
+
+@FAMILY.rule(
+    "RV1-201",
+    title="The CSV's name is a DNS-1123 subdomain of at most 63 characters",
+    hint="Name the CSV `<package>.v<version>`: lower case letters, digits, `-` and `.`, at most 63 characters.",
+)
+def the_name_is_valid(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        name = name_of(csv)
+        if reasons := _name_reasons(name):
+            place = csv.place("metadata", "name") if name else csv.place("metadata", on_key=True)
+            yield Problem(message=f'metadata.name "{name}" is invalid: {",".join(reasons)}', place=place)
+
+
+@FAMILY.rule(
+    "RV1-202",
+    title="spec.replaces is the name of a CSV",
+    hint="Write the metadata.name of the CSV that this one replaces, or remove the field.",
+)
+def what_it_replaces_is_valid(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        name = text(csv.manifest, "spec", "replaces")
+        if name and (reasons := _name_reasons(name)):
+            message = f'spec.replaces "{name}" is invalid: {",".join(reasons)}'
+            yield Problem(message=message, place=csv.place("spec", "replaces"))
+
+
+def _name_reasons(name: str) -> list[str]:
+    return [*dns.subdomain(name), *dns.label_value(name)]
+
+
+@FAMILY.rule(
+    "RV1-203",
+    title="The CSV says which API it is of",
+    hint="Begin the file with `apiVersion: operators.coreos.com/v1alpha1`.",
+)
+def the_api_version_is_given(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        if not text(csv.manifest, "apiVersion"):
+            yield Problem(message="'apiVersion' is missing", place=csv.place("kind", on_key=True))
+
+
+@FAMILY.rule(
+    "RV1-204",
+    title="Required fields of the CSV are given",
+    hint="Add the field that is named.",
+)
+def required_fields_are_given(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        for field in _missing_fields(csv):
+            path, hint = _REQUIRED[field]
+            message = f"Field {field}: required field missing"
+            yield Problem(message=message, place=_deepest(csv, path), hint=hint)
+
+
+def _missing_fields(csv: Document) -> Iterator[str]:
+    """Go's names of what is missing; nothing is said about the parts of a part that is missing."""
+    if _is_zero(at(csv.manifest, "metadata")):
+        yield "ObjectMeta"
+    if _is_zero(at(csv.manifest, "spec")):
+        yield "Spec"
+        return
+    if not text(csv.manifest, "spec", "displayName"):
+        yield "Spec.DisplayName"
+    if _is_zero(at(csv.manifest, "spec", "install")):
+        yield "Spec.InstallStrategy"
+        return
+    if not text(csv.manifest, "spec", "install", "strategy"):
+        yield "Spec.InstallStrategy.StrategyName"
+    strategy = mapping(csv.manifest, "spec", "install", "spec")
+    # As upstream: a strategy that says nothing at all lacks nothing.
+    if not _is_zero(strategy) and strategy.get("deployments") is None:
+        yield "Spec.InstallStrategy.StrategySpec.DeploymentSpecs"
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether Go would hold a zero value: an empty list is not, it was made."""
+    if isinstance(value, dict):
+        return all(map(_is_zero, value.values()))
+    return value is None or (not isinstance(value, list) and not value)
+
+
+def _deepest(csv: Document, path: tuple[str, ...]) -> Any:
+    """The field, or its key, or the nearest part above it that is there."""
+    known = len(path)
+    while known and at(csv.manifest, *path[:known]) is None:
+        known -= 1
+    return csv.place(*path[:known], on_key=known > 0)
+
+
+@FAMILY.rule(
+    "RV1-205",
+    title="The CSV says in which modes the operator can be installed",
+    hint="List the four modes in `spec.installModes`, each with `type` and `supported`.",
+)
+def install_modes_are_given(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        if not _modes(csv):
+            yield Problem(message="install modes not found", place=_deepest(csv, ("spec", "installModes")))
+
+
+@FAMILY.rule(
+    "RV1-206",
+    title="Every install mode is listed once",
+    hint="Keep one entry for each type; when they contradict each other, a reader may take either.",
+    origin="operator-framework/api, where it never fires",
+)
+def install_modes_are_listed_once(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        counted = Counter(mode for mode, _ in _modes(csv))
+        for mode, count in counted.items():
+            if count > 1:
+                place = csv.place("spec", "installModes", on_key=True)
+                yield Problem(message=f"duplicate install modes present: {mode}", place=place)
+
+
+@FAMILY.rule(
+    "RV1-207",
+    title="At least one install mode is supported",
+    hint="Set `supported: true` for the modes in which the operator works, AllNamespaces if it can watch all of them.",
+)
+def some_install_mode_is_supported(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        modes = _modes(csv)
+        if modes and not any(supported for _, supported in modes):
+            place = csv.place("spec", "installModes", on_key=True)
+            yield Problem(message="none of InstallModeTypes are supported", place=place)
+
+
+@FAMILY.rule(
+    "RV1-208",
+    title="Conversion webhooks need the install mode AllNamespaces, and no other",
+    hint="Definitions are converted for the whole cluster: support AllNamespaces only, or remove the webhook.",
+)
+def conversion_needs_all_namespaces(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        if all(supported == (mode == InstallMode.ALL) for mode, supported in _modes(csv)):
+            continue
+        for path, webhook in entries(csv.manifest, "spec", "webhookdefinitions"):
+            if webhook.get("conversionCRDs"):
+                message = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
+                yield Problem(message=message, place=csv.place(*path, "conversionCRDs", on_key=True))
+
+
+def _modes(csv: Document) -> list[tuple[str, bool]]:
+    return [
+        (text(mode, "type"), mode.get("supported") is True) for _, mode in entries(csv.manifest, "spec", "installModes")
+    ]
+
+
+@FAMILY.rule(
+    "RV1-209",
+    severity=Severity.WARNING,
+    title="The CSV says which Kubernetes it needs",
+    hint="Write the lowest version of Kubernetes that the operator works with in `spec.minKubeVersion`, as `1.25.0`.",
+)
+def the_minimum_version_is_given(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        version = at(csv.manifest, "spec", "minKubeVersion")
+        if version is None or (isinstance(version, str) and not version.strip()):
+            message = "csv.Spec.minKubeVersion is not informed: clusters of every version may install the operator"
+            yield Problem(message=message, place=_deepest(csv, ("spec", "minKubeVersion")))
+
+
+@FAMILY.rule(
+    "RV1-210",
+    title="spec.minKubeVersion is a semantic version",
+    hint="Write three numbers without a leading `v`: `1.25.0`.",
+)
+def the_minimum_version_is_valid(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        version = text(csv.manifest, "spec", "minKubeVersion")
+        if version.strip() and not _is_semantic(version):
+            message = f"csv.Spec.MinKubeVersion has an invalid value: {version}"
+            yield Problem(message=message, place=csv.place("spec", "minKubeVersion"))
+
+
+def _is_semantic(version: str) -> bool:
+    try:
+        versions.strict(version)
+    except ValueError:
+        return False
+    return True
+
+
+@FAMILY.rule(
+    "RV1-211",
+    title="Annotations that OLM knows are spelt as it spells them",
+    hint="Rename the annotation: its case matters.",
+)
+def annotations_have_their_case(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        for key in mapping(csv.manifest, "metadata", "annotations"):
+            right = _EXACT_ANNOTATIONS.get(key.lower(), key)
+            if key != right:
+                message = f"provided annotation {key} uses wrong case and should be {right} instead"
+                yield Problem(message=message, place=csv.place("metadata", "annotations", key, on_key=True))
+
+
+@FAMILY.rule(
+    "RV1-212",
+    severity=Severity.WARNING,
+    title="Properties stand in metadata/properties.yaml",
+    hint="Move the properties of the annotation to metadata/properties.yaml, as a list below `properties:`.",
+)
+def properties_have_their_file(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        if "olm.properties" in mapping(csv.manifest, "metadata", "annotations"):
+            message = (
+                "found olm.properties annotation, please define these properties in metadata/properties.yaml instead"
+            )
+            yield Problem(message=message, place=csv.place("metadata", "annotations", "olm.properties", on_key=True))
+
+
+@FAMILY.rule(
+    "RV1-213",
+    title="The name of an owned definition has a group",
+    hint="Write the definition's metadata.name, `<plural>.<group>`, as in `demos.example.com`.",
+)
+def owned_names_have_a_group(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
+            name = text(owned, "name")
+            if "." not in name:
+                place = csv.place(*path, "name") if name else csv.place(*path)
+                yield Problem(message=f"couldn't parse plural.group from crd name: {name}", place=place)

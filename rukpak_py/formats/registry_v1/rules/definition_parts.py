@@ -1,0 +1,308 @@
+"""What an API server asks of the parts of a CustomResourceDefinition: columns, scaling, conversion, deprecation."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Json
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.rules.definitions import (
+    Written,
+    each_definition,
+    preserves_unknown_fields,
+)
+from rukpak_py.formats.registry_v1.rules.first_documents import at, text
+from rukpak_py.formats.registry_v1.rules.urls import parts_of
+from rukpak_py.formats.rules import Family, Problem, path_text
+
+FAMILY: Family[Reading] = Family(
+    title="Parts of CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"
+)
+
+_COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
+_WARNING_BYTES: Final = 256
+_HIGHEST_PORT: Final = 65535
+_NOT_SIMPLE: Final = "must be a simple json path starting with ."
+_ONLY_WITH_WEBHOOK: Final = "Forbidden: should not be set when strategy is not set to Webhook"
+
+
+@FAMILY.rule(
+    "RV1-319",
+    title="The fields of an old definition have their types",
+    hint="Write the value as its type demands: texts that look like numbers or booleans need quotes.",
+)
+@each_definition
+def old_fields_have_their_types(definition: Written) -> Iterator[Problem]:
+    """Old definitions are emitted as they are written, so reading does not look at them."""
+    if not definition.is_beta:
+        return
+    schema = at(definition.spec, "validation", "openAPIV3Schema")
+    for path, value, type_name in (
+        ((), definition.document.manifest, "CustomResourceDefinition"),
+        (("spec", "validation", "openAPIV3Schema"), schema, "JSONSchemaProps"),
+    ):
+        found: list[TypeDefect] = []
+        restore(value, type_name, keep_unknown=False, defects=found, unknown=[])
+        for defect in found:
+            message = f"error decoding v1beta1 CRD: {_field(*path, *defect.path)}: {defect.text}"
+            yield Problem(message=message, place=definition.place(*path, *defect.path))
+
+
+@FAMILY.rule(
+    "RV1-320",
+    title="Printer columns have a name, a type and a simple path",
+    hint="A column is `name`, `type` (string, integer, number, boolean or date) and `jsonPath` beginning with a dot: "
+    "`.status.phase`.",
+)
+@each_definition
+def columns_are_valid(definition: Written) -> Iterator[Problem]:
+    key = "JSONPath" if definition.is_beta else "jsonPath"
+    above: list[tuple[str | int, ...]] = [path for path, _ in definition.versions]
+    for parent in [*above, *([("spec",)] if definition.is_beta else [])]:
+        columns = [*parent, "additionalPrinterColumns"]
+        for index, column in enumerate(_list_at(definition.document.manifest, columns)):
+            for field, reason in _column_reasons(column or {}, key):
+                message = f"{_field(*columns, index, field)}: {reason}"
+                yield Problem(message=message, place=definition.place(*columns, index, field))
+
+
+def _column_reasons(column: Json, path_key: str) -> Iterator[tuple[str, str]]:
+    column_type, column_format, path = (text(column, key) for key in ("type", "format", path_key))
+    if not text(column, "name"):
+        yield "name", "Required value"
+    if not column_type:
+        yield "type", f"Required value: must be one of {','.join(_COLUMN_TYPES)}"
+    elif column_type not in _COLUMN_TYPES:
+        yield "type", f'Invalid value: "{column_type}": must be one of {",".join(_COLUMN_TYPES)}'
+    if column_format and column_format not in _COLUMN_FORMATS:
+        yield "format", f'Invalid value: "{column_format}": must be one of {",".join(_COLUMN_FORMATS)}'
+    if not path:
+        yield path_key, "Required value"
+    elif not path.startswith("."):
+        yield path_key, f'Invalid value: "{path}": {_NOT_SIMPLE}'
+
+
+@FAMILY.rule(
+    "RV1-321",
+    title="The scale subresource says where replicas are counted",
+    hint="specReplicasPath begins with `.spec.`, labelSelectorPath with `.spec.` or `.status.`.",
+)
+@each_definition
+def scaling_is_valid(definition: Written) -> Iterator[Problem]:
+    above: list[tuple[str | int, ...]] = [path for path, _ in definition.versions]
+    for parent in [*above, *([("spec",)] if definition.is_beta else [])]:
+        scale = [*parent, "subresources", "scale"]
+        value = _value_at(definition.document.manifest, scale)
+        if isinstance(value, dict):
+            for field, reason in _scale_reasons(value):
+                message = f"{_field(*scale, field)}: {reason}"
+                yield Problem(message=message, place=definition.place(*scale, field))
+
+
+def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
+    replicas, selector = text(scale, "specReplicasPath"), text(scale, "labelSelectorPath")
+    if not replicas:
+        yield "specReplicasPath", "Required value"
+    elif not replicas.startswith("."):
+        yield "specReplicasPath", f'Invalid value: "{replicas}": {_NOT_SIMPLE}'
+    elif not replicas.startswith(".spec."):
+        yield "specReplicasPath", f'Invalid value: "{replicas}": should be a json path under .spec'
+    if selector and not selector.startswith("."):
+        yield "labelSelectorPath", f'Invalid value: "{selector}": {_NOT_SIMPLE}'
+    elif selector and not selector.startswith((".spec.", ".status.")):
+        yield "labelSelectorPath", f'Invalid value: "{selector}": should be a json path under either .spec or .status'
+
+
+@FAMILY.rule(
+    "RV1-322",
+    title="A warning of deprecation belongs to a deprecated version, and is printable",
+    hint="Set `deprecated: true` beside it, and write one line of at most 256 bytes, or leave it to the server.",
+)
+@each_definition
+def deprecation_warnings_are_valid(definition: Written) -> Iterator[Problem]:
+    for path, version in definition.versions:
+        warning = version.get("deprecationWarning")
+        if isinstance(warning, str) and (
+            reason := _warning_reason(warning, is_deprecated=version.get("deprecated") is True)
+        ):
+            message = f'{_field(*path, "deprecationWarning")}: Invalid value: "{warning}": {reason}'
+            yield Problem(message=message, place=definition.place(*path, "deprecationWarning"))
+
+
+def _warning_reason(warning: str, *, is_deprecated: bool) -> str:
+    if not is_deprecated:
+        return "can only be set for deprecated versions"
+    if not warning:
+        return "must not be an empty string"
+    if len(warning.encode(errors="surrogatepass")) > _WARNING_BYTES:
+        return f"must be <= {_WARNING_BYTES} characters long"
+    return "" if warning.isprintable() else "must only contain printable UTF-8 characters"
+
+
+@FAMILY.rule(
+    "RV1-323",
+    title="The conversion strategy is None or Webhook",
+    hint="Write `strategy: None`, or `strategy: Webhook` with its `webhook`, or leave `conversion` out. "
+    "Webhooks convert only where unknown fields are pruned.",
+)
+@each_definition
+def the_conversion_strategy_is_known(definition: Written) -> Iterator[Problem]:
+    if definition.spec.get("conversion") is None:
+        return
+    strategy = text(definition.spec, "conversion", "strategy")
+    place = definition.place("spec", "conversion", "strategy")
+    if not strategy:
+        yield Problem(message="spec.conversion.strategy: Required value", place=place)
+    elif strategy not in {"None", "Webhook"}:
+        message = f'spec.conversion.strategy: Unsupported value: "{strategy}": supported values: "None", "Webhook"'
+        yield Problem(message=message, place=place)
+    elif strategy == "Webhook" and preserves_unknown_fields(definition):
+        why = "must be None if spec.preserveUnknownFields is true"
+        yield Problem(message=f'spec.conversion.strategy: Invalid value: "Webhook": {why}', place=place)
+
+
+@FAMILY.rule(
+    "RV1-324",
+    title="A conversion webhook says where it is called, other strategies do not",
+    hint="With `strategy: Webhook` give clientConfig either a `service` (name, namespace, path, port) or an "
+    "https `url`; with `strategy: None` remove the webhook.",
+)
+@each_definition
+def the_conversion_client_is_valid(definition: Written) -> Iterator[Problem]:
+    if definition.spec.get("conversion") is None:
+        return
+    path = _client_path(definition)
+    client = at(definition.document.manifest, *path)
+    for below, reason in _client_reasons(client, is_webhook=_converts_by_webhook(definition)):
+        yield Problem(message=f"{_field(*path, *below)}: {reason}", place=definition.place(*path, *below))
+
+
+def _client_reasons(client: Any, *, is_webhook: bool) -> Iterator[tuple[tuple[str, ...], str]]:
+    if not is_webhook:
+        if client is not None:
+            yield (), _ONLY_WITH_WEBHOOK
+        return
+    if not isinstance(client, dict):
+        yield (), "Required value: required when strategy is set to Webhook"
+        return
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        yield (), "Required value: exactly one of url or service is required"
+    elif isinstance(url, str):
+        yield from ((("url",), reason) for reason in _url_reasons(url))
+    elif isinstance(service, dict):
+        yield from ((("service", field), reason) for field, reason in _service_reasons(service))
+
+
+def _url_reasons(url: str) -> Iterator[str]:
+    parts = parts_of(url)
+    shown = f'Invalid value: "{url}": '
+    desired = "; desired format: https://host[/path]"
+    if parts is None:
+        yield f"Required value: url must be a valid URL{desired}"
+        return
+    if parts.scheme != "https":
+        yield f"{shown}'https' is the only allowed URL scheme{desired}"
+    if not parts.host:
+        yield f"{shown}host must be specified{desired}"
+    if parts.user:
+        yield f"{shown}user information is not permitted in the URL"
+    if parts.fragment:
+        yield f"{shown}fragments are not permitted in the URL"
+    if parts.query:
+        yield f"{shown}query parameters are not permitted in the URL"
+
+
+def _service_reasons(service: Json) -> Iterator[tuple[str, str]]:
+    for field in ("name", "namespace"):
+        if not text(service, field):
+            yield field, "Required value"
+    port = service.get("port")
+    if isinstance(port, int) and not 1 <= port <= _HIGHEST_PORT:
+        yield "port", f"Invalid value: {port}: port is not valid: must be between 1 and {_HIGHEST_PORT}, inclusive"
+    path = text(service, "path")
+    for reason in _url_path_reasons(path):
+        yield "path", f'Invalid value: "{path}": {reason}'
+
+
+def _url_path_reasons(path: str) -> Iterator[str]:
+    if path in {"", "/"}:
+        return
+    if not path.startswith("/"):
+        yield "must start with a '/'"
+        return
+    for index, segment in enumerate(path[1:].removesuffix("/").split("/")):
+        if not segment:
+            yield f"segment[{index}] may not be empty"
+        elif reasons := dns.subdomain(segment):
+            yield f"segment[{index}]: {','.join(reasons)}"
+
+
+@FAMILY.rule(
+    "RV1-325",
+    title="A conversion webhook says which reviews it understands",
+    hint="List the versions of ConversionReview that the webhook answers in conversionReviewVersions: `[v1]`.",
+)
+@each_definition
+def review_versions_are_valid(definition: Written) -> Iterator[Problem]:
+    if definition.spec.get("conversion") is None:
+        return
+    path = (*_client_path(definition)[:-1], "conversionReviewVersions")
+    given = at(definition.document.manifest, *path)
+    versions = (
+        [version or "" for version in given if isinstance(version, str | None)] if isinstance(given, list) else []
+    )
+    for below, reason in _review_reasons(versions, definition):
+        yield Problem(message=f"{_field(*path, *below)}: {reason}", place=definition.place(*path, *below))
+
+
+def _review_reasons(versions: list[str], definition: Written) -> Iterator[tuple[tuple[int, ...], str]]:
+    if not _converts_by_webhook(definition):
+        if versions:
+            yield (), _ONLY_WITH_WEBHOOK
+        return
+    if not versions:
+        if not definition.is_beta:  # there, it is v1beta1 by default
+            yield (), "Required value"
+        return
+    for index, version in enumerate(versions):
+        if version in versions[:index]:
+            yield (index,), f'Invalid value: "{version}": duplicate version'
+        elif reasons := dns.dns_1035_label(version):
+            yield (index,), f'Invalid value: "{version}": {",".join(reasons)}'
+    if not any(version in _REVIEW_VERSIONS for version in versions):
+        shown = ", ".join(versions)
+        yield (), f"Invalid value: [{shown}]: must include at least one of {', '.join(_REVIEW_VERSIONS)}"
+
+
+def _converts_by_webhook(definition: Written) -> bool:
+    return text(definition.spec, "conversion", "strategy") == "Webhook"
+
+
+def _client_path(definition: Written) -> tuple[str, ...]:
+    if definition.is_beta:
+        return "spec", "conversion", "webhookClientConfig"
+    return "spec", "conversion", "webhook", "clientConfig"
+
+
+def _value_at(value: Any, path: list[str | int]) -> Any:
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def _list_at(value: Any, path: list[str | int]) -> list[Json | None]:
+    found = _value_at(value, path)
+    return [item for item in found if isinstance(item, dict | None)] if isinstance(found, list) else []
+
+
+def _field(*path: str | int) -> str:
+    return path_text(path)

@@ -1,0 +1,320 @@
+"""What an API server asks of a CustomResourceDefinition before it looks at schemas: group, names, scope, versions.
+
+The document is judged as it was written, in the version it was written in, with the server's defaults. As for catalog
+tools, nothing below a schema counts.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Document, Json
+from rukpak_py.formats.registry_v1.kinds import DEFINITION
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules import object_metadata
+from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, name_of, of_kind, text
+from rukpak_py.formats.registry_v1.rules.urls import has_scheme_and_host
+from rukpak_py.formats.rules import Check, Family, Place, Problem
+
+FAMILY: Family[Reading] = Family(
+    title="CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"
+)
+
+BETA: Final = "apiextensions.k8s.io/v1beta1"
+_KNOWN_VERSIONS: Final = ("apiextensions.k8s.io/v1", BETA)
+_SCOPES: Final = ("Cluster", "Namespaced")
+_APPROVAL: Final = "api-approved.kubernetes.io"
+_APPROVAL_TEXT: Final = f'protected groups must have approval annotation "{_APPROVAL}"'
+_APPROVAL_LINK: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """A definition as it was written. `versions` are its mappings with their paths, defaults applied."""
+
+    document: Document
+    is_beta: bool
+    spec: Json
+    versions: list[tuple[tuple[str | int, ...], Json]]
+
+    @property
+    def group(self) -> str:
+        return text(self.spec, "group")
+
+    def place(self, *path: str | int) -> Place:
+        """The field, or the nearest part above it that is there."""
+        known: list[str | int] = []
+        value: Any = self.document.manifest
+        for part in path:
+            inside = isinstance(value, dict) and part in value
+            if not inside and not (isinstance(value, list) and isinstance(part, int) and part < len(value)):
+                break
+            value = value[part]
+            known.append(part)
+        return self.document.place(*known, on_key=len(known) < len(path) and bool(known))
+
+
+OfDefinition: TypeAlias = Callable[[Written], Iterable[Problem]]
+
+
+def each_definition(check: OfDefinition) -> Check[Reading]:
+    def judged(reading: Reading) -> Iterator[Problem]:
+        for document in of_kind(reading, DEFINITION):
+            if document.api_version in _KNOWN_VERSIONS:
+                yield from check(_written(document))
+
+    judged.__name__ = check.__name__
+    judged.__doc__ = check.__doc__
+    return judged
+
+
+def _written(document: Document) -> Written:
+    is_beta = document.api_version == BETA
+    versions = list(entries(document.manifest, "spec", "versions"))
+    old = text(document.manifest, "spec", "version")
+    if is_beta and not at(document.manifest, "spec", "versions") and old:
+        versions = [(("spec", "version"), {"name": old, "served": True, "storage": True})]
+    return Written(document=document, is_beta=is_beta, spec=mapping(document.manifest, "spec"), versions=versions)
+
+
+@FAMILY.rule(
+    "RV1-301",
+    title="A definition is of a known version of its API",
+    hint="Write `apiVersion: apiextensions.k8s.io/v1`.",
+)
+def the_api_version_is_known(reading: Reading) -> Iterator[Problem]:
+    for document in of_kind(reading, DEFINITION):
+        if document.api_version not in _KNOWN_VERSIONS:
+            path = "apiVersion" if document.api_version else "kind"
+            message = f"Unsupported api version of CRD: {document.api_version}"
+            yield Problem(message=message, place=document.place(path, on_key=not document.api_version))
+
+
+@FAMILY.rule(
+    "RV1-302",
+    title="A definition's metadata are valid, and it has no namespace",
+    hint="Definitions belong to the whole cluster: remove `metadata.namespace`. Names are DNS-1123 subdomains; "
+    "keys of labels and annotations are `<prefix>/<name>`.",
+)
+@each_definition
+def metadata_are_valid(definition: Written) -> Iterator[Problem]:
+    yield from object_metadata.problems(definition.document)
+    yield from object_metadata.namespace_problems(definition.document)
+    name = name_of(definition.document)
+    if reasons := dns.subdomain(name) if name else []:
+        message = f'metadata.name: Invalid value: "{name}": {",".join(reasons)}'
+        yield Problem(message=message, place=definition.place("metadata", "name"))
+
+
+@FAMILY.rule(
+    "RV1-303",
+    title="A definition is named after its plural and its group",
+    hint="The name must be spec.names.plural, a dot, and spec.group: correct the one of the three that is wrong.",
+)
+@each_definition
+def the_name_is_plural_and_group(definition: Written) -> Iterator[Problem]:
+    name = name_of(definition.document)
+    if name and name != f"{text(definition.spec, 'names', 'plural')}.{definition.group}":
+        message = f'metadata.name: Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
+        yield Problem(message=message, place=definition.place("metadata", "name"))
+
+
+@FAMILY.rule(
+    "RV1-304",
+    title="A definition's group is a domain",
+    hint="Write the API group as a domain with a dot in it, in lower case: `example.com`.",
+)
+@each_definition
+def the_group_is_a_domain(definition: Written) -> Iterator[Problem]:
+    place = definition.place("spec", "group")
+    if not definition.group:
+        yield Problem(message="spec.group: Required value", place=place)
+    elif reasons := dns.subdomain(definition.group):
+        yield Problem(message=f'spec.group: Invalid value: "{definition.group}": {",".join(reasons)}', place=place)
+    elif "." not in definition.group:
+        message = f'spec.group: Invalid value: "{definition.group}": should be a domain with at least one dot'
+        yield Problem(message=message, place=place)
+
+
+@FAMILY.rule(
+    "RV1-305",
+    title="Groups of Kubernetes itself need an approval",
+    hint="Use a group of a domain of your own. If the API was reviewed, name the review in the annotation "
+    "`api-approved.kubernetes.io` as a URL; if not, let its value begin with `unapproved`.",
+)
+@each_definition
+def protected_groups_are_approved(definition: Written) -> Iterator[Problem]:
+    group = definition.group
+    if group not in {"k8s.io", "kubernetes.io"} and not group.endswith((".k8s.io", ".kubernetes.io")):
+        return
+    field = f"metadata.annotations[{_APPROVAL}]"
+    place = definition.place("metadata", "annotations", _APPROVAL)
+    approval = text(definition.document.manifest, "metadata", "annotations", _APPROVAL)
+    if not approval:
+        yield Problem(message=f"{field}: Required value: {_APPROVAL_TEXT}, {_APPROVAL_LINK}", place=place)
+    elif not approval.startswith("unapproved") and not has_scheme_and_host(approval):
+        why = f'{_APPROVAL_TEXT} with either a URL or a reason starting with "unapproved", {_APPROVAL_LINK}'
+        yield Problem(message=f'{field}: Invalid value: "{approval}": {why}', place=place)
+
+
+@FAMILY.rule(
+    "RV1-306",
+    title="A definition's scope is Cluster or Namespaced",
+    hint="Write `scope: Namespaced`, or `scope: Cluster`.",
+)
+@each_definition
+def the_scope_is_known(definition: Written) -> Iterator[Problem]:
+    scope = text(definition.spec, "scope")
+    place = definition.place("spec", "scope")
+    if not scope and not definition.is_beta:
+        yield Problem(message="spec.scope: Required value", place=place)
+    elif scope and scope not in _SCOPES:
+        message = f'spec.scope: Unsupported value: "{scope}": supported values: "Cluster", "Namespaced"'
+        yield Problem(message=message, place=place)
+
+
+@FAMILY.rule(
+    "RV1-307",
+    title="A definition's names are DNS-1035 labels",
+    hint="Use letters, digits and `-` only, beginning with a letter; upper case in kind and listKind only.",
+)
+@each_definition
+def names_are_valid(definition: Written) -> Iterator[Problem]:
+    for field, name in _names(definition).items():
+        if reason := _name_reason(field, name):
+            yield Problem(message=f"spec.names.{field}: {reason}", place=definition.place("spec", "names", field))
+    for field in ("shortNames", "categories"):
+        names = at(definition.spec, "names", field)
+        for index, name in enumerate(names if isinstance(names, list) else []):
+            if isinstance(name, str) and (reasons := dns.dns_1035_label(name)):
+                message = f'spec.names.{field}[{index}]: Invalid value: "{name}": {",".join(reasons)}'
+                yield Problem(message=message, place=definition.place("spec", "names", field, index))
+
+
+def _names(definition: Written) -> dict[str, str]:
+    names = mapping(definition.spec, "names")
+    kind = text(names, "kind")
+    return {
+        "plural": text(names, "plural"),
+        "singular": text(names, "singular") or kind.lower(),
+        "kind": kind,
+        "listKind": text(names, "listKind") or (kind and f"{kind}List"),
+    }
+
+
+def _name_reason(field: str, name: str) -> str:
+    if not name:
+        return "Required value"
+    is_kind = field in {"kind", "listKind"}
+    reasons = dns.dns_1035_label(name.lower() if is_kind else name)
+    prefix = "may have mixed case, but should otherwise match: " if is_kind else ""
+    return f'Invalid value: "{name}": {prefix}{",".join(reasons)}' if reasons else ""
+
+
+@FAMILY.rule(
+    "RV1-308",
+    title="kind and listKind of a definition are different",
+    hint="Name the list `<kind>List`, or leave listKind out.",
+)
+@each_definition
+def kind_and_list_kind_differ(definition: Written) -> Iterator[Problem]:
+    names = _names(definition)
+    if names["kind"] and names["kind"] == names["listKind"]:
+        message = f'spec.names.listKind: Invalid value: "{names["kind"]}": kind and listKind may not be the same'
+        yield Problem(message=message, place=definition.place("spec", "names", "listKind"))
+
+
+@FAMILY.rule(
+    "RV1-309",
+    title="The names of a definition's versions are DNS-1035 labels, and unique",
+    hint="Name versions `v1`, `v1beta1` and so on, each once.",
+)
+@each_definition
+def version_names_are_valid(definition: Written) -> Iterator[Problem]:
+    for path, version in definition.versions:
+        name = text(version, "name")
+        if reasons := dns.dns_1035_label(name):
+            message = f'spec.versions[{path[-1]}].name: Invalid value: "{name}": {",".join(reasons)}'
+            yield Problem(message=message, place=definition.place(*path, "name"))
+    counted = Counter(text(version, "name") for _, version in definition.versions)
+    if repeated := [name for name, count in counted.items() if count > 1]:
+        message = f"spec.versions: Invalid value: {', '.join(repeated)}: must contain unique version names"
+        yield Problem(message=message, place=definition.place("spec", "versions"))
+
+
+@FAMILY.rule(
+    "RV1-310",
+    title="Exactly one version of a definition is stored",
+    hint="Set `storage: true` in one entry of spec.versions, and `storage: false` in the others.",
+)
+@each_definition
+def one_version_is_stored(definition: Written) -> Iterator[Problem]:
+    stored = [text(version, "name") for _, version in definition.versions if version.get("storage") is True]
+    if len(stored) != 1:
+        found = ", ".join(stored) or "none"
+        message = f"spec.versions: Invalid value: {found}: must have exactly one version marked as storage version"
+        yield Problem(message=message, place=definition.place("spec", "versions"))
+
+
+@FAMILY.rule(
+    "RV1-311",
+    title="A definition prunes unknown fields",
+    hint="Write `preserveUnknownFields: false`; a part of a schema that must keep them takes "
+    "`x-kubernetes-preserve-unknown-fields: true`. In v1beta1 the field is true when it is absent; better write v1.",
+)
+@each_definition
+def unknown_fields_are_not_preserved(definition: Written) -> Iterator[Problem]:
+    if preserves_unknown_fields(definition):
+        message = (
+            "spec.preserveUnknownFields: Invalid value: true: cannot set to true, "
+            "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        )
+        yield Problem(message=message, place=definition.place("spec", "preserveUnknownFields"))
+
+
+def preserves_unknown_fields(definition: Written) -> bool:
+    preserved = definition.spec.get("preserveUnknownFields")
+    return preserved is True or (definition.is_beta and preserved is None)
+
+
+@FAMILY.rule(
+    "RV1-312",
+    title="spec.version of an old definition is its first version",
+    hint="Remove `spec.version`: `spec.versions` says it all.",
+)
+@each_definition
+def the_old_version_is_the_first(definition: Written) -> Iterator[Problem]:
+    old = text(definition.spec, "version") if definition.is_beta else ""
+    if old and definition.versions and text(definition.versions[0][1], "name") != old:
+        message = f'spec.version: Invalid value: "{old}": must match the first version in spec.versions'
+        yield Problem(message=message, place=definition.place("spec", "version"))
+
+
+@FAMILY.rule(
+    "RV1-313",
+    title="An old definition says what all versions share once, and what differs in each",
+    hint="Write it either at the top, when it is the same for all versions, or in each version; better write v1, "
+    "where it always stands in the versions.",
+)
+@each_definition
+def shared_parts_are_not_repeated(definition: Written) -> Iterator[Problem]:
+    if not definition.is_beta:
+        return
+    for top, each, words in (
+        ("validation", "schema", "schemas"),
+        ("subresources", "subresources", "subresources"),
+        ("additionalPrinterColumns", "additionalPrinterColumns", "additionalPrinterColumns"),
+    ):
+        parts = [version.get(each) for _, version in definition.versions]
+        given = [part for part in parts if part is not None and part != []]
+        if given and definition.spec.get(top) is not None:
+            message = f"spec.{top}: Forbidden: top-level and per-version {words} are mutually exclusive"
+            yield Problem(message=message, place=definition.place("spec", top))
+        if given and all(part == given[0] for part in parts):
+            message = (
+                f"spec.versions: Invalid value: {each}: per-version {words} may not all be set to identical values "
+                "(top-level values should be used instead)"
+            )
+            yield Problem(message=message, place=definition.place("spec", "versions"))

@@ -1,0 +1,182 @@
+"""The examples of a CSV: the annotation that holds them, and how they fit the APIs that the CSV provides."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rukpak_py.content import json_stream
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Severity
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.formats.registry_v1.bundle import Document
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, mapping, text
+from rukpak_py.formats.rules import Family, Place, Problem
+
+FAMILY: Family[Reading] = Family(title="Examples in the ClusterServiceVersion", origin="operator-framework/api")
+
+_KEYS: Final = ("alm-examples", "olm.examples")  # the first one that is there counts
+_FORM_HINT: Final = (
+    "The annotation is a JSON list with one example object for each provided API, each with `apiVersion` and `kind`."
+)
+
+
+@FAMILY.rule(
+    "RV1-220",
+    severity=Severity.WARNING,
+    title="The CSV has annotations",
+    hint="Add `metadata.annotations`, at least `alm-examples` with an example of each provided API.",
+)
+def there_are_annotations(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        if not _annotations(csv):
+            yield Problem(message="annotations not found", place=csv.place("metadata", on_key=True))
+
+
+@FAMILY.rule(
+    "RV1-221",
+    severity=Severity.WARNING,
+    title="The CSV has examples of what it provides",
+    hint="Add the annotation `alm-examples`: a JSON list with one example object for each provided API.",
+)
+def there_are_examples(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        if _annotations(csv) and not any(key in _annotations(csv) for key in _KEYS):
+            place = csv.place("metadata", "annotations", on_key=True)
+            yield Problem(message="example annotations not found", place=place)
+
+
+@FAMILY.rule(
+    "RV1-222",
+    severity=Severity.WARNING,
+    title="Examples stand in one annotation",
+    hint="Keep `alm-examples` and remove `olm.examples`, which nobody reads beside it.",
+)
+def examples_stand_in_one_place(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        if all(key in _annotations(csv) for key in _KEYS):
+            message = "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`"
+            yield Problem(message=message, place=csv.place("metadata", "annotations", "olm.examples", on_key=True))
+
+
+@FAMILY.rule(
+    "RV1-223",
+    title="Examples are JSON",
+    hint="Correct the JSON of the annotation: look for a missing or superfluous comma, quote or bracket there.",
+)
+def examples_are_json(reading: Reading) -> Iterator[Problem]:
+    for found in _all_examples(reading):
+        if found.syntax:
+            yield Problem(message=f"invalid example: {found.syntax}", place=found.place)
+
+
+@FAMILY.rule("RV1-224", title="Examples are a list of objects", hint=_FORM_HINT)
+def examples_are_objects(reading: Reading) -> Iterator[Problem]:
+    for found in _all_examples(reading):
+        if found.form:
+            yield Problem(message=f"error decoding example CustomResource: {found.form}", place=found.place)
+
+
+@FAMILY.rule(
+    "RV1-225",
+    title="An example is of an API that the CSV provides",
+    hint="Correct apiVersion and kind of the example, remove it, or list its API in the CSV: the CRD in "
+    "spec.customresourcedefinitions.owned with name (`<plural>.<group>`), version and kind.",
+)
+def examples_are_of_provided_apis(reading: Reading) -> Iterator[Problem]:
+    for found in _all_examples(reading):
+        provided = _provided(found.csv)
+        for api in found.apis:
+            if api not in provided:
+                yield Problem(message=f"{api}: example must have a provided API", place=found.place)
+
+
+@FAMILY.rule(
+    "RV1-226",
+    severity=Severity.WARNING,
+    title="A provided API has an example",
+    hint="Add an example object of this API to the list in the annotation `alm-examples`.",
+)
+def provided_apis_have_examples(reading: Reading) -> Iterator[Problem]:
+    for found in _all_examples(reading):
+        if not found.syntax and not found.form:
+            for api, place in _provided(found.csv).items():
+                if api not in found.apis:
+                    yield Problem(message=f"{api}: provided API should have an example annotation", place=place)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Examples:
+    csv: Document
+    place: Place
+    syntax: str = ""  # why it is no JSON
+    form: str = ""  # why it is no list of objects
+    apis: tuple[str, ...] = ()
+
+
+def _all_examples(reading: Reading) -> Iterator[_Examples]:
+    for csv in csvs(reading):
+        key = next((key for key in _KEYS if key in _annotations(csv)), None)
+        if key is not None and isinstance(written := _annotations(csv)[key], str | None):
+            yield _read(csv, csv.place("metadata", "annotations", key), written or "")
+
+
+def _read(csv: Document, place: Place, written: str) -> _Examples:
+    if not written:
+        return _Examples(csv=csv, place=place)
+    try:
+        value = _json(written)
+    except ValueError as error:
+        offset = getattr(error, "pos", 0) + 1
+        return _Examples(csv=csv, place=place, syntax=f"invalid character at {offset}")
+    except ContentError as error:
+        return _Examples(csv=csv, place=place, syntax=str(error))
+    if not isinstance(value, list | None):
+        return _Examples(csv=csv, place=place, form="it is no list")
+    wrong = [index for index, example in enumerate(value or []) if not _is_object(example)]
+    if wrong:
+        return _Examples(csv=csv, place=place, form=f"Object 'Kind' is missing in example {wrong[0]}")
+    return _Examples(csv=csv, place=place, apis=tuple(dict.fromkeys(map(_api_of_object, value or []))))
+
+
+def _json(written: str) -> Any:
+    data = written.encode(errors="surrogatepass")
+    json_stream.check_bounds(data, DEFAULT_LIMITS)
+    decoded = json_stream.as_text(data)
+    value, end = json_stream.read_value(decoded, json_stream.skip_space(decoded, 0))
+    rest = json_stream.skip_space(decoded, end)
+    if rest != len(decoded):
+        error = ValueError("more than one value")
+        error.pos = rest  # type: ignore[attr-defined]  # as JSONDecodeError has it
+        raise error
+    return value
+
+
+def _is_object(example: Any) -> bool:
+    return bool(text(example, "kind")) and text(example, "apiVersion").count("/") <= 1
+
+
+def _api_of_object(example: Any) -> str:
+    group, _, version = text(example, "apiVersion").rpartition("/")
+    return _api(group, version, text(example, "kind"))
+
+
+def _api(group: str, version: str, kind: str) -> str:
+    return f"{group}/{version}, Kind={kind}"
+
+
+def _provided(csv: Document) -> dict[str, Place]:
+    """What the CSV owns: definitions by the group in their name, and API services."""
+    found: dict[str, Place] = {}
+    for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
+        _, dot, group = text(owned, "name").partition(".")
+        if dot:
+            found.setdefault(_api(group, text(owned, "version"), text(owned, "kind")), csv.place(*path))
+    for path, owned in entries(csv.manifest, "spec", "apiservicedefinitions", "owned"):
+        api = _api(text(owned, "group"), text(owned, "version"), text(owned, "kind"))
+        found.setdefault(api, csv.place(*path))
+    return found
+
+
+def _annotations(csv: Document) -> dict[str, Any]:
+    return mapping(csv.manifest, "metadata", "annotations")

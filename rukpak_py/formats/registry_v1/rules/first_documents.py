@@ -1,0 +1,74 @@
+"""What catalog tools look at: the first document of each file of manifests/.
+
+Nothing here went through typed decoding. A value of the wrong type counts as absent: reading the bundle tells that, and
+every other rule still runs, also when there is no bundle because some other file is broken.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rukpak_py.formats.registry_v1.bundle import Document, Json
+from rukpak_py.formats.registry_v1.kinds import CSV
+from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
+
+MANIFESTS: Final = "manifests"
+ONLY_THE_FIRST: Final = "Catalog tools read only the first document of each file"
+
+
+def manifest_files(reading: Reading) -> list[ManifestFile]:
+    """Files that lie directly in manifests/."""
+    return [file for file in reading.files if file.path.count("/") == 1]
+
+
+def first_documents(reading: Reading) -> list[Document]:
+    """An empty first document is an object without any field, as it is for catalog tools."""
+    return [
+        Document(file=file.path, index=0, manifest=file.documents[0] or {})
+        for file in manifest_files(reading)
+        if file.documents and isinstance(file.documents[0], dict | None)
+    ]
+
+
+def of_kind(reading: Reading, kind: str) -> list[Document]:
+    return [document for document in first_documents(reading) if text(document.manifest, "kind") == kind]
+
+
+def csvs(reading: Reading) -> list[Document]:
+    return of_kind(reading, CSV)
+
+
+def at(value: Any, *path: str) -> Any:
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def text(value: Any, *path: str) -> str:
+    found = at(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def mapping(value: Any, *path: str) -> Json:
+    found = at(value, *path)
+    return found if isinstance(found, dict) else {}
+
+
+def texts(value: Any, *path: str) -> list[str]:
+    found = at(value, *path)
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
+
+
+def entries(value: Any, *path: str) -> Iterator[tuple[tuple[str | int, ...], Json]]:
+    """The mappings of a list, each with its path; null is an empty one."""
+    found = at(value, *path)
+    for index, item in enumerate(found if isinstance(found, list) else []):
+        if isinstance(item, dict | None):
+            yield (*path, index), item or {}
+
+
+def annotation(document: Document, key: str) -> str:
+    return text(document.manifest, "metadata", "annotations", key)
+
+
+def name_of(document: Document) -> str:
+    return text(document.manifest, "metadata", "name")

@@ -1,0 +1,226 @@
+"""The form of a bundle, as catalog tools check it before they look at any object.
+
+They find the annotations in any file of metadata/, and tell a bundle's media type from its manifests alone.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rukpak_py.content import yaml
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules.first_documents import (
+    MANIFESTS,
+    csvs,
+    first_documents,
+    manifest_files,
+    mapping,
+    text,
+)
+from rukpak_py.formats.rules import Family, Place, Problem
+
+FAMILY: Family[Reading] = Family(title="The form of a bundle", origin="opm alpha bundle validate")
+
+_METADATA: Final = "metadata"
+_PREFIX: Final = "operators.operatorframework.io.bundle."
+_MEDIA_TYPE: Final = f"{_PREFIX}mediatype.v1"
+_CHANNELS: Final = f"{_PREFIX}channels.v1"
+_DEFAULT_CHANNEL: Final = f"{_PREFIX}channel.default.v1"
+_DIRECTORIES: Final = {f"{_PREFIX}manifests.v1": "manifests/", f"{_PREFIX}metadata.v1": "metadata/"}
+_MANDATORY: Final = (_MEDIA_TYPE, *_DIRECTORIES, f"{_PREFIX}package.v1", _CHANNELS)
+_LABEL: Final = re.compile(r"^\s*LABEL\s+\"?([\w.]+)\"?[= ]\s*\"?([^\"\n]*?)\"?\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Annotations:
+    file: str
+    key: str  # `annotations`, in the case in which it is written
+    values: Mapping[str, str]
+
+    def place(self, key: str = "", *, on_key: bool = False) -> Place:
+        path = (self.key, key) if key else (self.key,)
+        return Place(file=self.file, path=path, on_key=on_key or not key)
+
+
+def bundle_annotations(reading: Reading) -> Annotations | None:
+    """Of the first file of metadata/ that has some; one with a value that is no scalar does not count."""
+    for name in reading.tree.names_in(_METADATA):
+        value = _first_document(reading, f"{_METADATA}/{name}")
+        for key in _spellings(value):
+            values = value[key]
+            if isinstance(values, dict) and not any(isinstance(item, dict | list) for item in values.values()):
+                written = {name: _as_text(item) for name, item in values.items()}
+                return Annotations(file=f"{_METADATA}/{name}", key=key, values=written)
+    return None
+
+
+def _spellings(value: Any) -> list[str]:
+    """Go takes a key in its exact case first, then in any."""
+    keys = [key for key in value if key.lower() == "annotations"] if isinstance(value, dict) else []
+    return sorted(keys, key="annotations".__ne__)[:1]
+
+
+def _first_document(reading: Reading, path: str) -> Any:
+    try:
+        return yaml.load(reading.tree[path]) if path in reading.tree else None
+    except ContentError:  # told when the bundle is read, where it matters
+        return None
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+@FAMILY.rule(
+    "RV1-101",
+    title="A bundle has a directory manifests/ with files",
+    hint="Put the CSV, the CRDs and the other objects into the directory manifests/ beside metadata/.",
+)
+def there_are_manifests(reading: Reading) -> Iterator[Problem]:
+    if MANIFESTS not in reading.tree.directories:
+        yield Problem(message="Unable to locate manifests directory")
+    elif not manifest_files(reading):
+        yield Problem(message=f"The directory {MANIFESTS} contains no yaml files")
+
+
+@FAMILY.rule(
+    "RV1-102",
+    title="A bundle has a directory metadata/ with annotations",
+    hint="Add metadata/annotations.yaml with a mapping `annotations`; "
+    "`rukpakctl bundle generate` writes it. All values are texts.",
+)
+def there_are_annotations(reading: Reading) -> Iterator[Problem]:
+    if _METADATA not in reading.tree.directories:
+        yield Problem(message="Unable to locate metadata directory")
+    elif bundle_annotations(reading) is None:
+        yield Problem(message="Could not find annotations file")
+
+
+@FAMILY.rule(
+    "RV1-103",
+    title="The mandatory annotations are given",
+    hint="Add the annotation to metadata/annotations.yaml; `rukpakctl bundle generate` writes all of them.",
+)
+def mandatory_annotations_are_given(reading: Reading) -> Iterator[Problem]:
+    annotations = bundle_annotations(reading)
+    for key in _MANDATORY if annotations is not None else ():
+        if annotations is not None and key not in annotations.values:
+            yield Problem(message=f'Missing annotation "{key}"', place=annotations.place())
+
+
+@FAMILY.rule(
+    "RV1-104",
+    title="The annotated media type is what manifests/ holds",
+    hint=f"Write `{_MEDIA_TYPE}: registry+v1`. Catalog tools believe that a bundle is plain when no file begins with "
+    "the CSV: they read only the first document of each file, and a comment above `---` is a document too.",
+)
+def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
+    annotations = bundle_annotations(reading)
+    detected = media_type(reading)
+    if annotations is None or detected is None or _MEDIA_TYPE not in annotations.values:
+        return
+    if (found := annotations.values[_MEDIA_TYPE]) != detected:
+        message = f'Expecting annotation "{_MEDIA_TYPE}" to have value "{detected}" instead of "{found}"'
+        yield Problem(message=message, place=annotations.place(_MEDIA_TYPE))
+
+
+def media_type(reading: Reading) -> str | None:
+    """As catalog tools tell it; None when nothing can be said because files cannot be parsed."""
+    charts = [d for d in first_documents(reading) if d.file == f"{MANIFESTS}/Chart.yaml"]
+    if any(text(chart.manifest, "name") for chart in charts):
+        return "helm"
+    if csvs(reading):
+        return "registry+v1"
+    files = manifest_files(reading)
+    return "plain" if files and all(file.documents is not None for file in files) else None
+
+
+@FAMILY.rule(
+    "RV1-105",
+    title="Channels and the default channel are not empty",
+    hint="Name the channels, separated by commas without blanks, and one of them as default, or remove the default.",
+)
+def channels_are_named(reading: Reading) -> Iterator[Problem]:
+    annotations = bundle_annotations(reading)
+    for key in (_CHANNELS, _DEFAULT_CHANNEL):
+        if annotations is not None and annotations.values.get(key) == "":
+            message = f'Expecting annotation "{key}" to have non-empty value'
+            yield Problem(message=message, place=annotations.place(key, on_key=True))
+
+
+@FAMILY.rule(
+    "RV1-106",
+    severity=Severity.WARNING,
+    title="The annotations of directories name the directories",
+    hint="Write `manifests/` and `metadata/`: every reader uses these names, whatever the annotations say.",
+    origin="opm alpha bundle validate, where it never fires",
+)
+def directories_have_their_names(reading: Reading) -> Iterator[Problem]:
+    annotations = bundle_annotations(reading)
+    for key, expected in _DIRECTORIES.items():
+        if annotations is not None and annotations.values.get(key, expected) != expected:
+            found = annotations.values[key]
+            message = f'Expecting annotation "{key}" to have value "{expected}" instead of "{found}"'
+            yield Problem(message=message, place=annotations.place(key))
+
+
+@FAMILY.rule(
+    "RV1-107",
+    severity=Severity.WARNING,
+    title="Image labels in a Dockerfile agree with the annotations",
+    hint="Give the label the value of the annotation: on mismatch metadata/annotations.yaml counts.",
+    origin="rukpak-py",
+)
+def labels_agree(reading: Reading) -> Iterator[Problem]:
+    annotations = bundle_annotations(reading)
+    names = [name for name in reading.tree.names_in("") if "Dockerfile" in name and name in reading.tree]
+    for file in names if annotations is not None else ():
+        for key, value in _LABEL.findall(reading.tree[file].decode(errors="replace")):
+            if annotations is not None and key.startswith(_PREFIX) and value != annotations.values.get(key, ""):
+                found = annotations.values.get(key, "")
+                message = f'label "{key}" has value "{value}", but the annotation has "{found}"'
+                yield Problem(message=message, place=Place(file=file))
+
+
+@FAMILY.rule(
+    "RV1-108",
+    title="No file of manifests/ is empty",
+    hint="Remove the file.",
+)
+def no_file_is_empty(reading: Reading) -> Iterator[Problem]:
+    for file in manifest_files(reading):
+        if file.documents is not None and not file.documents:
+            yield Problem(message="EOF: the file is empty", place=Place(file=file.path))
+
+
+@FAMILY.rule(
+    "RV1-109",
+    severity=Severity.WARNING,
+    title="A file of manifests/ holds one document",
+    hint="Give each object a file of its own: catalog tools read only the first document of each file.",
+    origin="rukpak-py",
+)
+def files_hold_one_document(reading: Reading) -> Iterator[Problem]:
+    for file in manifest_files(reading):
+        further = [index for index, document in enumerate(file.documents or []) if document is not None and index]
+        if further:
+            message = f"only the first of {len(file.documents or [])} documents is seen by catalog tools"
+            yield Problem(message=message, place=Place(file=file.path, document=further[0]))
+
+
+def dependency_list(reading: Reading) -> tuple[str, list[Any]]:
+    """The file of metadata/ that lists dependencies, whatever its name, and the list."""
+    annotations = bundle_annotations(reading)
+    for name in reading.tree.names_in(_METADATA):
+        path = f"{_METADATA}/{name}"
+        if annotations is not None and path == annotations.file:
+            continue
+        found = mapping(_first_document(reading, path)).get("dependencies")
+        if isinstance(found, list) and found:
+            return path, found
+    return "", []

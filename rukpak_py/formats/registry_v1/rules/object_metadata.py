@@ -1,0 +1,39 @@
+"""What every object's metadata must be, in the API server's words."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Document
+from rukpak_py.formats.registry_v1.rules.first_documents import mapping, name_of, text
+from rukpak_py.formats.rules import Problem
+
+_ANNOTATION_BYTES: Final = 256 * 1024
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    """About names, labels and annotations; whether a namespace is allowed is asked apart."""
+    metadata = document.place("metadata") if "metadata" in document.manifest else document.place()
+    if not name_of(document):
+        yield Problem(message="metadata.name: Required value: name or generateName is required", place=metadata)
+    for key, value in mapping(document.manifest, "metadata", "labels").items():
+        reasons = [*dns.qualified_name(key), *(dns.label_value(value) if isinstance(value, str) else [])]
+        for reason in reasons:
+            shown = key if reason in dns.qualified_name(key) else value
+            message = f'metadata.labels: Invalid value: "{shown}": {reason}'
+            yield Problem(message=message, place=document.place("metadata", "labels", key, on_key=True))
+    annotations = mapping(document.manifest, "metadata", "annotations")
+    for key in annotations:
+        for reason in dns.qualified_name(key.lower()):
+            message = f'metadata.annotations: Invalid value: "{key}": {reason}'
+            yield Problem(message=message, place=document.place("metadata", "annotations", key, on_key=True))
+    size = sum(len(f"{key}{value}".encode(errors="surrogatepass")) for key, value in annotations.items())
+    if size > _ANNOTATION_BYTES:
+        message = f"metadata.annotations: Too long: may not be more than {_ANNOTATION_BYTES} bytes"
+        yield Problem(message=message, place=document.place("metadata", "annotations", on_key=True))
+
+
+def namespace_problems(document: Document) -> Iterator[Problem]:
+    if text(document.manifest, "metadata", "namespace"):
+        message = "metadata.namespace: Forbidden: not allowed on this type"
+        yield Problem(message=message, place=document.place("metadata", "namespace"))

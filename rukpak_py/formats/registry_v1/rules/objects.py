@@ -1,0 +1,150 @@
+"""What catalog tools ask of the objects beside the ClusterServiceVersion and the definitions."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.bundle import Document, Json
+from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, SUPPORTED
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules import object_metadata
+from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, first_documents, of_kind, text, texts
+from rukpak_py.formats.registry_v1.rules.layout import media_type
+from rukpak_py.formats.rules import Family, Problem
+
+FAMILY: Family[Reading] = Family(title="Other objects", origin="opm alpha bundle validate")
+STABILITY_FAMILY: Family[Reading] = Family(
+    title="Objects that endanger a cluster", origin="opm alpha bundle validate, option bundle-objects"
+)
+
+_DEFAULT_CONSTRAINTS: Final = frozenset(
+    {
+        "anyuid",
+        "hostaccess",
+        "hostmount-anyuid",
+        "hostnetwork",
+        "node-exporter",
+        "nonroot",
+        "privileged",
+        "restricted",
+    }
+)
+_CHANGING: Final = frozenset({"*", "delete", "patch", "update"})
+_CREATING: Final = frozenset({"*", "create", "patch", "update"})
+
+
+@FAMILY.rule(
+    "RV1-501",
+    title="The first document of each file is an object of a supported kind",
+    hint="Catalog tools read only the first document of each file and open no lists: remove comments above `---`, "
+    "and give each item of a list a file of its own.",
+)
+def first_documents_are_supported(reading: Reading) -> Iterator[Problem]:
+    """An object that is refused when rendering is told there."""
+    if media_type(reading) == "helm":
+        return
+    for document in first_documents(reading):
+        kind = text(document.manifest, "kind")
+        if kind not in SUPPORTED and (not document.manifest or "items" in document.manifest or reading.bundle is None):
+            message = f"{kind} is not supported type for registryV1 bundle: {document.file}".lstrip()
+            yield Problem(message=message, place=document.place())
+
+
+@FAMILY.rule(
+    "RV1-502",
+    title="An object's metadata are valid",
+    hint="Every object has `metadata.name`. Keys of labels and annotations are `<prefix>/<name>`; names in "
+    "them and values of labels are letters, digits, `-`, `_` and `.`, at most 63 of them.",
+)
+def metadata_are_valid(reading: Reading) -> Iterator[Problem]:
+    for document in _others(reading):
+        yield from object_metadata.problems(document)
+
+
+@FAMILY.rule(
+    "RV1-503",
+    severity=Severity.WARNING,
+    title="An object names no namespace",
+    hint="Remove `metadata.namespace`: the install namespace is set anyway. `opm` takes the field for an error.",
+)
+def objects_name_no_namespace(reading: Reading) -> Iterator[Problem]:
+    for document in _others(reading):
+        yield from object_metadata.namespace_problems(document)
+
+
+def _others(reading: Reading) -> list[Document]:
+    if media_type(reading) == "helm":
+        return []
+    supported = SUPPORTED.keys() - {CSV, DEFINITION}
+    return [document for document in first_documents(reading) if text(document.manifest, "kind") in supported]
+
+
+@STABILITY_FAMILY.rule(
+    "RV1-510",
+    title="A PodDisruptionBudget allows some pod to be away",
+    hint="Allow at least one pod to be away: otherwise no node that runs the pods can ever be drained.",
+)
+def budgets_allow_disruptions(reading: Reading) -> Iterator[Problem]:
+    for document in of_kind(reading, "PodDisruptionBudget"):
+        away = at(document.manifest, "spec", "maxUnavailable")
+        if isinstance(away, int | str) and str(away) in {"0", "0%"}:
+            message = "maxUnavailable field cannot be set to 0 or 0%"
+            yield Problem(message=message, place=document.place("spec", "maxUnavailable"))
+        if text(document.manifest, "spec", "minAvailable") == "100%":
+            message = "minAvailable field cannot be set to 100%"
+            yield Problem(message=message, place=document.place("spec", "minAvailable"))
+
+
+@STABILITY_FAMILY.rule(
+    "RV1-511",
+    title="A PriorityClass is not the cluster's default",
+    hint="Remove `globalDefault`: it would change the priority of pods that have nothing to do with the operator.",
+)
+def priority_classes_are_no_default(reading: Reading) -> Iterator[Problem]:
+    for document in of_kind(reading, "PriorityClass"):
+        if document.manifest.get("globalDefault") is True:
+            message = "globalDefault field cannot be set to true"
+            yield Problem(message=message, place=document.place("globalDefault"))
+
+
+@STABILITY_FAMILY.rule(
+    "RV1-512",
+    severity=Severity.WARNING,
+    title="A shipped role cannot change PodDisruptionBudgets",
+    hint="Grant only reading of poddisruptionbudgets, if the operator can do without the rest.",
+)
+def roles_leave_budgets_alone(reading: Reading) -> Iterator[Problem]:
+    message = "RBAC includes permission to create/update poddisruptionbudgets, which could impact cluster stability"
+    for document, path, rule in _rules(reading):
+        if _grants(rule, "policy", "poddisruptionbudgets", _CREATING):
+            yield Problem(message=message, place=document.place(*path))
+
+
+@STABILITY_FAMILY.rule(
+    "RV1-513",
+    title="A shipped role cannot change the default SecurityContextConstraints",
+    hint="Grant only the verb `use`, or name constraints of the operator's own in resourceNames.",
+)
+def roles_leave_constraints_alone(reading: Reading) -> Iterator[Problem]:
+    message = (
+        "RBAC includes permission to modify default securitycontextconstraints, which could impact cluster stability"
+    )
+    for document, path, rule in _rules(reading):
+        named = _DEFAULT_CONSTRAINTS.intersection(texts(rule, "resourceNames"))
+        if named and _grants(rule, "security.openshift.io", "securitycontextconstraints", _CHANGING):
+            yield Problem(message=message, place=document.place(*path))
+
+
+def _rules(reading: Reading) -> Iterator[tuple[Document, tuple[str | int, ...], Json]]:
+    for kind in ("Role", "ClusterRole"):
+        for document in of_kind(reading, kind):
+            for path, rule in entries(document.manifest, "rules"):
+                yield document, path, rule
+
+
+def _grants(rule: Json, group: str, resource: str, verbs: frozenset[str]) -> bool:
+    return (
+        group in texts(rule, "apiGroups")
+        and resource in texts(rule, "resources")
+        and not verbs.isdisjoint(texts(rule, "verbs"))
+    )
