@@ -6,8 +6,8 @@ from typing import Final
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Head, Object, ObjectKey
 from rukpak_py.formats.plain_reading import MANIFESTS, FlawKind, Manifest, PlainReading
-from rukpak_py.formats.registry_v1.syntax import syntax_defect
 from rukpak_py.formats.rules import Family, Place, Problem
+from rukpak_py.formats.syntax import syntax_defect
 
 FAMILY: Family[PlainReading] = Family(title="Plain bundles", origin="rukpak, when it unpacks a plain bundle")
 

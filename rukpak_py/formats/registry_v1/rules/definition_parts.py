@@ -1,5 +1,6 @@
 """What an API server asks of the parts of a CustomResourceDefinition: columns, scaling, conversion, deprecation."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from rukpak_py.formats.registry_v1.rules.definitions import (
     each_definition,
     preserves_unknown_fields,
 )
-from rukpak_py.formats.registry_v1.rules.first_documents import at, text
+from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.urls import parts_of
 from rukpak_py.formats.rules import Family, Problem, path_text
 
@@ -114,6 +115,42 @@ def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
         yield "labelSelectorPath", f'Invalid value: "{selector}": {_NOT_SIMPLE}'
     elif selector and not selector.startswith((".spec.", ".status.")):
         yield "labelSelectorPath", f'Invalid value: "{selector}": should be a json path under either .spec or .status'
+
+
+@FAMILY.rule(
+    "RV1-326",
+    title="Selectable fields are in the schema, each once",
+    hint="Write the path of a field of type string, boolean or integer as it stands in the schema: `.spec.color`.",
+)
+@each_definition
+def selectable_fields_exist(definition: Written) -> Iterator[Problem]:
+    for version_path, version in definition.versions:
+        paths: list[str] = []
+        for below, selected in entries(version, "selectableFields"):
+            path = text(selected, "jsonPath")
+            if reason := _selection_reason(path, paths, mapping(version, "schema", "openAPIV3Schema")):
+                field = (*version_path, *below, "jsonPath")
+                yield Problem(message=f"{_field(*field)}: {reason}", place=definition.place(*field))
+            paths.append(path)
+
+
+def _selection_reason(path: str, earlier: list[str], schema: Json) -> str:
+    if not path:
+        return "Required value"
+    if path in earlier:
+        return f'Duplicate value: "{path}"'
+    shown = f'Invalid value: "{path}": '
+    if re.search(r"\[\d", path):
+        return f"{shown}is an invalid path: array notation is not allowed"
+    if not path.startswith((".", "[")):
+        return f"{shown}is an invalid path: expected [ or . but got: {path[0]}"
+    for part in re.findall(r"\.([^.\[]+)|\[['\"]([^\]]*)['\"]\]", path):
+        schema = mapping(schema, "properties", "".join(part))
+    if not schema or path.startswith(".metadata"):
+        return f"{shown}is an invalid path: does not refer to a valid field"
+    if text(schema, "type") not in {"string", "boolean", "integer"}:
+        return f"{shown}must point to a field of type string, boolean or integer"
+    return ""
 
 
 @FAMILY.rule(

@@ -115,10 +115,12 @@ def metadata_are_valid(definition: Written) -> Iterator[Problem]:
 )
 @each_definition
 def the_name_is_plural_and_group(definition: Written) -> Iterator[Problem]:
-    name = name_of(definition.document)
-    if name and name != f"{text(definition.spec, 'names', 'plural')}.{definition.group}":
-        message = f'metadata.name: Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
-        yield Problem(message=message, place=definition.place("metadata", "name"))
+    expected = f"{text(definition.spec, 'names', 'plural')}.{definition.group}"
+    for field in ("name", "generateName"):
+        name = text(definition.document.manifest, "metadata", field)
+        if name and name != expected:
+            message = f'metadata.{field}: Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
+            yield Problem(message=message, place=definition.place("metadata", field))
 
 
 @FAMILY.rule(

@@ -5,7 +5,7 @@ from typing import Final
 
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Document
-from rukpak_py.formats.registry_v1.rules.first_documents import mapping, name_of, text
+from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, name_of, text, texts
 from rukpak_py.formats.rules import Problem
 
 _ANNOTATION_BYTES: Final = 256 * 1024
@@ -27,10 +27,28 @@ def problems(document: Document) -> Iterator[Problem]:
         for reason in dns.qualified_name(key.lower()):
             message = f'metadata.annotations: Invalid value: "{key}": {reason}'
             yield Problem(message=message, place=document.place("metadata", "annotations", key, on_key=True))
+    yield from _bookkeeping_problems(document)
     size = sum(len(f"{key}{value}".encode(errors="surrogatepass")) for key, value in annotations.items())
     if size > _ANNOTATION_BYTES:
         message = f"metadata.annotations: Too long: may not be more than {_ANNOTATION_BYTES} bytes"
         yield Problem(message=message, place=document.place("metadata", "annotations", on_key=True))
+
+
+def _bookkeeping_problems(document: Document) -> Iterator[Problem]:
+    """About what a server writes, and no manifest should hold."""
+    for index, finalizer in enumerate(texts(document.manifest, "metadata", "finalizers")):
+        for reason in dns.qualified_name(finalizer):
+            message = f'metadata.finalizers: Invalid value: "{finalizer}": {reason}'
+            yield Problem(message=message, place=document.place("metadata", "finalizers", index))
+    for path, owner in entries(document.manifest, "metadata", "ownerReferences"):
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not text(owner, field):
+                message = f'metadata.ownerReferences.{field}: Invalid value: "": must not be empty'
+                yield Problem(message=message, place=document.place(*path))
+    generation = at(document.manifest, "metadata", "generation")
+    if isinstance(generation, int) and generation < 0:
+        message = f"metadata.generation: Invalid value: {generation}: must be greater than or equal to 0"
+        yield Problem(message=message, place=document.place("metadata", "generation"))
 
 
 def namespace_problems(document: Document) -> Iterator[Problem]:

@@ -42,10 +42,7 @@ def definitions_are_of_v1(bundle: Bundle) -> Iterator[Problem]:
 )
 def fields_are_known(reading: Reading) -> Iterator[Problem]:
     for place in reading.unknown:
-        yield Problem(
-            message=f"unknown field {path_text(place.path)!r}: it has no effect",
-            place=Place(file=place.file, document=place.document, path=place.path, on_key=True),
-        )
+        yield Problem(message=f"unknown field {path_text(place.path)!r}: it has no effect", place=place)
 
 
 @FAMILY.rule(
@@ -76,22 +73,6 @@ def autoscalers_have_a_namespace(bundle: Bundle) -> Iterator[Problem]:
                 message=f"{AUTOSCALER} '{document.name}' has no namespace: the install namespace is used",
                 place=document.place("metadata"),
             )
-
-
-@FAMILY.rule(
-    "RV1-917",
-    title="An install mode is listed once",
-    hint="Keep one entry of each type: the mode counts as supported when any of its entries says so.",
-)
-def install_modes_are_unique(bundle: Bundle) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for index, (mode, _) in enumerate(bundle.csv.install_modes):
-        if mode in seen:
-            yield Problem(
-                message=f"install mode '{mode}' is listed more than once",
-                place=bundle.csv.document.place("spec", "installModes", index, "type"),
-            )
-        seen.add(mode)
 
 
 @FAMILY.rule(

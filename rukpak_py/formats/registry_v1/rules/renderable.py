@@ -125,7 +125,7 @@ def conversion_is_for_all_namespaces(bundle: Bundle) -> Iterator[Problem]:
                 f"[{' '.join(modes)}] - conversion webhooks are only supported for bundles that only support "
                 "AllNamespaces install mode"
             ),
-            place=_at(bundle.csv, *webhook.path, "type"),
+            place=_at(bundle.csv, *webhook.path),
         )
 
 

@@ -1,0 +1,121 @@
+"""Everything that is wrong with a bundle, as Findings in the order of its files.
+
+Reading gives the first of them; all rules run on what could be read. What two families say about one defect is shown
+once: `SAID_BETTER` names the pairs. A profile adds rules, or makes warnings errors.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from enum import StrEnum
+from typing import Final
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats import plain_rules
+from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.plain_reading import PlainReading
+from rukpak_py.formats.registry_v1.read import read
+from rukpak_py.formats.registry_v1.rules import families
+from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.rules import Family, Locator, Place, Problem, judge
+
+
+class Profile(StrEnum):
+    STRICT = "strict"  # every warning is an error
+    OPERATORHUB = "operatorhub"  # what operatorhub.io asks for
+    OLM_V1 = "olmv1"  # what operator-controller refuses to install
+
+
+# Rule -> rules that tell the same defect better, when they tell it at the same place or around it.
+SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
+    "RV1-101": ("RV1-904",),
+    "RV1-102": ("RV1-904", "RV1-907"),
+    "RV1-103": ("RV1-005",),
+    "RV1-208": ("RV1-006",),
+    "RV1-401": ("RV1-004",),
+    "RV1-501": ("RV1-013",),
+    # A value of the wrong type counts as absent: what else is said there follows from it.
+    **dict.fromkeys(("RV1-201", "RV1-202", "RV1-203", "RV1-204", "RV1-205", "RV1-209", "RV1-502"), ("RV1-903",)),
+}
+
+_HELM: Family[None] = Family(title="Charts", origin="rukpak-py")
+
+
+@_HELM.rule("HELM-001", title="Charts are not judged yet", hint="Use `helm lint`.")
+def charts_come_later(_: None) -> Iterator[Problem]:
+    yield Problem(message="helm charts cannot be validated yet", place=Place(file="Chart.yaml"))
+
+
+PLAIN_FAMILIES: Final = (plain_rules.FAMILY,)
+HELM_FAMILIES: Final = (_HELM,)
+
+
+def validate(
+    tree: Tree,
+    *,
+    format_name: str | None = None,
+    profiles: Collection[Profile] = (),
+    makes_certificates: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> list[Finding]:
+    """Without `format_name` the content decides; without certificates, webhooks are refused."""
+    locator = Locator(tree, limits)
+    match detect_format(tree, limits) if format_name is None else FormatName(format_name):
+        case FormatName.HELM:
+            found = judge(HELM_FAMILIES, None, locator)
+        case FormatName.PLAIN:
+            found = judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator)
+        case FormatName.REGISTRY:
+            found = _of_registry(tree, profiles, locator, makes_certificates=makes_certificates, limits=limits)
+    return arranged(_strictly(finding) if Profile.STRICT in profiles else finding for finding in found)
+
+
+def arranged(findings: Iterable[Finding]) -> list[Finding]:
+    """Each defect once, by place; at one place errors first."""
+    unique = list(dict.fromkeys(findings))
+    told: dict[tuple[str, str], list[Finding]] = {}
+    for finding in unique:
+        told.setdefault((finding.rule, finding.file), []).append(finding)
+    kept = [finding for finding in unique if not _is_said_better(finding, told)]
+    return sorted(kept, key=_order)
+
+
+def _of_registry(
+    tree: Tree, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool, limits: Limits
+) -> Iterator[Finding]:
+    reading = read(tree, parity=False, limits=limits)
+    yield from (defect.finding for defect in reading.defects)
+    yield from judge(families.READING_FAMILIES, reading, locator)
+    if Profile.OPERATORHUB in profiles:
+        yield from judge(families.HUB_FAMILIES, reading, locator)
+    if reading.bundle is None:
+        return
+    request = InstallRequest(bundle=reading.bundle, makes_certificates=makes_certificates)
+    yield from judge(families.REQUEST_FAMILIES, request, locator)
+    if Profile.OLM_V1 in profiles:
+        yield from judge(families.OLM_V1_FAMILIES, request, locator)
+    yield from judge(families.BUNDLE_FAMILIES, reading.bundle, locator)
+
+
+def _strictly(finding: Finding) -> Finding:
+    return replace(finding, severity=Severity.ERROR)
+
+
+def _is_said_better(finding: Finding, told: dict[tuple[str, str], list[Finding]]) -> bool:
+    return any(
+        _is_around(better, finding)
+        for rule in SAID_BETTER.get(finding.rule, ())
+        for better in told.get((rule, finding.file), ())
+    )
+
+
+def _is_around(outer: Finding, inner: Finding) -> bool:
+    """Equal paths of two documents in one file are told apart by their lines."""
+    if outer.path == inner.path:
+        return outer.line == inner.line
+    return inner.path.startswith(outer.path) and (not outer.path or inner.path[len(outer.path)] in ".[")
+
+
+def _order(finding: Finding) -> tuple[str, int, int, bool, str, str]:
+    return finding.file, finding.line, finding.column, not finding.is_error, finding.rule, finding.message
