@@ -23,7 +23,12 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]', re.DOTALL)
+_ATOM = re.compile(r'"(?:[^"\\]++|\\.)*+"|[^\s\[\]{},:"]++', re.DOTALL)
 _SEPARATORS = (b"[", b"{", b",", b":")
+
+
+class NumberError(Exception):
+    """A number that no float can hold; its text is the number's."""
 
 
 def check_bounds(data: bytes, limits: Limits) -> None:
@@ -66,11 +71,16 @@ def skip_space(text: str, position: int) -> int:
 
 
 def read_value(text: str, start: int) -> tuple[Any, int]:
-    """The value at `start` and where it ends; raises ValueError where the text is not JSON."""
+    """The value at `start` and where it ends; raises ValueError where the text is not JSON, and NumberError."""
     try:
         return _DECODER.raw_decode(text, start)
     except RecursionError as error:
         raise ContentError("json: nested too deeply") from error
+
+
+def find_number(text: str, start: int, number: str) -> int:
+    """Where the number stands at or after `start`, other than inside a string."""
+    return next(match.start() for match in _ATOM.finditer(text, start) if match[0] == number)
 
 
 def _integer(text: str) -> int | float:
@@ -86,7 +96,7 @@ def _float(text: str) -> int | float:
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ContentError("json: cannot unmarshal a number that overflows into Go value of type float64")
+        raise NumberError(text)
     return number
 
 

@@ -2,14 +2,15 @@
 
 A stream is cut into documents before any YAML parser sees it (yaml_streams); within such a chunk only the first YAML
 document counts. Values are what an unstructured object holds: None, bool, int (signed 64 bit), float, str, list, dict
-with text keys. Every failure is a ContentError that says where in the file.
+with text keys. Every failure is a ContentError: a YamlError that says where in the file, or a limit.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from rukpak_py.content.yaml_documents import load_document
+from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.content.yaml_streams import JsonValue, check_size, pieces
-from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
 
@@ -22,16 +23,20 @@ def load(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
     """Every document of a stream; an empty one (comments only) is None."""
+    return list(documents(data, limits=limits))
+
+
+def documents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Any]:
+    """The same one by one: those in front of a defect come out before its error."""
     check_size(data, limits)
-    values: list[Any] = []
     nodes = 0
     for piece in pieces(data, limits):
         if isinstance(piece, JsonValue):
-            values.append(piece.value)
+            yield piece.value
             continue
+        chunk, line, column, no_json = piece
         try:
-            value, nodes = load_document(piece.data, limits=limits, line=piece.line, nodes=nodes)
-        except ContentError as error:
-            raise ContentError(f"error converting YAML to JSON: {error}") from error
-        values.append(value)
-    return values
+            value, nodes = load_document(chunk, limits=limits, line=line, column=column, nodes=nodes)
+        except YamlError as error:
+            raise error.in_stream(go_text=no_json) from error
+        yield value

@@ -12,11 +12,10 @@ the key may replace it, as in Go.
 import re
 from typing import Any, Final
 
-from yaml.error import MarkedYAMLError
+from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
-    DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
@@ -26,7 +25,10 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
+from rukpak_py.content.yaml_errors import YamlError, go_text_of, located
 from rukpak_py.content.yaml_events import events_of
+from rukpak_py.content.yaml_go_words import go_words, is_excessive
+from rukpak_py.content.yaml_positions import position_in
 from rukpak_py.content.yaml_scalars import (
     CONSTANTS,
     MERGE_TAG,
@@ -54,40 +56,66 @@ _MERGE: Final = _Sentinel()
 _EVENTS_AROUND = 3  # start of the stream, start and end of the document
 # Most chunks without a document are a licence or nothing; what else might be one is left to the parser.
 _BLANK = re.compile(rb"(?:---)?(?: *(?:#[ -~]*)?\n)*+")
+_GO_BLOCK = 512
 _CONTAINERS = frozenset({dict, list})
-_VERSIONS = (None, (1, 1))
 # First characters of plain scalars that may be more than text; `<` begins the merge key.
 _MORE_THAN_TEXT = WORD_STARTS | NUMBER_STARTS | {"<"}
 _WANT_MAPS = "map merge requires map or sequence of maps as the value"
 
-# go-yaml's allowance: up to LOW steps 99 % of them may lie below aliases, falling to 10 % at HIGH.
-_ALIAS_STEPS_FREE = 100
-_STEPS_FREE = 1000
-_LOW = 400_000
-_HIGH = 4_000_000
 
-
-def load_document(chunk: bytes, *, limits: Limits, line: int = 0, nodes: int = 0) -> tuple[Any, int]:
+def load_document(chunk: bytes, *, limits: Limits, line: int = 0, column: int = 0, nodes: int = 0) -> tuple[Any, int]:
     """The first document of the chunk (None when there is none), and how many nodes there were so far.
 
-    The chunk begins at `line` (from 0) of its file; `nodes` is what the documents before it had.
+    The chunk begins at `line` and `column` (from 0) of its file; `nodes` is what the documents before it had.
     """
     try:
         if nodes < limits.yaml_nodes and _BLANK.fullmatch(chunk):
             return None, nodes + 1
         return _Loader(chunk, limits, nodes).load()
-    except _Refused as error:
-        raise ContentError(_located(str(error), line + error.line, error.column)) from error
+    except (_Refused, _UnrepresentableError, YAMLError, UnicodeDecodeError) as error:
+        raise _told(error, chunk, limits, line, column) from error
+
+
+def _told(error: Exception, chunk: bytes, limits: Limits, line: int, column: int) -> YamlError:
+    problem = str(error)
+    at: tuple[int, int] | None = None
+    go_text = None
+    match error:
+        case _Refused():
+            at = (error.line, error.column)
+            go_text = go_words(chunk, limits)
+        case _UnrepresentableError():
+            position = position_in(chunk, error.path, on_key=error.is_key, limits=limits)
+            at = (position.line - 1, position.column - 1) if position is not None else None
+            go_text = go_words(chunk, limits)
+        case MarkedYAMLError(problem=str(problem), problem_mark=mark):
+            at = (mark.line, mark.column) if mark is not None else None
+            go_text = go_text_of(error)
+        case ReaderError(position=int(position)) if (earlier := _defect_before(chunk, position)) is not None:
+            return _told(earlier, chunk, limits, line, column)
+        case ReaderError(reason=problem, position=position):
+            before = chunk[:position]
+            at = (before.count(b"\n"), len(before) - before.rfind(b"\n") - 1)
+        case UnicodeDecodeError():
+            problem = "invalid UTF-8 in a tag"
+    go_text = go_text or f"yaml: {problem}"
+    if at is None:
+        return YamlError(f"yaml: {problem}", go_text=go_text)
+    return located(problem, line + at[0], at[1] + (0 if at[0] else column), go_text=go_text)
+
+
+def _defect_before(chunk: bytes, position: int) -> MarkedYAMLError | None:
+    """What Go meets before the bytes that are no text: it reads in small blocks, libyaml in large ones."""
+    next_event = events_of(chunk[:position])
+    try:
+        while type(next_event()) is not StreamEndEvent:
+            pass
     except MarkedYAMLError as error:
         mark = error.problem_mark
-        problem = error.problem or "unknown problem"
-        raise ContentError(_located(problem, line + mark.line, mark.column) if mark else f"yaml: {problem}") from error
-    except ReaderError as error:
-        before = chunk[: error.position]
-        column = len(before) - before.rfind(b"\n") - 1
-        raise ContentError(_located(error.reason, line + before.count(b"\n"), column)) from error
-    except UnicodeDecodeError as error:
-        raise ContentError("yaml: invalid UTF-8 in a tag") from error
+        return error if mark is not None and mark.index < position - position % _GO_BLOCK else None
+    except (YAMLError, UnicodeDecodeError):
+        pass
+    return None
 
 
 class _Refused(Exception):  # noqa: N818 it never leaves this module
@@ -95,6 +123,13 @@ class _Refused(Exception):  # noqa: N818 it never leaves this module
         super().__init__(problem)
         self.line: int = event.start_mark.line
         self.column: int = event.start_mark.column
+
+
+class _UnrepresentableError(Exception):
+    def __init__(self, problem: str, path: tuple[Any, ...], *, is_key: bool) -> None:
+        super().__init__(problem)
+        self.path = path
+        self.is_key = is_key
 
 
 class _Loader:
@@ -200,8 +235,6 @@ class _Loader:
                 elif kind is StreamEndEvent:
                     return None, self.nodes_before + 1
                 else:
-                    if kind is DocumentStartEvent and event.version not in _VERSIONS:
-                        raise _Refused("found incompatible YAML document", event)
                     continue
 
                 if key is _LIST:
@@ -253,10 +286,8 @@ class _Loader:
 
     def check_aliasing(self, steps: int, event: Any) -> None:
         """Between two aliases the ratio's margin is concave, so looking at both ends of each stretch is enough."""
-        if self.alias_steps > _ALIAS_STEPS_FREE and steps > _STEPS_FREE:
-            beyond = min(max(steps - _LOW, 0) / (_HIGH - _LOW), 1.0)
-            if self.alias_steps / steps > 0.99 - 0.89 * beyond:
-                raise _Refused("document contains excessive aliasing", event)
+        if is_excessive(self.alias_steps, steps):
+            raise _Refused("document contains excessive aliasing", event)
 
     def copied(self, value: Any, depth: int) -> Any:
         if type(value) not in _CONTAINERS:
@@ -294,18 +325,16 @@ def _merge(container: dict[Any, Any], value: Any, event: Any) -> None:
 
 
 def _check_representable(root: Any) -> None:
-    todo = [root]
+    todo: list[tuple[tuple[Any, ...], Any]] = [((), root)]
     while todo:
-        value = todo.pop()
+        path, value = todo.pop()
         if type(value) is dict:
-            if any(type(key) is not str for key in value):
-                raise ContentError("yaml: unsupported map key: null, or an integer that needs more than 63 bits")
-            todo.extend(value.values())
+            for key in value:
+                if type(key) is not str:
+                    problem = "unsupported map key: null, or an integer that needs more than 63 bits"
+                    raise _UnrepresentableError(problem, (*path, key), is_key=True)
+            todo += [((*path, key), item) for key, item in reversed(value.items())]
         elif type(value) is list:
-            todo.extend(value)
+            todo += [((*path, number), value[number]) for number in reversed(range(len(value)))]
         elif not representable(value):
-            raise ContentError("json: unsupported value: infinity or not a number")
-
-
-def _located(problem: str, line: int, column: int) -> str:
-    return f"yaml: line {line + 1}, column {column + 1}: {problem}"
+            raise _UnrepresentableError("unsupported value: infinity or not a number", path, is_key=False)

@@ -1,8 +1,9 @@
 r"""libyaml's events, bent to go-yaml v2 where the two parsers differ. Chunks without the rare bytes pay nothing.
 
-Differences: go-yaml refuses the escape `\/`, and takes a byte order mark inside a document for a letter like any
-other, while libyaml skips it at the start of a line. Left as they are, being rare and costly to tell: libyaml
-refuses `{a:}` and a tag with `[`, `]` or `,`, where go-yaml sees text; it sees text in `[a?b]`, which go-yaml refuses.
+Differences: go-yaml refuses the escape `\/` and any version but 1.1, and takes a byte order mark inside a document for
+a letter like any other, while libyaml skips it at the start of a line. Left as they are, being rare and costly to tell:
+libyaml refuses `{a:}` and a tag with `[`, `]` or `,`, where go-yaml sees text; it sees text in `[a?b]`, which go-yaml
+refuses.
 """
 
 import re
@@ -10,20 +11,27 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from yaml._yaml import CParser
-from yaml.error import MarkedYAMLError
+from yaml.error import Mark
 from yaml.events import ScalarEvent
+from yaml.parser import ParserError
+from yaml.scanner import ScannerError
 
 NextEvent: TypeAlias = Callable[[], Any]
 
 _BOM = "\ufeff"
 _BOM_BYTES = _BOM.encode()
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_VERSION = re.compile(
+    rb"(?:[ \t]*(?:#[^\n]*)?\r?\n|%TAG[^\n]*\n)*+%YAML +([0-9]{1,9})\.([0-9]{1,9})[ \t]*(?:#[^\n]*)?(?:[\r\n]|$)"
+)
 _PRIVATE = range(0xE000, 0xF900)
 _ESCAPED_SLASH = re.compile(r"(?:[^\\]|\\[^/])*+\\/", re.DOTALL)
 
 
 def events_of(chunk: bytes) -> NextEvent:
     marks = len(chunk) - len(chunk.removeprefix(_BOM_BYTES).removeprefix(_BOM_BYTES))
+    if b"%YAML" in chunk and (version := _VERSION.match(chunk, marks)) and (int(version[1]), int(version[2])) != (1, 1):
+        return _refusing_version(chunk.count(b"\n", 0, version.start(1)))
     letter = ""
     if _BOM_BYTES in chunk[marks:] and not chunk.startswith(_UTF16_MARKS):
         letter = _unused_letter(chunk)
@@ -55,13 +63,31 @@ def _without_escaped_slash(next_event: NextEvent, text: str) -> NextEvent:
     def checked() -> Any:
         event = next_event()
         if type(event) is ScalarEvent and (scalar := _any(event)).style == '"':
-            source = text[scalar.start_mark.index : scalar.end_mark.index]
-            quoted = source[source.find('"') + 1 :]
-            if _ESCAPED_SLASH.match(quoted):
-                raise MarkedYAMLError(problem="found unknown escape character", problem_mark=scalar.start_mark)
+            start = text.find('"', scalar.start_mark.index, scalar.end_mark.index)
+            if match := _ESCAPED_SLASH.match(text, start + 1, scalar.end_mark.index):
+                raise ScannerError(
+                    context="while parsing a quoted scalar",
+                    context_mark=scalar.start_mark,
+                    problem="found unknown escape character",
+                    problem_mark=_mark_at(scalar.start_mark, text, match.end() - 2),
+                )
         return event
 
     return checked
+
+
+def _mark_at(before: Any, text: str, index: int) -> Mark:
+    line = before.line + text.count("\n", before.index, index)
+    column = index - text.rfind("\n", 0, index) - 1
+    return Mark(before.name, index, line, column, None, 0)
+
+
+def _refusing_version(line: int) -> NextEvent:
+    def refused() -> Any:
+        mark = Mark("", 0, line, 0, None, 0)
+        raise ParserError(problem="found incompatible YAML document", problem_mark=mark)
+
+    return refused
 
 
 def _any(event: object) -> Any:

@@ -69,16 +69,26 @@ class Positions:
         return self._trees[document]
 
     def _grown(self, piece: Piece) -> "_Tree":
-        tree = _Tree(_Lines(piece), limits=self._limits, nodes_left=self._nodes_left)
-        try:
-            if isinstance(piece, JsonValue):
-                _grow_from_json(tree, piece)
-            else:
-                _grow_from_yaml(tree, piece)
-        except (YAMLError, ValueError, _BrokenOffError):
-            pass  # UnicodeDecodeError is a ValueError; whoever loads the file is told of its defect
+        tree = _grown(piece, self._limits, self._nodes_left)
         self._nodes_left = tree.nodes_left
         return tree
+
+
+def position_in(chunk: bytes, path: tuple[Any, ...], *, on_key: bool, limits: Limits) -> Position | None:
+    """Where a path of the chunk's document begins; as `load_document` counts lines."""
+    return _grown(Chunk(chunk), limits, limits.yaml_nodes).position(path, on_key=on_key)
+
+
+def _grown(piece: Piece, limits: Limits, nodes: int) -> "_Tree":
+    tree = _Tree(_Lines(piece), limits=limits, nodes_left=nodes)
+    try:
+        if isinstance(piece, JsonValue):
+            _grow_from_json(tree, piece)
+        else:
+            _grow_from_yaml(tree, piece)
+    except (YAMLError, ValueError, _BrokenOffError):
+        pass  # UnicodeDecodeError is a ValueError; whoever loads the file is told of its defect
+    return tree
 
 
 def _until_defect(data: bytes, limits: Limits) -> Iterator[Piece]:

@@ -15,6 +15,8 @@ import struct
 from decimal import Decimal
 from typing import TypeAlias
 
+from rukpak_py.content.go_literals import float_g
+
 Raw: TypeAlias = bool | int | float | str | None
 
 INT64_MIN = -(1 << 63)
@@ -159,23 +161,21 @@ def _finite(text: str) -> float | str:
 
 
 def _float_key(number: float) -> str:
-    """Go's shortest text of the number as a 32-bit float, in format `g`."""
     if math.isnan(number):
         return ".nan"
+    single = _single(number)
+    if math.isinf(single):
+        return ".inf" if single > 0 else "-.inf"
+    return float_g(single, lambda text: _single(float(text)))
+
+
+def _single(number: float) -> float:
+    """The nearest 32-bit float."""
     try:
         (single,) = struct.unpack("f", struct.pack("f", number))
     except OverflowError:
-        single = math.copysign(math.inf, number)
-    if math.isinf(single):
-        return ".inf" if single > 0 else "-.inf"
-    for precision in range(9):
-        mantissa, _, power = f"{single:.{precision}e}".partition("e")
-        if struct.unpack("f", struct.pack("f", float(f"{mantissa}e{power}"))) == (single,):
-            break
-    exponent = int(power)
-    if -4 <= exponent < 6:
-        return f"{Decimal(f'{mantissa}e{power}'):f}"
-    return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+        return math.copysign(math.inf, number)
+    return float(single)
 
 
 def _binary(text: str) -> str:

@@ -5,28 +5,32 @@ values first, and as YAML from the first one that is not JSON, when that is the 
 knows where it begins, so that positions are those of the file.
 """
 
-import json
 from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from rukpak_py.content import json_stream
-from rukpak_py.core.errors import ContentError
+from rukpak_py.content.json_syntax import UNEXPECTED_END, JsonDefect, json_defect
+from rukpak_py.content.yaml_errors import YamlError, located
+from rukpak_py.core.go_text import SPACE
 from rukpak_py.core.limits import Limits
 
-# unicode.IsSpace of Go; str.isspace would add the separators U+001C to U+001F.
-_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _GUESS_BYTES = 4096
 # The decoder that gives up on JSON looks at the rest in steps of this many bytes, and gives up altogether on less.
 _LOOK_AHEAD = 4
 _AMBIGUOUS_VALUES = 1
+_SHOWN = 140  # characters of a broken separator's message
 
 
 class Chunk(NamedTuple):
-    """Text of a YAML document; line and column, from 0, are where it begins in its file."""
+    """Text of a YAML document; line and column, from 0, are where it begins in its file.
+
+    `no_json` is why the stream is no longer read as JSON, in Go's words; they stand when this is no YAML either.
+    """
 
     data: bytes
     line: int = 0
     column: int = 0
+    no_json: str | None = None
 
 
 class JsonValue(NamedTuple):
@@ -42,14 +46,13 @@ Piece: TypeAlias = Chunk | JsonValue
 
 
 def pieces(data: bytes, limits: Limits) -> Iterator[Piece]:
-    start: int | None = 0
-    if _looks_like_json(data):
-        json_stream.check_bounds(data, limits)
-        start = yield from _json_values(data)
-    if start is not None:
-        before = data[:start]
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
-        yield from _chunks(data[start:], before.count(b"\n"), column)
+    if not _looks_like_json(data):
+        yield from _chunks(data, Chunk(b""))
+        return
+    json_stream.check_bounds(data, limits)
+    rest = yield from _json_values(data)
+    if rest is not None:
+        yield from _chunks(rest.data, rest)
 
 
 def check_size(data: bytes, limits: Limits) -> None:
@@ -58,11 +61,11 @@ def check_size(data: bytes, limits: Limits) -> None:
 
 
 def _looks_like_json(data: bytes) -> bool:
-    return data[:_GUESS_BYTES].decode("utf-8", "replace").lstrip(_SPACE).startswith("{")
+    return data[:_GUESS_BYTES].decode("utf-8", "replace").lstrip(SPACE).startswith("{")
 
 
-def _json_values(data: bytes) -> Generator[JsonValue, None, int | None]:
-    """The JSON values; returns from where the rest is to be read as YAML, or None when there is no rest."""
+def _json_values(data: bytes) -> Generator[JsonValue, None, Chunk | None]:
+    """The JSON values; returns the rest that is to be read as YAML, or None when there is no rest."""
     text = json_stream.as_text(data)
     position = read = 0
     while True:
@@ -71,15 +74,39 @@ def _json_values(data: bytes) -> Generator[JsonValue, None, int | None]:
             return None
         try:
             value, end = json_stream.read_value(text, start)
-        except json.JSONDecodeError as error:
+        except ValueError as error:
+            defect = _json_error(
+                data, json_stream.byte_offset(data, text, start), is_ambiguous=read <= _AMBIGUOUS_VALUES
+            )
             offset = _yaml_offset(data, text, position)
             if read > _AMBIGUOUS_VALUES or offset is None:
-                problem = f"json: line {error.lineno}, column {error.colno}: {error.msg}"
-                raise ContentError(problem) from error
-            return offset
+                raise defect from error
+            line, column = _line_and_column(data, offset)
+            return Chunk(data[offset:], line, column, defect.go_text)
+        except json_stream.NumberError as error:
+            raise _overflow(text, json_stream.find_number(text, start, str(error)), str(error)) from error
         yield JsonValue(value, text, start, end)
         position = end
         read += 1
+
+
+def _json_error(data: bytes, start: int, *, is_ambiguous: bool) -> YamlError:
+    defect = json_defect(data, start) or JsonDefect(start, "invalid value")
+    line, column = _line_and_column(data, defect.offset)
+    is_placed = is_ambiguous and defect.problem != UNEXPECTED_END
+    go_text = f"json: offset {defect.offset + 1}: {defect.problem}" if is_placed else defect.problem
+    return located(defect.problem, line, column, go_text=go_text, language="json")
+
+
+def _overflow(text: str, index: int, number: str) -> YamlError:
+    problem = f"cannot unmarshal number {number} into Go value of type float64"
+    line, column = text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
+    return located(problem, line, column, go_text=f"json: {problem}", language="json")
+
+
+def _line_and_column(data: bytes, offset: int) -> tuple[int, int]:
+    before = data[:offset]
+    return before.count(b"\n"), len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
 
 
 def _yaml_offset(data: bytes, text: str, position: int) -> int | None:
@@ -88,7 +115,7 @@ def _yaml_offset(data: bytes, text: str, position: int) -> int | None:
     for character in text[position:]:
         if len(data) - offset < _LOOK_AHEAD or character == "\ufffd":
             return None
-        if character not in _SPACE:
+        if character not in SPACE:
             return offset
         offset += len(character.encode())
         if character == "\n":
@@ -96,24 +123,26 @@ def _yaml_offset(data: bytes, text: str, position: int) -> int | None:
     return None
 
 
-def _chunks(data: bytes, line: int, column: int) -> Iterator[Chunk]:
-    """The documents' texts; a separator that follows nothing belongs to the next text."""
+def _chunks(data: bytes, first: Chunk) -> Iterator[Chunk]:
+    """The documents' texts, from where `first` begins; a separator that follows nothing belongs to the next text."""
     data = data.replace(b"\r\n", b"\n")
     if data and not data.endswith(b"\n"):
         data += b"\n"
     start = 0
+    chunk = first
     for separator in _separators(data):
         end = data.index(b"\n", separator) + 1
-        rest = data[separator + 3 : end].decode("utf-8", "replace").strip(_SPACE)
+        rest = data[separator + 3 : end].decode("utf-8", "replace").strip(SPACE)
         if rest and not rest.startswith("#"):
-            line += data.count(b"\n", start, separator)
-            raise ContentError(f"yaml: line {line + 1}: invalid Yaml document separator: {rest[:100]}")
+            line = chunk.line + data.count(b"\n", start, separator)
+            problem = f"invalid Yaml document separator: {rest}"
+            raise located(problem[:_SHOWN], line, 0, go_text=chunk.no_json or problem)
         if separator > start:
-            yield Chunk(data[start:separator], line, column)
-            line += data.count(b"\n", start, end)
-            start, column = end, 0
+            yield chunk._replace(data=data[start:separator])
+            chunk = Chunk(b"", chunk.line + data.count(b"\n", start, end))
+            start = end
     if start < len(data):
-        yield Chunk(data[start:], line, column)
+        yield chunk._replace(data=data[start:])
 
 
 def _separators(data: bytes) -> Iterator[int]:

@@ -42,7 +42,7 @@ def test_documents(data: bytes, values: list[object]) -> None:
 
 @pytest.mark.parametrize("line", ["---foo", "--- foo", "----", "--- {a: 1}", "--- |", "---\ta: 1"])
 def test_a_separator_carries_nothing_but_a_comment(line: str) -> None:
-    with pytest.raises(ContentError, match="yaml: line 2: invalid Yaml document separator: "):
+    with pytest.raises(ContentError, match="yaml: line 2, column 1: invalid Yaml document separator: "):
         yaml.load_all(f"a: 1\n{line}\n".encode())
 
 
