@@ -131,7 +131,7 @@ TOKENS = st.sampled_from(
 @given(st.lists(TOKENS, max_size=12).map("".join))
 @example("[" * 100_000)
 def test_what_python_refuses_has_a_defect(text: str) -> None:
-    text = text.lstrip(" \n")
+    text = f"[{text}"  # of a number alone, Python takes what it can
     try:
         json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
