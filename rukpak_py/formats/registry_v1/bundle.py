@@ -112,10 +112,8 @@ class Csv:
 
     @property
     def supported_modes(self) -> list[str]:
-        """In alphabetical order, unknown names last, as messages list them."""
-        supported = {mode for mode, is_supported in self.install_modes if is_supported}
-        known = [mode.value for mode in InstallMode if mode in supported]
-        return known + sorted(supported.difference(known))
+        """In alphabetical order, unknown names among them, as messages list them."""
+        return sorted({mode for mode, is_supported in self.install_modes if is_supported})
 
     def webhooks_of(self, webhook_type: WebhookType) -> list[Webhook]:
         return [webhook for webhook in self.webhooks if webhook.type == webhook_type]
