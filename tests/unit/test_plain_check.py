@@ -75,7 +75,7 @@ def test_p3_every_file_counts(name: str) -> None:
     ("data", "problem"),
     [
         (b"a: [\n", "error parsing manifests/a: error converting YAML to JSON: yaml: line 2, column 1: did not find "),
-        (b"a: 1\n---x\n", "error parsing manifests/a: yaml: line 2: invalid Yaml document separator: x"),
+        (b"a: 1\n---x\n", "error parsing manifests/a: yaml: line 2, column 1: invalid Yaml document separator: x"),
         (b'{"a": 1} x', "error parsing manifests/a: json: line 1, column 10: "),
         (b"[1]", 'unable to decode "manifests/a": json: cannot unmarshal array into Go value of type '),
         (b"5", 'unable to decode "manifests/a": json: cannot unmarshal number into Go value of type '),

@@ -1,0 +1,123 @@
+"""Validation as a whole: which rules a bundle is judged by, and how what they found is arranged."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.registry_v1.defects import DEFECT_KINDS
+from rukpak_py.formats.registry_v1.rules import families
+from rukpak_py.formats.rules import Family
+from rukpak_py.formats.validation import (
+    HELM_FAMILIES,
+    PLAIN_FAMILIES,
+    SAID_BETTER,
+    Profile,
+    arranged,
+    validate,
+)
+from tests.unit.bundles import Content, bundle, crd, csv_document, manifest, owned_crd, tree_of, webhook
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+MEDIA_TYPE = "operators.operatorframework.io.bundle.mediatype.v1"
+LIST_WITH_CSV = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ClusterServiceVersion\n"
+CSV_AS_TEXT = "apiVersion: v1\nkind: ConfigMap\ndata:\n  csv: |\n    kind: ClusterServiceVersion\n"
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        ({}, FormatName.PLAIN),
+        ({"manifests/a": CONFIG_MAP}, FormatName.PLAIN),
+        ({"manifests/a": CSV_AS_TEXT}, FormatName.PLAIN),
+        ({"manifests/a": "kind: ClusterServiceVersion"}, FormatName.REGISTRY),
+        ({"manifests/a": "'kind': 'ClusterServiceVersion'\na: [\n"}, FormatName.REGISTRY),
+        ({"manifests/a": '{"kind": "ClusterServiceVersion"}'}, FormatName.REGISTRY),
+        ({"manifests/a": LIST_WITH_CSV}, FormatName.REGISTRY),
+        ({"other/a": "kind: ClusterServiceVersion"}, FormatName.PLAIN),
+        ({"metadata/annotations.yaml": "annotations: {x: y}"}, FormatName.PLAIN),
+        ({"metadata/annotations.yaml": f"annotations: {{{MEDIA_TYPE}: registry+v1}}"}, FormatName.REGISTRY),
+        ({"metadata/annotations.yaml": f"annotations: {{{MEDIA_TYPE}: plain}}"}, FormatName.PLAIN),
+        ({"metadata/annotations.yaml": "annotations: ["}, FormatName.REGISTRY),
+        ({"metadata/annotations.yaml": "5"}, FormatName.PLAIN),
+        ({"Chart.yaml": "name: x", "templates/a.yaml": "{{ x }}"}, FormatName.HELM),
+        ({"Chart.yaml": "name: x", "manifests/a": "kind: ClusterServiceVersion"}, FormatName.REGISTRY),
+    ],
+)
+def test_content_decides_about_the_format(contents: dict[str, Content | None], expected: FormatName) -> None:
+    assert detect_format(tree_of(contents)) is expected
+
+
+def test_a_csv_is_believed_more_than_annotations() -> None:
+    assert detect_format(bundle(annotations={MEDIA_TYPE: "plain"})) is FormatName.REGISTRY
+
+
+def test_a_good_bundle_has_no_errors() -> None:
+    assert [finding for finding in validate(bundle()) if finding.is_error] == []
+
+
+def test_the_format_can_be_given() -> None:
+    tree = bundle(files={"manifests/x": "5\n"})
+    assert {finding.rule for finding in validate(tree, format_name="plain")} == {"PLAIN-003"}
+    with pytest.raises(ValueError, match="rpm"):
+        validate(tree, format_name="rpm")
+
+
+def test_charts_are_told_to_come_later() -> None:
+    (finding,) = validate(tree_of({"Chart.yaml": "name: x"}))
+    assert (finding.rule, finding.is_error, finding.file) == ("HELM-001", True, "Chart.yaml")
+
+
+def test_findings_are_in_the_order_of_files_and_lines() -> None:
+    csv = csv_document(owned=[owned_crd("z.z"), owned_crd("a.a")], webhooks=[webhook("B_")])
+    found = validate(bundle(csv=csv, package=None, crds=[crd(), crd("b")], others=[manifest("Pod", "p")]))
+    places = [(finding.file, finding.line, finding.column) for finding in found]
+    assert places == sorted(places)
+    assert {"RV1-004", "RV1-005", "RV1-009", "RV1-013"} <= {finding.rule for finding in found}
+
+
+def test_at_one_place_errors_come_first() -> None:
+    warning = Finding(rule="A", severity=Severity.WARNING, message="w", file="f", line=1)
+    error = Finding(rule="B", severity=Severity.ERROR, message="e", file="f", line=1)
+    assert arranged([warning, error, warning]) == [error, warning]
+
+
+@pytest.mark.parametrize("rule", SAID_BETTER)
+def test_a_defect_is_told_once(rule: str) -> None:
+    place: dict[str, Any] = {"file": "f", "severity": Severity.ERROR, "message": "m"}
+    worse = Finding(rule=rule, path="spec.a[1]", **place)
+    for better_rule in SAID_BETTER[rule]:
+        for path in ("spec.a[1]", "spec.a", "spec"):
+            better = Finding(rule=better_rule, path=path, **place)
+            assert arranged([worse, better]) == [better]
+        for path in ("spec.a[1].name", "spec.a[10]", "spe", "other"):
+            better = Finding(rule=better_rule, path=path, **place)
+            assert len(arranged([worse, better])) == 2
+
+
+def test_an_owned_definition_that_is_missing_is_told_once() -> None:
+    found = validate(bundle(csv=csv_document(owned=[owned_crd(), owned_crd("a.a")])))
+    assert [finding.rule for finding in found if "a.a" in finding.message and finding.is_error] == ["RV1-004"]
+
+
+def test_ids_are_unique_and_every_rule_explains_itself() -> None:
+    every: tuple[Family[Any], ...] = (
+        *families.BUNDLE_FAMILIES,
+        *families.READING_FAMILIES,
+        *families.REQUEST_FAMILIES,
+        *families.HUB_FAMILIES,
+        *families.OLM_V1_FAMILIES,
+        *PLAIN_FAMILIES,
+        *HELM_FAMILIES,
+    )
+    known = [rule for family in every for rule in family.rules]
+    ids = [*(rule.id for rule in known), *(kind.id for kind in DEFECT_KINDS)]
+    assert len(ids) == len(set(ids))
+    assert [rule.id for rule in known if not (rule.title and rule.hint and rule.origin)] == []
+    mentioned = {*SAID_BETTER, *(better for all_of in SAID_BETTER.values() for better in all_of)}
+    assert mentioned <= set(ids)
+
+
+def test_profiles_have_names_for_the_command_line() -> None:
+    assert [profile.value for profile in Profile] == ["strict", "operatorhub", "olmv1"]
