@@ -1,6 +1,6 @@
 """Validation as a whole: which rules a bundle is judged by, and how what they found is arranged."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -8,7 +8,6 @@ from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.registry_v1.defects import DEFECT_KINDS
 from rukpak_py.formats.registry_v1.rules import families
-from rukpak_py.formats.rules import Family
 from rukpak_py.formats.validation import (
     HELM_FAMILIES,
     PLAIN_FAMILIES,
@@ -18,6 +17,9 @@ from rukpak_py.formats.validation import (
     validate,
 )
 from tests.unit.bundles import Content, bundle, crd, csv_document, manifest, owned_crd, tree_of, webhook
+
+if TYPE_CHECKING:
+    from rukpak_py.formats.rules import Family
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 MEDIA_TYPE = "operators.operatorframework.io.bundle.mediatype.v1"
