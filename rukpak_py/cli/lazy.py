@@ -22,5 +22,6 @@ class LazyGroup(click.Group):
         if cmd_name in self._commands_at:
             module, _, attribute = self._commands_at[cmd_name].partition(":")
             command: click.Command = getattr(import_module(module), attribute)
+            command.epilog = EPILOG
             return command
         return super().get_command(ctx, cmd_name)

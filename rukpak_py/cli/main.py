@@ -18,7 +18,7 @@ from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import InvalidBundleError
 
 _COMMANDS = "rukpak_py.cli.commands"
-_CONTEXT = {"help_option_names": ["-h", "--help"]}
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 COMPLETE_VARIABLE = "_RUKPAKCTL_COMPLETE"
 DEBUG_VARIABLE = "RUKPAKCTL_DEBUG"
 
@@ -46,9 +46,7 @@ def run(argv: Sequence[str]) -> int:
     name = "kubectl rukpak" if called_as == "kubectl-rukpak" else "rukpakctl"
     try:
         try:
-            status = program.main(
-                args=list(argv[1:]), prog_name=name, complete_var=COMPLETE_VARIABLE, standalone_mode=False
-            )
+            status = _run(argv[1:], name)
             sys.stdout.flush()
         except Exception as error:  # noqa: BLE001 - the outermost place: whatever it is, the user gets a sentence
             return _told(error, name)
@@ -58,6 +56,15 @@ def run(argv: Sequence[str]) -> int:
         return Exit.BROKEN_PIPE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    return status
+
+
+def _run(arguments: Sequence[str], name: str) -> int:
+    if COMPLETE_VARIABLE in os.environ:
+        program.main(args=[], prog_name=name, complete_var=COMPLETE_VARIABLE)  # answers the shell, and exits
+    # Not by `main`, which has its own mind about pipes that break.
+    with program.make_context(name, list(arguments)) as context:
+        status = program.invoke(context)
     return status if isinstance(status, int) else Exit.OK
 
 
@@ -65,6 +72,8 @@ def _told(error: Exception, name: str) -> int:
     match error:
         case BrokenPipeError():
             raise error
+        case click.exceptions.Exit():
+            return error.exit_code
         case click.Abort():
             return Exit.INTERRUPTED
         case click.ClickException():

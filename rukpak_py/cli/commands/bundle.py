@@ -18,4 +18,7 @@ _HERE = "rukpak_py.cli.commands"
     },
 )
 def bundle() -> None:
-    """Work on bundles: a directory, a tar archive, or an OCI image layout."""
+    """Check, render and compare bundles.
+
+    A bundle is a directory, a tar archive of one (.tar, .tgz), or an OCI image layout.
+    """

@@ -20,9 +20,10 @@ from rukpak_py.cli.terminal import Style
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is a difference.")
 @output_option("text", "json")
 def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> int:
-    """Compare what two bundles install: objects, fields, and rights.
+    """Compare what two bundles install, and allow.
 
-    Both are rendered with the same options. The content of Secrets is not shown, only that it changed.
+    Objects that come, go and change, field by field, and rights gained and lost. Both bundles are rendered with the
+    same options. The content of Secrets is not shown, only that it changed.
     """
     how = choice(chosen)
     found = compare(how.rendered(old).objects, how.rendered(new).objects)

@@ -19,7 +19,10 @@ from rukpak_py.library import open_bundle
 @format_option
 @output_option("text", "json")
 def inspect(*, path: str, format_name: str | None, output: str) -> None:
-    """Show what a bundle is: its names, APIs, webhooks, images, dependencies and size."""
+    """Show what a bundle is.
+
+    Its names and versions, install modes, APIs, webhooks, images, dependencies, size and digest.
+    """
     opened = open_bundle(path, format=format_name)
     found = inspection.of_tree(opened.tree, opened.format.value)
     if opened.format is FormatName.REGISTRY:

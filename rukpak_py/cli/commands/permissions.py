@@ -34,7 +34,9 @@ def permissions(
     service_account: str | None,
     **chosen: Any,
 ) -> None:
-    """Show which rights a bundle grants, and which ones its installer needs.
+    """Show the rights that a bundle grants and needs.
+
+    What it grants to whom, what of it stands out, and what somebody must be allowed to do who installs it.
 
     With -o yaml: the roles for the installer, ready to be applied.
     """

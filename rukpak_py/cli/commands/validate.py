@@ -33,7 +33,7 @@ def validate(
     strict: bool,
     jobs: int | None,
 ) -> int:
-    """Check bundles, and say what is wrong, where, and what to do.
+    """Check bundles: what is wrong, where, and what to do.
 
     PATH is a bundle's directory, a tar archive of it (.tar, .tgz), or an OCI image layout.
     """

@@ -14,7 +14,7 @@ def file_of(report: Report, finding: Finding) -> str:
 
 
 def is_inside_archive(report: Report) -> bool:
-    return Path(report.path).is_file()
+    return not Path(report.path).is_dir()
 
 
 def relative(path: Path) -> str:

@@ -1,0 +1,131 @@
+"""The program as a whole: its names, help, completion, exit statuses, and how it ends when something goes wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Never
+
+import click
+import pytest
+
+import rukpak_py
+from rukpak_py.cli import main
+from rukpak_py.cli.lazy import LazyGroup
+from tests.unit.cli.running import SAMPLES, CommandLine, program, run_python
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> click.Command:
+    """A command `fail` that raises what `failure.error` says."""
+
+    @click.command("fail")
+    def fail() -> Never:
+        raise ValueError("odd\x1b[2J")
+
+    monkeypatch.setitem(main.program.commands, "fail", fail)
+    return fail
+
+
+def test_version(rukpakctl: CommandLine) -> None:
+    assert rukpakctl("version").out.startswith(f"rukpakctl {rukpak_py.__version__} (Python 3.")
+
+
+@pytest.mark.parametrize(
+    ("called", "name"), [("/usr/bin/rukpakctl", "rukpakctl"), ("/opt/kubectl-rukpak", "kubectl rukpak")]
+)
+def test_usage_shows_how_it_was_called(rukpakctl: CommandLine, called: str, name: str) -> None:
+    ran = rukpakctl("bundle", "validate", "--help", called=called)
+    assert ran.out.startswith(f"Usage: {name} bundle validate [OPTIONS] PATH...")
+    assert ran.status == 0
+
+
+def every_command(group: click.Command, *path: str) -> list[tuple[str, ...]]:
+    if not isinstance(group, LazyGroup):
+        return [path]
+    context = click.Context(group)
+    names = group.list_commands(context)
+    return [path, *(one for name in names for one in every_command(group.get_command(context, name), *path, name))]  # type: ignore[arg-type]  # a listed command is there
+
+
+@pytest.mark.parametrize("path", every_command(main.program), ids=" ".join)
+def test_every_command_has_help_that_names_the_exit_statuses(rukpakctl: CommandLine, path: tuple[str, ...]) -> None:
+    ran = rukpakctl(*path, "-h")
+    assert "Exit status: 0 fine; 1 findings of severity error" in " ".join(ran.out.split())
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nonsense"], ["bundle", "validate"], ["bundle", "render", "--certificates", "x", "."], ["bundle", "diff", "a"]],
+)
+def test_wrong_usage_is_told_with_2(rukpakctl: CommandLine, arguments: list[str]) -> None:
+    ran = rukpakctl(*arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("Usage: rukpakctl")
+
+
+@pytest.mark.parametrize("command", ["render", "inspect", "permissions"])
+def test_what_cannot_be_read_is_told_with_3(rukpakctl: CommandLine, command: str, tmp_path: Path) -> None:
+    ran = rukpakctl("bundle", command, tmp_path / "absent")
+    assert (ran.status, ran.out) == (3, "")
+    assert ran.err == f"Error: {tmp_path}/absent: there is no such file or directory\n"
+
+
+def test_a_defect_is_one_line(rukpakctl: CommandLine, failing: click.Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = rukpakctl("fail")
+    assert ran.status == 70
+    assert "ValueError: odd\\u001b[2J" in ran.err
+    assert "Traceback" not in ran.err
+    monkeypatch.setenv(main.DEBUG_VARIABLE, "1")
+    with pytest.raises(ValueError, match="odd"):
+        rukpakctl("fail")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_program(rukpakctl: CommandLine, shell: str) -> None:
+    ran = rukpakctl("completion", shell)
+    assert f"{main.COMPLETE_VARIABLE}={shell}_complete" in ran.out
+    assert "rukpakctl" in ran.out
+
+
+def test_commands_and_options_are_completed() -> None:
+    words = {"COMP_WORDS": "rukpakctl bundle v", "COMP_CWORD": "2", main.COMPLETE_VARIABLE: "bash_complete"}
+    done = subprocess.run([program()], env=os.environ | words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["plain,validate"]
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_a_reader_that_goes_away_ends_it_quietly(output: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [program(), "bundle", "render", str(SAMPLES / "greeter-v1"), "-o", output]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
+    fifo = tmp_path / "config"
+    os.mkfifo(fifo)
+    command = [program(), "bundle", "render", str(SAMPLES / "greeter-v1"), "--config", str(fifo)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        fifo.open("wb"),  # opened when it reads its configuration; it waits for more
+    ):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_starting_imports_nothing_that_is_heavy() -> None:
+    heavy = {"asyncio", "kopf", "kubernetes", "aiohttp", "orjson", "yaml"}
+    assert run_python(f"import sys, rukpak_py.cli.main; print({heavy} & set(sys.modules))") == "set()"
+
+
+@pytest.mark.parametrize("name", ["rukpakctl", "kubectl-rukpak"])
+def test_it_is_installed(name: str) -> None:
+    done = subprocess.run([program(name), "version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("rukpakctl ")
+    assert sys.version.split()[0] in done.stdout

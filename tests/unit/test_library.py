@@ -1,0 +1,119 @@
+"""The engine as a library: two functions, the errors they raise, and what importing them costs."""
+
+import doctest
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rukpak_py
+from rukpak_py import library
+from rukpak_py.core.errors import ContentError
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "docs/samples"
+
+
+def run_python(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+    return done.stdout.strip()
+
+
+def test_the_example_of_the_documentation_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failed, tried = doctest.testmod(library)
+    assert (failed, tried) == (0, 3)
+
+
+def test_importing_the_package_is_free() -> None:
+    code = "import sys; before = set(sys.modules); import rukpak_py; print(sorted(set(sys.modules) - before))"
+    assert run_python(code) == "['rukpak_py']"
+
+
+def test_the_library_imports_nothing_of_the_operator() -> None:
+    code = (
+        "import sys, rukpak_py; rukpak_py.validate('docs/samples/greeter-v1'); rukpak_py.render('docs/samples/greeter-v1')"
+        "\nprint({'asyncio', 'kopf', 'kubernetes', 'aiohttp', 'click'} & set(sys.modules))"
+    )
+    assert run_python(code) == "set()"
+
+
+def test_public_names() -> None:
+    assert {*rukpak_py.__all__, "__version__"} <= set(dir(rukpak_py))
+    for name in rukpak_py.__all__:
+        assert getattr(rukpak_py, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = rukpak_py.nonsense
+
+
+def test_rendering_is_the_same_in_every_process() -> None:
+    code = "import json, rukpak_py; print(json.dumps(rukpak_py.render('docs/samples/greeter-v2')))"
+    first, second = (run_python(code, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    assert first == second
+    assert json.loads(first) == rukpak_py.render(SAMPLES / "greeter-v2")
+
+
+def test_options_reach_the_renderer() -> None:
+    rendered = rukpak_py.render(
+        SAMPLES / "greeter-v1",
+        install_namespace="here",
+        watch_namespaces=["there"],
+        deployment_config={"nodeSelector": {"disk": "fast"}},
+    )
+    (deployment,) = (one for one in rendered if one["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]
+    assert deployment["metadata"]["namespace"] == "here"
+    assert pod["metadata"]["annotations"]["olm.targetNamespaces"] == "there"
+    assert pod["spec"]["nodeSelector"] == {"disk": "fast"}
+
+
+def test_plain_bundles() -> None:
+    assert [one["kind"] for one in rukpak_py.render(SAMPLES / "notes")] == ["Namespace", "ConfigMap"]
+    assert rukpak_py.validate(SAMPLES / "notes", format="plain") == []
+
+
+def test_findings_of_a_broken_bundle() -> None:
+    findings = rukpak_py.validate(SAMPLES / "greeter-broken")
+    assert {"RV1-002", "RV1-004", "RV1-903"} <= {finding.rule for finding in findings}
+    assert all(finding.file and finding.line and finding.hint for finding in findings)
+    with pytest.raises(rukpak_py.InvalidBundleError) as refused:
+        rukpak_py.render(SAMPLES / "greeter-broken")
+    assert all(finding.severity is rukpak_py.Severity.ERROR for finding in refused.value.findings)
+
+
+def test_what_is_no_bundle(tmp_path: Path) -> None:
+    with pytest.raises(ContentError, match="there is no such file or directory"):
+        rukpak_py.validate(tmp_path / "absent")
+    with pytest.raises(ContentError, match="cannot be rendered yet"):
+        rukpak_py.render(SAMPLES / "notes", format="helm")
+
+
+@pytest.mark.parametrize("option", ["format", "certificates"])
+def test_mistakes_of_the_caller_are_value_errors(option: str) -> None:
+    with pytest.raises(ValueError, match=f"{option} is 'nonsense', not one of"):
+        rukpak_py.render(SAMPLES / "notes", **{option: "nonsense"})  # type: ignore[arg-type]  # any text, on purpose
+    with pytest.raises(ValueError, match="profile is 'nonsense', not one of"):
+        rukpak_py.validate(SAMPLES / "notes", profiles=["nonsense"])
+
+
+def test_a_configuration_chooses_what_is_watched() -> None:
+    opened = library.open_bundle(SAMPLES / "greeter-v1")
+    options = library.RenderOptions()
+    found = opened.configured(options, b"watchNamespace: there\ndeploymentConfig: {nodeSelector: {disk: fast}}")
+    assert found.watch_namespaces == ("there",)
+    with pytest.raises(ContentError, match="the configuration watches there, the option here"):
+        opened.configured(library.RenderOptions(watch_namespaces=("here",)), b"watchNamespace: there")
+    with pytest.raises(ContentError, match='unknown field "nonsense"'):
+        opened.configured(options, b"nonsense: 1")
+    with pytest.raises(ContentError, match="only bundles of format registry"):
+        library.open_bundle(SAMPLES / "notes").configured(options, b"{}")
