@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.content.yaml_scalars import INT64_MAX, INT64_MIN
 from rukpak_py.core import gojson
+from rukpak_py.formats.manifests import go_kind
 from rukpak_py.formats.registry_v1 import go_time
 from rukpak_py.formats.registry_v1.traces import TypeDefect
 
@@ -68,7 +69,6 @@ _META = _Struct(
         "uid": "types.UID",
     },
 )
-_KINDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 _PYTHON = {"bool": bool, "int64": int}  # every other scalar type is text
 
 
@@ -136,7 +136,7 @@ def _scalar(value: object, wanted: str, *, path: Path, field: str) -> Iterator[_
 
 
 def _wrong(value: object, wanted: _Type, *, path: Path, field: str, shown: str = "") -> _Defect:
-    text = f"json: cannot unmarshal {_KINDS[type(value)]}{shown} into Go struct field {field} of type {_named(wanted)}"
+    text = f"json: cannot unmarshal {go_kind(value)}{shown} into Go struct field {field} of type {_named(wanted)}"
     return _Defect(path=path, text=text, ends_decoding=wanted == _TIME)
 
 
