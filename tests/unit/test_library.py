@@ -12,6 +12,7 @@ import pytest
 import rukpak_py
 from rukpak_py import library
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.format import RenderOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "docs/samples"
@@ -42,7 +43,7 @@ def test_importing_the_package_is_free() -> None:
 
 def test_the_library_imports_nothing_of_the_operator() -> None:
     code = (
-        "import sys, rukpak_py; rukpak_py.validate('docs/samples/greeter-v1'); rukpak_py.render('docs/samples/greeter-v1')"
+        "import sys, rukpak_py; path = 'docs/samples/greeter-v1'; rukpak_py.validate(path); rukpak_py.render(path)"
         "\nprint({'asyncio', 'kopf', 'kubernetes', 'aiohttp', 'click'} & set(sys.modules))"
     )
     assert run_python(code) == "set()"
@@ -108,11 +109,11 @@ def test_mistakes_of_the_caller_are_value_errors(option: str) -> None:
 
 def test_a_configuration_chooses_what_is_watched() -> None:
     opened = library.open_bundle(SAMPLES / "greeter-v1")
-    options = library.RenderOptions()
+    options = RenderOptions()
     found = opened.configured(options, b"watchNamespace: there\ndeploymentConfig: {nodeSelector: {disk: fast}}")
     assert found.watch_namespaces == ("there",)
     with pytest.raises(ContentError, match="the configuration watches there, the option here"):
-        opened.configured(library.RenderOptions(watch_namespaces=("here",)), b"watchNamespace: there")
+        opened.configured(RenderOptions(watch_namespaces=("here",)), b"watchNamespace: there")
     with pytest.raises(ContentError, match='unknown field "nonsense"'):
         opened.configured(options, b"nonsense: 1")
     with pytest.raises(ContentError, match="only bundles of format registry"):

@@ -133,19 +133,15 @@ def in_order(verbs: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(verbs), key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb)))
 
 
-def resource_text(group: str, resource: str) -> str:
-    """`deployments.apps`, `pods/exec`; everything is `*.*`, as kubectl spells it."""
-    return f"{resource}.{group}" if group else resource
-
-
 def rule_text(rule: Mapping[str, Any]) -> tuple[str, str]:
-    """What it is about and what it allows, for a table."""
+    """What a rule made by `rules_of` allows, and on what: `get list`, `deployments, replicasets (apps) named web`."""
     if urls := rule.get("nonResourceURLs"):
-        return ", ".join(urls), " ".join(rule["verbs"])
-    about = ", ".join(resource_text(rule["apiGroups"][0], resource) for resource in rule["resources"])
+        return " ".join(rule["verbs"]), ", ".join(urls)
+    (group,) = rule["apiGroups"]
+    about = ", ".join(rule["resources"]) + (f" ({group})" if group else "")
     if names := rule.get("resourceNames"):
         about += f" named {', '.join(names)}"
-    return about, " ".join(rule["verbs"])
+    return " ".join(rule["verbs"]), about
 
 
 def scope_text(scope: str) -> str:

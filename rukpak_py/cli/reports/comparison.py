@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.order import is_builtin
 from rukpak_py.cli.comparison import Comparison
 from rukpak_py.cli.fields import Change, Difference
 from rukpak_py.cli.rbac.rights import Right, rule_text, rules_of, scope_text
@@ -42,7 +43,7 @@ def _heading(change: Change, text: str, style: Style) -> str:
 
 
 def _name(key: ObjectKey) -> str:
-    kind = f"{key.kind}.{key.group}" if key.group else key.kind
+    kind = key.kind if is_builtin(key.group) else f"{key.kind}.{key.group}"
     return clean(f"{kind} {key.namespace}/{key.name}" if key.namespace else f"{kind} {key.name}")
 
 
@@ -73,7 +74,7 @@ def _rights(found: Comparison, style: Style) -> Iterator[str]:
             for scope in sorted({right.scope for right in rights}):
                 yield f"  {clean(str(holder))} {clean(scope_text(scope))}"
                 rules = rules_of(right for right in rights if right.scope == scope)
-                rows = [(clean(about), clean(verbs)) for about, verbs in map(rule_text, rules)]
+                rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
                 yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
 
 

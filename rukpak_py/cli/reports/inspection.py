@@ -17,7 +17,7 @@ _FACTS = (
     ("displayName", "display name"),
     ("version", "version"),
     ("replaces", "replaces"),
-    ("minKubeVersion", "Kubernetes"),
+    ("minKubeVersion", "minimum Kubernetes"),
     ("channels", "channels"),
     ("defaultChannel", "default channel"),
     ("installModes", "install modes"),

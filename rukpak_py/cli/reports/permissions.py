@@ -43,7 +43,7 @@ def _standing_out(grants: Grants, style: Style) -> Iterator[str]:
 
 
 def _rules(rules: Iterable[Json], style: Style, *, indent: int = 4) -> list[str]:
-    rows = [(clean(about), clean(verbs)) for about, verbs in map(rule_text, rules)]
+    rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
     return table(rows, width=style.width, indent=indent)
 
 

@@ -1,7 +1,7 @@
 """Findings for people: per bundle, the files of a bundle in order, each finding with its place, rule, and advice.
 
-A place is written as compilers write it, so that editors and terminals can open it. On a terminal lines are wrapped;
-anywhere else a finding is one line, with its advice on the next one.
+A place is written as compilers write it, so that editors and terminals can open it. On a terminal lines are wrapped,
+and a message that does not fit behind its place goes below it; anywhere else a finding is one line, its advice another.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,18 +51,19 @@ def _heading(report: Report, style: Style) -> str:
 
 
 def _finding(finding: Finding, style: Style) -> Iterator[str]:
-    place = clean(finding.location) or "the bundle"
-    severity = finding.severity.value
-    head = f"  {place}  {severity}  {finding.rule}  "
+    place, severity, message = clean(finding.location) or "the bundle", finding.severity.value, clean(finding.message)
     colour = "red" if finding.severity is Severity.ERROR else "yellow"
-    painted = f"  {style.paint(place, 'bold')}  {style.paint(severity, colour)}  {style.paint(finding.rule, 'dim')}"
-    body = wrapped(clean(finding.message), width=style.width, first=head, indent=_INDENT)
-    # A first line that holds nothing but the head has lost the blanks at its end.
-    yield painted + body.removeprefix(head.rstrip())
-    if finding.path:
-        yield style.paint(
-            wrapped(f"at {clean(finding.path)}", width=style.width, first=" " * _INDENT, indent=_INDENT), "dim"
-        )
+    head = f"  {style.paint(place, 'bold')}  {style.paint(severity, colour)}  {style.paint(finding.rule, 'dim')}"
+    if len(f"  {place}  {severity}  {finding.rule}  {message}") <= style.width:
+        yield f"{head}  {message}"
+    else:
+        yield head
+        yield _below(message, style)
+    if finding.path and finding.path not in finding.message:
+        yield style.paint(_below(f"at {clean(finding.path)}", style), "dim")
     if finding.hint:
-        hint = wrapped(f"hint: {clean(finding.hint)}", width=style.width, first=" " * _INDENT, indent=_INDENT + 6)
-        yield style.paint(hint, "cyan")
+        yield style.paint(_below(f"hint: {clean(finding.hint)}", style, further=6), "cyan")
+
+
+def _below(text: str, style: Style, *, further: int = 0) -> str:
+    return wrapped(text, width=style.width, first=" " * _INDENT, indent=_INDENT + further)

@@ -81,18 +81,18 @@ def test_the_text_says_all_of_it() -> None:
         printed(old, new)
         == """\
 - ConfigMap apps/gone
-- ClusterRole.rbac.authorization.k8s.io old
+- ClusterRole old
 + Service apps/fresh
-+ ClusterRole.rbac.authorization.k8s.io new
-~ Deployment.apps apps/d
++ ClusterRole new
+~ Deployment apps/d
     ~ spec.replicas: 1 → 2
     + spec.paused: true
-~ ClusterRoleBinding.rbac.authorization.k8s.io b
+~ ClusterRoleBinding b
     ~ roleRef.name: "old" → "new"
 
 Rights gained
   ServiceAccount apps/robot in the whole cluster
-    secrets  get list
+    get list  secrets
 
 objects: 2 removed, 2 added, 0 renamed, 2 changed; 2 rights gained, 0 lost"""
     )

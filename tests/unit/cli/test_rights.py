@@ -82,10 +82,10 @@ def test_rules_are_as_few_as_people_would_write() -> None:
 
 def test_texts_of_rules() -> None:
     assert rule_text(rule("get list", "deployments replicasets", group="apps", names=["a"])) == (
-        "deployments.apps, replicasets.apps named a",
         "get list",
+        "deployments, replicasets (apps) named a",
     )
-    assert rule_text({"nonResourceURLs": ["/metrics"], "verbs": ["get"]}) == ("/metrics", "get")
+    assert rule_text({"nonResourceURLs": ["/metrics"], "verbs": ["get"]}) == ("get", "/metrics")
 
 
 @pytest.mark.parametrize(
