@@ -1,0 +1,307 @@
+"""Codecs: a Go type compiled to one function that decodes a value and encodes it again, at once.
+
+A struct's fields are compiled when the first value of it comes. One level of nesting is one Python frame, so that
+whatever the YAML reader lets through fits Python's stack. Values that come out as they went in (texts, lists of texts,
+raw JSON) are shared with the input, never copied.
+
+`in_document` marks what is read by Go's JSON decoder instead of its converter from unstructured objects: integers do
+not wrap there, and integral floats are no integers.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, TypeAlias
+
+from rukpak_py.content.yaml_scalars import integral
+from rukpak_py.formats.registry_v1 import shapes
+from rukpak_py.formats.registry_v1.leaves import LEAVES, base64_of, canonical_base64
+from rukpak_py.formats.registry_v1.shapes import (
+    INTEGER_BITS,
+    Bytes,
+    Field,
+    List,
+    Map,
+    Own,
+    Pointer,
+    Scalar,
+    Shape,
+    Struct,
+)
+from rukpak_py.formats.registry_v1.traces import ABSENT, DOCUMENT_ITEM, ITEM, At, Step, Trace
+
+Decode: TypeAlias = Callable[[Any, At, Trace], Any]
+
+_CLOSED = {"PolicyRule"}  # what installs rights never carries what the server would not read
+_SCHEMA = "JSONSchemaProps"
+_NOT_A_SCHEMA = "boolean or JSON schema expected"
+_TOO_LARGE = 1 << 63  # the processor makes the smallest integer of such a float
+_SAFE_INTEGER = 1 << 53  # up to here every integer is a float too
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Codec:
+    decode: Decode  # of a value that is not null
+    decode_dict: Decode  # the same for a value that is a dict
+    zero: Callable[[], Any]  # the JSON form of the type's zero value
+    same: type | None = None  # values of exactly this type are their own JSON form
+    verbatim: bool = False  # all values are
+    emptiable: bool = False  # Go's omitempty looks whether it is empty
+    nilable: bool = False  # Go's omitempty looks whether it is there
+    document: bool = False
+
+
+@cache
+def codec(shape: Shape, *, in_document: bool = False) -> Codec:
+    match shape:
+        case Pointer(to):
+            return replace(codec(to, in_document=in_document), zero=_nothing, emptiable=False, nilable=True)
+        case Struct():
+            reader = _StructReader(shape, in_document=in_document)
+            return _simple(reader.decode, reader.zero)
+        case List(item):
+            return _list(shape, codec(item, in_document=in_document))
+        case Map(item):
+            return _map(shape, codec(item, in_document=in_document))
+        case Scalar():
+            return _scalar(shape, in_document=in_document)
+        case Bytes():
+            return _simple(_bytes, zero=_nothing, emptiable=True)
+        case Own(name):
+            return _OWN[name]() if name in _OWN else _leaf(name)
+
+
+def _simple(decode: Decode, zero: Callable[[], Any], *, same: type | None = None, emptiable: bool = False) -> Codec:
+    return Codec(decode=decode, decode_dict=decode, zero=zero, same=same, emptiable=emptiable)
+
+
+def _nothing() -> None:
+    return None
+
+
+# --- structs
+
+FieldPlan: TypeAlias = tuple[type | None, bool, Decode, Decode, Step]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    fields: dict[str, FieldPlan]
+    always: tuple[tuple[str, Callable[[], Any]], ...]  # written even when nothing was given
+
+    def completed(self, result: dict[str, Any]) -> dict[str, Any]:
+        for key, zero in self.always:
+            if key not in result:
+                result[key] = zero()
+        return result
+
+
+class _StructReader:
+    """Compiled when its first value comes: most of what a Deployment may hold never does."""
+
+    __slots__ = ("_closed", "_in_document", "_made", "_shape")
+
+    def __init__(self, shape: Struct, *, in_document: bool) -> None:
+        self._shape = shape
+        self._in_document = in_document
+        self._closed = shape.name in _CLOSED
+        self._made: _Plan | None = None
+
+    def decode(self, value: Any, at: At, trace: Trace) -> Any:
+        if type(value) is not dict:
+            return trace.refuse(value, self._shape, at)
+        plan = self._made or self._plan()
+        find = plan.fields.get
+        result: dict[str, Any] = {}
+        for key, item in value.items():
+            field = find(key)
+            if field is None:
+                if trace.keeps_unknown((at, key, ITEM)) and not self._closed:
+                    result[key] = item
+                continue
+            same, empty_goes, decode, decode_dict, step = field
+            kind = type(item)
+            if kind is same:
+                if item or not empty_goes:
+                    result[key] = item
+            elif item is not None:
+                made = (decode_dict if kind is dict else decode)(item, (at, key, step), trace)
+                if made is not ABSENT and (made or not empty_goes):
+                    result[key] = made
+        return plan.completed(result) if plan.always else result
+
+    def zero(self) -> dict[str, Any]:
+        return self._plan().completed({})
+
+    def _plan(self) -> _Plan:
+        if self._made is None:
+            self._made = _plan(self._shape, in_document=self._in_document)
+        return self._made
+
+
+def _plan(shape: Struct, *, in_document: bool) -> _Plan:
+    plans: dict[str, FieldPlan] = {}
+    always: list[tuple[str, Callable[[], Any]]] = []
+    for index, field in enumerate(shapes.fields(shape.name)):
+        compiled = codec(field.shape, in_document=in_document)
+        rank = field.name if in_document else index
+        step = Step(rank=rank, struct=shape.name, document=compiled.document)
+        empty_goes = field.omits_zero or (field.omits_empty and compiled.emptiable)
+        plans[field.name] = (compiled.same, empty_goes, compiled.decode, compiled.decode_dict, step)
+        if _is_always_written(field, compiled):
+            always.append((field.name, compiled.zero))
+    return _Plan(fields=plans, always=tuple(always))
+
+
+def _is_always_written(field: Field, compiled: Codec) -> bool:
+    """Go's omitempty never leaves out a struct."""
+    if field.omits_zero:
+        return False
+    return not field.omits_empty or not (compiled.emptiable or compiled.nilable)
+
+
+# --- lists and maps
+
+
+def _list(shape: List, element: Codec) -> Codec:
+    return _container(shape, element, holder=list, pairs=enumerate, finish=lambda restored: list(restored.values()))
+
+
+def _map(shape: Map, element: Codec) -> Codec:
+    return _container(shape, element, holder=dict, pairs=dict.items, finish=lambda restored: restored)
+
+
+def _container(
+    shape: List | Map,
+    element: Codec,
+    *,
+    holder: type,
+    pairs: Callable[[Any], Iterable[tuple[Any, Any]]],
+    finish: Callable[[dict[Any, Any]], Any],
+) -> Codec:
+    same = element.same
+    step = DOCUMENT_ITEM if element.document else ITEM
+
+    def decode(value: Any, at: At, trace: Trace) -> Any:
+        if type(value) is not holder:
+            return trace.refuse(value, shape, at)
+        if element.verbatim:
+            return value
+        if same is not None and {*map(type, value.values() if holder is dict else value)} <= {same}:
+            return value
+        restored: dict[Any, Any] = {}
+        for key, item in pairs(value):
+            made = ABSENT
+            if item is not None:
+                read = element.decode_dict if type(item) is dict else element.decode
+                made = read(item, (at, key, step), trace)
+            restored[key] = element.zero() if made is ABSENT else made
+        return finish(restored)
+
+    return _simple(decode, _nothing, emptiable=True)
+
+
+# --- texts, booleans, numbers, bytes
+
+
+def _scalar(shape: Scalar, *, in_document: bool) -> Codec:
+    if shape.kind in INTEGER_BITS:
+        return _integer(shape, in_document=in_document)
+    if shape.kind == "float64":
+        return _float(shape)
+    same = {"string": str, "bool": bool}[shape.kind]
+
+    def decode(value: Any, at: At, trace: Trace) -> Any:
+        return value if type(value) is same else trace.refuse(value, shape, at)
+
+    return _simple(decode, same, same=same, emptiable=True)
+
+
+def _integer(shape: Scalar, *, in_document: bool) -> Codec:
+    bits = INTEGER_BITS[shape.kind]
+
+    def decode(value: Any, at: At, trace: Trace) -> Any:
+        if type(value) is int:
+            wrapped = _wrapped(value, bits)
+            return wrapped if wrapped == value or not in_document else trace.refuse(value, shape, at)
+        if type(value) is float and value.is_integer() and not in_document:
+            return _wrapped(int(value) if abs(value) < _TOO_LARGE else -_TOO_LARGE, bits)
+        return trace.refuse(value, shape, at)
+
+    return _simple(decode, int, same=int if bits == 64 else None, emptiable=True)
+
+
+def _float(shape: Scalar) -> Codec:
+    def decode(value: Any, at: At, trace: Trace) -> Any:
+        if type(value) is int:
+            return value if abs(value) < _SAFE_INTEGER else integral(float(value))
+        return value if type(value) is float else trace.refuse(value, shape, at)
+
+    return _simple(decode, int, same=float, emptiable=True)
+
+
+def _wrapped(number: int, bits: int) -> int:
+    half = 1 << (bits - 1)
+    return (number + half) % (2 * half) - half
+
+
+def _bytes(value: Any, at: At, trace: Trace) -> Any:
+    """Text in base 64; Go takes a list of numbers too."""
+    if type(value) is not str:
+        numbers = _numbers().decode(value, at, trace)
+        return ABSENT if numbers is ABSENT else base64_of(bytes(number % 256 for number in numbers))
+    try:
+        return canonical_base64(value)
+    except ValueError as error:
+        return trace.report(at, f"error decoding from json: {error}")
+
+
+@cache
+def _numbers() -> Codec:
+    byte = Scalar("uint8", "uint8")
+    return codec(List(byte, "[]uint8"))
+
+
+# --- types with JSON code of their own
+
+
+def _leaf(name: str) -> Codec:
+    leaf = LEAVES[name]
+
+    def decode(value: Any, at: At, trace: Trace) -> Any:
+        try:
+            return leaf.read(value)
+        except ValueError as error:
+            return trace.report(at, str(error))
+
+    return replace(_simple(decode, lambda: leaf.zero), verbatim=leaf.verbatim, nilable=leaf.nilable)
+
+
+def _schema_or(decode: Decode, zero: Any) -> Codec:
+    """Its JSON is a schema when it is an object, and what `decode` makes of it else."""
+    schema = codec(shapes.shape(_SCHEMA), in_document=True)
+    return Codec(decode=decode, decode_dict=schema.decode, zero=lambda: zero, document=True)
+
+
+def _schema_or_bool() -> Codec:
+    def decode(value: Any, at: At, trace: Trace) -> Any:
+        return value if type(value) is bool else trace.report(at, _NOT_A_SCHEMA)
+
+    return _schema_or(decode, zero=False)
+
+
+def _schema_or_list(item: str) -> Codec:
+    """Whatever is neither a schema nor a list, and an empty list too, is null to Go."""
+    items = codec(shapes.shape(f"[]{item}"), in_document=True)
+
+    def decode(value: Any, at: At, trace: Trace) -> Any:
+        return (items.decode(value, at, trace) if type(value) is list else None) or None
+
+    return _schema_or(decode, zero=None)
+
+
+_OWN: dict[str, Callable[[], Codec]] = {
+    "JSONSchemaPropsOrArray": lambda: _schema_or_list(_SCHEMA),
+    "JSONSchemaPropsOrBool": _schema_or_bool,
+    "JSONSchemaPropsOrStringArray": lambda: _schema_or_list("string"),
+}

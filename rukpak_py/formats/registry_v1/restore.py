@@ -1,0 +1,33 @@
+"""Typed decoding: what Go makes of an unstructured value when it decodes it into a struct and encodes it again.
+
+Members that the type does not know are lost, empty ones are left out or written as Go's tags say, quantities, versions
+and times come out in their canonical form. A value of a wrong type is a defect and counts as null, and the rest is
+still decoded. The result shares unchanged parts with the value: neither may be changed in place.
+"""
+
+from typing import Any
+
+from rukpak_py.content.yaml_positions import Path
+from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.registry_v1.codecs import codec
+from rukpak_py.formats.registry_v1.shapes import shape
+from rukpak_py.formats.registry_v1.traces import ABSENT, Trace, TypeDefect
+
+__all__ = ["TypeDefect", "restore"]
+
+
+def restore(value: Any, type_name: str, *, keep_unknown: bool, defects: list[TypeDefect], unknown: list[Path]) -> Any:
+    """The typed JSON form of `value`. `type_name` is a type of go_types.json, or an expression of such: `[]EnvVar`.
+
+    The first of the added defects is the one that Go reports. Members that the type does not know are added to
+    `unknown`; `keep_unknown` keeps them all the same, except in policy rules.
+    """
+    compiled = codec(shape(type_name))
+    trace = Trace(keep_unknown=keep_unknown)
+    try:
+        restored = ABSENT if value is None else compiled.decode(value, (), trace)
+    except RecursionError as error:
+        raise ContentError(f"nested too deeply for a {type_name}") from error
+    defects.extend(trace.defects())
+    unknown.extend(trace.unknown())
+    return compiled.zero() if restored is ABSENT else restored

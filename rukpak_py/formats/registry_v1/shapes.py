@@ -1,0 +1,128 @@
+"""Go's types as facts: which fields a struct has, of which types, and when JSON leaves them out.
+
+go_types.json is generated from the Go packages (e2e/go_types); its texts are type expressions: `*int32`, `[]Container`,
+`map[string]Quantity`, or the name of another entry. `shape` reads such an expression. Fields of embedded structs stand
+in the struct that embeds them, in Go's order, which is the order in which Go meets what is wrong.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TypeAlias
+
+import orjson
+
+INTEGER_BITS = {"int32": 32, "int64": 64, "uint8": 8}
+_PLAIN = {"string", "bool", "float64", *INTEGER_BITS}
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    kind: str  # string, bool, int32, int64, float64
+    go: str  # the type as Go prints it: v1.Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    go: str = "[]uint8"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A type with JSON code of its own."""
+
+    name: str
+    go: str
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    name: str  # as in go_types.json
+    go: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    to: "Shape"
+
+    @property
+    def go(self) -> str:
+        return f"*{self.to.go}"
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    item: "Shape"
+    go: str
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    item: "Shape"
+    go: str
+
+
+Shape: TypeAlias = Scalar | Bytes | Own | Struct | Pointer | List | Map
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    shape: Shape
+    omits_empty: bool
+    omits_zero: bool
+
+
+@cache
+def shape(expression: str) -> Shape:
+    if expression == "[]uint8":
+        return Bytes()
+    if expression.startswith("*"):
+        return Pointer(shape(expression[1:]))
+    if expression.startswith("[]"):
+        item = shape(expression[2:])
+        return List(item, f"[]{item.go}")
+    if expression.startswith("map["):
+        key, _, value = expression[len("map[") :].partition("]")
+        item = shape(value)
+        return Map(item, f"map[{shape(key).go}]{item.go}")
+    if expression in _PLAIN:
+        return Scalar(expression, expression)
+    return _named(expression)
+
+
+@cache
+def fields(name: str) -> tuple[Field, ...]:
+    """Of a struct, embedded ones unfolded."""
+    found: list[Field] = []
+    for field_name, expression, *options in _table()[name][1]:
+        if field_name:
+            found.append(Field(field_name, shape(expression), "omitempty" in options, "omitzero" in options))
+        else:
+            found.extend(fields(expression))
+    return tuple(found)
+
+
+def _named(name: str) -> Shape:
+    package, definition = _table()[name]
+    go = f"{package}.{name.rpartition('.')[2]}"
+    if definition is None:
+        return Own(name, go)
+    if isinstance(definition, list):
+        return Struct(name, go)
+    match shape(definition):
+        case Scalar(kind):
+            return Scalar(kind, go)
+        case List(item):
+            return List(item, go)
+        case Map(item):
+            return Map(item, go)
+        case other:
+            return other
+
+
+@cache
+def _table() -> dict[str, tuple[str, list[list[str]] | str | None]]:
+    text = resources.files(__package__).joinpath("go_types.json").read_bytes()
+    table: dict[str, tuple[str, list[list[str]] | str | None]] = orjson.loads(text)
+    return table
