@@ -17,12 +17,15 @@ def lines_of(report: Report, style: Style) -> Iterator[str]:
     yield _heading(report, style)
     if report.failure:
         yield wrapped(clean(report.failure), width=style.width, first="  ", indent=4)
-    file = ""
-    for finding in report.findings:
-        if finding.file != file:
+    for before, finding, after in zip(
+        [None, *report.findings], report.findings, [*report.findings[1:], None], strict=False
+    ):
+        if before is not None and before.file != finding.file:
             yield ""
-        file = finding.file
         yield from _finding(finding, style)
+        # The same advice for several in a row is given once, below the last of them.
+        if finding.hint and (after is None or (after.file, after.hint) != (finding.file, finding.hint)):
+            yield style.paint(_below(f"hint: {clean(finding.hint)}", style, further=6), "cyan")
     if report.failure or report.findings:
         yield ""
 
@@ -61,8 +64,6 @@ def _finding(finding: Finding, style: Style) -> Iterator[str]:
         yield _below(message, style)
     if finding.path and finding.path not in finding.message:
         yield style.paint(_below(f"at {clean(finding.path)}", style), "dim")
-    if finding.hint:
-        yield style.paint(_below(f"hint: {clean(finding.hint)}", style, further=6), "cyan")
 
 
 def _below(text: str, style: Style, *, further: int = 0) -> str:

@@ -1,6 +1,7 @@
 """Findings are printed for people, programs, code scanning and GitHub, whatever bundles have written into them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -38,6 +39,12 @@ def test_text_for_files_is_one_line_per_finding() -> None:
         "      hint: Use lower case.",
         "",
     ]
+
+
+def test_advice_for_several_in_a_row_is_given_once() -> None:
+    lines = list(text.lines_of(Report(path="a", findings=(ERROR, replace(ERROR, line=13), WARNING)), Style(pipe())))
+    assert [line.strip() for line in lines if "hint" in line] == ["hint: Use lower case."]
+    assert lines.index("      hint: Use lower case.") == 5
 
 
 def test_text_for_terminals_is_coloured_and_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
