@@ -37,8 +37,8 @@ class Manifest:
     inside: Path
     value: dict[str, Any]
 
-    def place(self, *path: str | int) -> Place:
-        return Place(file=self.file, document=self.index, path=(*self.inside, *path))
+    def place(self, *path: str | int, on_key: bool = False) -> Place:
+        return Place(file=self.file, document=self.index, path=(*self.inside, *path), on_key=on_key)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

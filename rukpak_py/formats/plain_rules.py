@@ -68,7 +68,7 @@ def has_versions(reading: PlainReading) -> Iterator[Problem]:
 def has_names(reading: PlainReading) -> Iterator[Problem]:
     for manifest, rendered in _rendered(reading):
         if problem := no_name(rendered.head):
-            yield Problem(message=problem, place=manifest.place("metadata", "name"))
+            yield Problem(message=problem, place=manifest.place("metadata", "name", on_key=True))
 
 
 @FAMILY.rule(

@@ -97,12 +97,7 @@ class Locator:
             return 0, 0
         if place.file not in self._positions:
             self._positions[place.file] = Positions(self._tree[place.file], limits=self._limits)
-        positions = self._positions[place.file]
-        position = positions.of(place.document, place.path, on_key=place.on_key)
-        around = place.path
-        while position is None and around:
-            around = around[:-1]
-            position = positions.of(place.document, around)
+        position = self._positions[place.file].of(place.document, place.path, on_key=place.on_key)
         return (position.line, position.column) if position is not None else (0, 0)
 
 

@@ -15,6 +15,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats import plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.plain_reading import PlainReading
+from rukpak_py.formats.registry_v1 import defects
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.rules import families
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
@@ -35,9 +36,10 @@ SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
     "RV1-208": ("RV1-006",),
     "RV1-401": ("RV1-004",),
     "RV1-501": ("RV1-013",),
-    # A value of the wrong type counts as absent: what else is said there follows from it.
-    **dict.fromkeys(("RV1-201", "RV1-202", "RV1-203", "RV1-204", "RV1-205", "RV1-209", "RV1-502"), ("RV1-903",)),
+    "RV1-709": ("RV1-003",),
 }
+# A value of the wrong type counts as absent: whatever else is said at its place follows from it.
+WRONG_TYPE: Final = defects.WRONG_TYPE.id
 
 _HELM: Family[None] = Family(title="Charts", origin="rukpak-py")
 
@@ -103,9 +105,9 @@ def _strictly(finding: Finding) -> Finding:
 
 
 def _is_said_better(finding: Finding, told: dict[tuple[str, str], list[Finding]]) -> bool:
-    return any(
+    return finding.rule != WRONG_TYPE and any(
         _is_around(better, finding)
-        for rule in SAID_BETTER.get(finding.rule, ())
+        for rule in (*SAID_BETTER.get(finding.rule, ()), WRONG_TYPE)
         for better in told.get((rule, finding.file), ())
     )
 

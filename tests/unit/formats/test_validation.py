@@ -1,6 +1,6 @@
 """Validation as a whole: which rules a bundle is judged by, and how what they found is arranged."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -16,7 +16,7 @@ from rukpak_py.formats.validation import (
     arranged,
     validate,
 )
-from tests.unit.bundles import Content, bundle, crd, csv_document, manifest, owned_crd, tree_of, webhook
+from tests.unit.bundles import Content, bundle, crd, csv_document, deployment, manifest, owned_crd, tree_of, webhook
 
 if TYPE_CHECKING:
     from rukpak_py.formats.rules import Family
@@ -96,6 +96,11 @@ def test_a_defect_is_told_once(rule: str) -> None:
         for path in ("spec.a[1].name", "spec.a[10]", "spe", "other"):
             better = Finding(rule=better_rule, path=path, **place)
             assert len(arranged([worse, better])) == 2
+
+
+def test_what_follows_from_a_wrong_type_is_not_told() -> None:
+    found = validate(bundle(csv=csv_document(deployments=[deployment(cast("str", 5))], webhooks=[])))
+    assert [finding.rule for finding in found if "deployments[0].name" in finding.path] == ["RV1-903"]
 
 
 def test_an_owned_definition_that_is_missing_is_told_once() -> None:

@@ -110,7 +110,7 @@ def mandatory_annotations_are_given(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
     for key in _MANDATORY if annotations is not None else ():
         if annotations is not None and key not in annotations.values:
-            yield Problem(message=f'Missing annotation "{key}"', place=annotations.place())
+            yield Problem(message=f'Missing annotation "{key}"', place=annotations.place(key, on_key=True))
 
 
 @FAMILY.rule(

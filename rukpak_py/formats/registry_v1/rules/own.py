@@ -56,7 +56,7 @@ def webhooks_have_a_port(bundle: Bundle) -> Iterator[Problem]:
         if webhook.container_port <= 0:
             yield Problem(
                 message=f"webhook '{webhook.generate_name}' has no containerPort: {_DEFAULT_PORT} is used",
-                place=bundle.csv.document.place(*webhook.path, "containerPort"),
+                place=bundle.csv.document.place(*webhook.path, "containerPort", on_key=True),
             )
 
 
@@ -71,7 +71,7 @@ def autoscalers_have_a_namespace(bundle: Bundle) -> Iterator[Problem]:
         if document.kind == AUTOSCALER and not (document.manifest.get("metadata") or {}).get("namespace"):
             yield Problem(
                 message=f"{AUTOSCALER} '{document.name}' has no namespace: the install namespace is used",
-                place=document.place("metadata"),
+                place=document.place("metadata", on_key=True),
             )
 
 
@@ -114,7 +114,7 @@ def install_namespace_is_valid(bundle: Bundle) -> Iterator[Problem]:
         path = ("metadata", "annotations", SUGGESTED_NAMESPACE) if suggested else ("metadata", "annotations")
         yield Problem(
             message=f"the default install namespace '{namespace}' is invalid: {', '.join(reasons)}",
-            place=bundle.csv.document.place(*path),
+            place=bundle.csv.document.place(*path, on_key=True),
         )
 
 

@@ -102,7 +102,7 @@ def package_has_a_name(bundle: Bundle) -> Iterator[Problem]:
     if not bundle.metadata.package:
         yield Problem(
             message="package name is empty",
-            place=Place(file="metadata/annotations.yaml", path=("annotations", PACKAGE)),
+            place=Place(file="metadata/annotations.yaml", path=("annotations", PACKAGE), on_key=True),
         )
 
 
@@ -242,7 +242,10 @@ def webhook_rules_are_allowed(bundle: Bundle) -> Iterator[Problem]:
 @FAMILY.rule(
     "RV1-013",
     title="Every object is of a supported kind",
-    hint=f"Remove the object, or let the operator create it when it starts. Supported: {', '.join(sorted(SUPPORTED))}.",
+    hint=(
+        "Remove the object, or let the operator create it when it starts: a bundle holds no workloads, namespaces or "
+        "webhook configurations besides those of its CSV."
+    ),
 )
 def objects_are_supported(bundle: Bundle) -> Iterator[Problem]:
     for document in bundle.others:
