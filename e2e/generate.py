@@ -1,4 +1,4 @@
-"""The generated files: the CRDs, what is made of them (the chart's copy, the reference), and the rendered chart.
+"""The generated files: the CRDs, what is made of them (the chart, the reference), the rules, the rendered chart.
 
 Each generator writes below a root, so `--check` generates into an empty folder and compares: a working tree with other
 changes in it is judged only by its generated files. The manifest needs helm, which `--check` does not build: where no
@@ -13,12 +13,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from e2e import chart, reference
+from e2e import chart, reference, rules
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("config/crds")
 CHART_CRDS = Path("charts/rukpak/files/crds")
 REFERENCE = Path("docs/reference.md")
+RULES = Path("docs/rules.md")
 INSTALL = Path("manifests/install.yaml")
 
 
@@ -33,6 +34,10 @@ def write_crds(root: Path) -> None:
 
 def write_reference(root: Path) -> None:
     _write(root / REFERENCE, reference.page(root / CRDS))
+
+
+def write_rules(root: Path) -> None:
+    _write(root / RULES, rules.page())
 
 
 def write_install_manifest(root: Path, helm: Path) -> None:
@@ -66,10 +71,11 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def check() -> int:
-    paths = [CRDS, CHART_CRDS, REFERENCE]
+    paths = [CRDS, CHART_CRDS, REFERENCE, RULES]
     with tempfile.TemporaryDirectory() as folder:
         write_crds(Path(folder))
         write_reference(Path(folder))
+        write_rules(Path(folder))
         helm = chart.built_helm()
         if helm is None:
             print(f"{INSTALL} is left to `make e2e`: helm is not built yet")
@@ -91,6 +97,7 @@ def main() -> int:
         return check()
     write_crds(ROOT)
     write_reference(ROOT)
+    write_rules(ROOT)
     write_install_manifest(ROOT, chart.helm())
     return 0
 

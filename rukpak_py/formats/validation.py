@@ -37,6 +37,7 @@ SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
     "RV1-401": ("RV1-004",),
     "RV1-501": ("RV1-013",),
     "RV1-709": ("RV1-003",),
+    "RV1-911": ("RV1-402",),
 }
 # A value of the wrong type counts as absent: whatever else is said at its place follows from it.
 WRONG_TYPE: Final = defects.WRONG_TYPE.id

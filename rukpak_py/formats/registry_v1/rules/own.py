@@ -37,12 +37,12 @@ def definitions_are_of_v1(bundle: Bundle) -> Iterator[Problem]:
 @READING_FAMILY.rule(
     "RV1-911",
     title="Every field is known",
-    hint="Correct the spelling (case counts), move the field to where it belongs, or remove it.",
+    hint="Correct the spelling (case counts), move it to where it belongs, or remove it: most installers drop it.",
     severity=Severity.WARNING,
 )
 def fields_are_known(reading: Reading) -> Iterator[Problem]:
     for place in reading.unknown:
-        yield Problem(message=f"unknown field {path_text(place.path)!r}: it has no effect", place=place)
+        yield Problem(message=f"unknown field {path_text(place.path)}", place=place)
 
 
 @FAMILY.rule(

@@ -1,0 +1,61 @@
+"""docs/rules.md: every rule of `rukpakctl bundle validate`, made from the rules themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rukpak_py.formats import validation
+from rukpak_py.formats.registry_v1.defects import DEFECT_KINDS
+from rukpak_py.formats.registry_v1.rules import families
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rukpak_py.formats.rules import Family
+
+HEADER = """\
+# Rules
+
+Generated from the rules by `make generate`; do not edit. What `rukpakctl bundle validate` looks at, with the id that
+its findings carry. An id never changes its meaning. Errors are reasons why a bundle cannot be used or published;
+warnings are worth a look, and are errors in the profile `strict`. A defect is told once, by the rule that says more.
+"""
+READING = "Reading a bundle"
+REGISTRY = "## Bundles of OLM (registry+v1)"
+PLAIN = "## Plain bundles and charts"
+
+
+def page() -> str:
+    registry: list[tuple[Family[Any], ...]] = [
+        families.BUNDLE_FAMILIES,
+        families.REQUEST_FAMILIES,
+        families.READING_FAMILIES,
+        families.HUB_FAMILIES,
+        families.OLM_V1_FAMILIES,
+    ]
+    defects = (_row(kind.id, kind.severity, kind.title, kind.hint, "rukpak-py") for kind in DEFECT_KINDS)
+    sections = [HEADER, REGISTRY, "", *_table(READING, defects)]
+    for family in sorted((family for group in registry for family in group), key=_first_id):
+        sections += _table(family.title, _rows(family))
+    sections += [PLAIN, ""]
+    for family in (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES):
+        sections += _table(family.title, _rows(family))
+    return "\n".join(sections).rstrip() + "\n"
+
+
+def _first_id(family: Family[Any]) -> str:
+    return min(rule.id for rule in family.rules)
+
+
+def _table(title: str, rows: Iterator[str]) -> list[str]:
+    head = ["| id | severity | what holds | how to fix it | whose rule |", "| --- | --- | --- | --- | --- |"]
+    return [f"### {title}", "", *head, *rows, ""]
+
+
+def _rows(family: Family[Any]) -> Iterator[str]:
+    for rule in sorted(family.rules, key=lambda rule: rule.id):
+        yield _row(rule.id, rule.severity, rule.title, rule.hint, rule.origin)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
