@@ -1,0 +1,94 @@
+"""metadata/annotations.yaml: package and channels as the renderer reads them, and all annotations as catalogs do.
+
+The renderer knows one file and decodes three annotations of it. The tools that build catalogs take the first file of
+metadata/ that has annotations, whatever its name, and decode all of them.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.manifests import go_kind
+from rukpak_py.formats.registry_v1.bundle import Metadata
+from rukpak_py.formats.registry_v1.go_fields import fields, text_of
+from rukpak_py.formats.registry_v1.traces import TypeDefect
+
+ANNOTATIONS_FILE = "metadata/annotations.yaml"
+PREFIX = "operators.operatorframework.io.bundle."
+PACKAGE = f"{PREFIX}package.v1"
+CHANNELS = f"{PREFIX}channels.v1"
+DEFAULT_CHANNEL = f"{PREFIX}channel.default.v1"
+# What the reference puts in front of the text of a TypeDefect in a metadata file.
+UNMARSHALING = "error unmarshaling JSON: while decoding JSON: "
+
+_ANNOTATIONS = "annotations"
+_FIELD = "Go struct field"
+
+
+def decode_metadata(document: Any) -> tuple[Metadata, list[TypeDefect]]:
+    """What the annotations file says, and every value of a wrong type (the reference tells the first)."""
+    defects: list[TypeDefect] = []
+    found: dict[str, str] = {}
+    everything: dict[str, Any] = {}
+    if isinstance(document, dict):
+        for key, _ in fields(document, [_ANNOTATIONS]):
+            annotations = document[key]
+            if isinstance(annotations, dict):
+                everything.update(annotations)
+                found.update(_decoded(annotations, (key,), defects))
+            elif annotations is not None:
+                defects.append(_defect((key,), annotations, "AnnotationsFile.annotations", "registry.Annotations"))
+    elif document is not None:
+        text = f"json: cannot unmarshal {go_kind(document)} into Go value of type registry.AnnotationsFile"
+        defects.append(TypeDefect(path=(), text=text))
+    metadata = Metadata(
+        package=found.get(PACKAGE, ""),
+        channels=found.get(CHANNELS, ""),
+        default_channel=found.get(DEFAULT_CHANNEL, ""),
+        annotations=everything,
+    )
+    return metadata, defects
+
+
+def catalog_annotations(document: Any) -> dict[str, str] | None:
+    """All annotations as texts; None where one is none, or where the document has no annotations."""
+    if not isinstance(document, dict):
+        return None
+    found: dict[str, str] | None = None
+    for key, _ in fields(document, [_ANNOTATIONS]):
+        annotations = document[key]
+        if isinstance(annotations, dict):
+            texts = {name: "" if value is None else text_of(value) for name, value in annotations.items()}
+            if None in texts.values():
+                return None
+            found = {**(found or {}), **{name: text for name, text in texts.items() if text is not None}}
+        elif annotations is None:
+            found = None
+        else:
+            return None
+    return found
+
+
+def catalog_annotations_file(files: Iterable[tuple[str, Any]]) -> tuple[str, dict[str, str]] | None:
+    """The first of the files (path, first document) that counts as annotations file, in the order of names."""
+    for path, document in sorted(files, key=lambda file: file[0].encode()):
+        annotations = catalog_annotations(document)
+        if annotations is not None:
+            return path, annotations
+    return None
+
+
+def _decoded(annotations: dict[str, Any], path: Path, defects: list[TypeDefect]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, name in fields(annotations, [PACKAGE, CHANNELS, DEFAULT_CHANNEL]):
+        value = annotations[key]
+        text = text_of(value)
+        if text is not None:
+            found[name] = text
+        elif value is not None:
+            defects.append(_defect((*path, key), value, f"Annotations.annotations.{name}", "string"))
+    return found
+
+
+def _defect(path: Path, value: Any, field: str, wanted: str) -> TypeDefect:
+    return TypeDefect(path=path, text=f"json: cannot unmarshal {go_kind(value)} into {_FIELD} {field} of type {wanted}")
