@@ -53,7 +53,8 @@ class Written:
                 break
             value = value[part]
             known.append(part)
-        return self.document.place(*known, on_key=len(known) < len(path) and bool(known))
+        is_part = len(known) < len(path) or isinstance(value, dict | list)
+        return self.document.place(*known, on_key=is_part and bool(known) and isinstance(known[-1], str))
 
 
 OfDefinition: TypeAlias = Callable[[Written], Iterable[Problem]]

@@ -9,6 +9,7 @@ from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import annotation, at, csvs, entries, mapping, text
+from rukpak_py.formats.registry_v1.rules.removed_apis import removed_apis_are_not_used
 from rukpak_py.formats.registry_v1.rules.urls import is_request_uri
 from rukpak_py.formats.rules import Family, Place, Problem
 
@@ -169,6 +170,15 @@ def there_is_an_icon(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if at(csv.manifest, "spec", "icon") is None:
             yield Problem(message="csv.Spec.Icon not specified", place=_place(csv, "icon"))
+
+
+FAMILY.rule(
+    "RV1-610",
+    severity=Severity.WARNING,
+    title="A bundle uses no API that a supported Kubernetes has removed",
+    hint="Write the object for the API version that replaced it, or drop the right. It is an error when "
+    "spec.minKubeVersion says that only versions without the API are supported.",
+)(removed_apis_are_not_used)
 
 
 def _place(csv: Document, field: str) -> Place:

@@ -10,9 +10,7 @@ from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.kinds import DEFINITION
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, first_documents, name_of, text, texts
-from rukpak_py.formats.rules import Family, Place, Problem
-
-FAMILY: Family[Reading] = Family(title="Removed APIs", origin="operator-framework/api, validator operatorhub")
+from rukpak_py.formats.rules import Place, Problem
 
 _RBAC: Final = "rbac.authorization.k8s.io/v1beta1"
 # (apiVersion, kind) -> the minor version of Kubernetes 1 that removed it
@@ -36,13 +34,6 @@ class _Use:
     place: Place
 
 
-@FAMILY.rule(
-    "RV1-610",
-    severity=Severity.WARNING,
-    title="A bundle uses no API that a supported Kubernetes has removed",
-    hint="Write the object for the API version that replaced it, or drop the right. It is an error when "
-    "spec.minKubeVersion says that only versions without the API are supported.",
-)
 def removed_apis_are_not_used(reading: Reading) -> Iterator[Problem]:
     lowest = min(map(_lowest_minor, csvs(reading)), default=0)
     for use in _uses(reading):

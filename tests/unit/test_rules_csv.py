@@ -1,0 +1,217 @@
+"""The ClusterServiceVersion as operator-framework's validator sees it: every row of the contract's table."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.rules import csv, examples
+from tests.unit.bundles import ALL_MODES, Json, bundle, csv_document, modes, owned_crd, webhook
+from tests.unit.readings import findings_of, told
+
+_EXAMPLE = '{"apiVersion":"demo.example.com/v1","kind":"Demo"}'
+_API = "demo.example.com/v1, Kind=Demo"
+
+
+def without(manifest: Json, *path: str) -> Json:
+    """A copy without the field."""
+    *above, last = path
+    if not above:
+        return {key: value for key, value in manifest.items() if key != last}
+    return {**manifest, above[0]: without(manifest[above[0]], *above[1:], last)}
+
+
+def with_field(manifest: Json, value: Any, *path: str) -> Json:
+    first, *below = path
+    return {**manifest, first: with_field(manifest.get(first) or {}, value, *below) if below else value}
+
+
+GOOD = csv_document()
+LONG = "a" * 64
+INVALID_MINIMUM = "csv.Spec.MinKubeVersion has an invalid value"
+FOUND_PROPERTIES = "found olm.properties annotation, please define these properties in metadata/properties.yaml instead"
+MISSING = "Field {}: required field missing"
+
+
+def test_a_good_one_has_no_findings() -> None:
+    assert told(bundle(), csv.FAMILY, examples.FAMILY) == []
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (
+            csv_document("Demo_1"),
+            [("RV1-201", f'metadata.name "Demo_1" is invalid: {",".join(dns.subdomain("Demo_1"))}')],
+        ),
+        (csv_document(LONG), [("RV1-201", f'metadata.name "{LONG}" is invalid: must be no more than 63 bytes')]),
+        (
+            csv_document(replaces="Old_1"),
+            [("RV1-202", f'spec.replaces "Old_1" is invalid: {",".join(dns.subdomain("Old_1"))}')],
+        ),
+        (csv_document(replaces=""), []),
+        (without(GOOD, "apiVersion"), [("RV1-203", "'apiVersion' is missing")]),
+        (without(GOOD, "spec", "displayName"), [("RV1-204", MISSING.format("Spec.DisplayName"))]),
+        (without(GOOD, "spec", "install"), [("RV1-204", MISSING.format("Spec.InstallStrategy"))]),
+        (
+            without(GOOD, "spec", "install", "strategy"),
+            [("RV1-204", MISSING.format("Spec.InstallStrategy.StrategyName"))],
+        ),
+        (
+            without(GOOD, "spec", "install", "spec", "deployments"),
+            [("RV1-204", MISSING.format("Spec.InstallStrategy.StrategySpec.DeploymentSpecs"))],
+        ),
+        (without(GOOD, "spec", "install", "spec"), []),
+        (csv_document(deployments=[]), []),
+        (csv_document(installModes=[]), [("RV1-205", "install modes not found")]),
+        (
+            csv_document(installModes=[*modes("AllNamespaces"), *modes("AllNamespaces")[:1]]),
+            [("RV1-206", "duplicate install modes present: AllNamespaces")],
+        ),
+        (csv_document(installModes=modes()), [("RV1-207", "none of InstallModeTypes are supported")]),
+        (csv_document(installModes=modes("Other")), []),
+        (csv_document(minKubeVersion="v1.20.0"), [("RV1-210", f"{INVALID_MINIMUM}: v1.20.0")]),
+        (csv_document(minKubeVersion="1.20"), [("RV1-210", f"{INVALID_MINIMUM}: 1.20")]),
+        (csv_document(minKubeVersion="1.20.0-x+y"), []),
+        (
+            csv_document(annotations={"olm.skiprange": "<1.0.0"}),
+            [("RV1-211", "provided annotation olm.skiprange uses wrong case and should be olm.skipRange instead")],
+        ),
+        (csv_document(annotations={"olm.skipRange": "<1.0.0"}), []),
+        (
+            csv_document(annotations={"olm.properties": "[]"}),
+            [("RV1-212", FOUND_PROPERTIES)],
+        ),
+        (
+            csv_document(owned=[owned_crd(), owned_crd("nodot")]),
+            [("RV1-213", "couldn't parse plural.group from crd name: nodot")],
+        ),
+    ],
+)
+def test_each_rule_tells_its_defect(manifest: Json, expected: list[tuple[str, str]]) -> None:
+    assert told(bundle(csv=manifest), csv.FAMILY) == expected
+
+
+@pytest.mark.parametrize("version", [None, "", "  "])
+def test_a_missing_minimum_version_is_a_warning(version: str | None) -> None:
+    (finding,) = findings_of(bundle(csv=csv_document(minKubeVersion=version)), csv.FAMILY)
+    assert (finding.rule, finding.severity) == ("RV1-209", Severity.WARNING)
+    assert finding.message.startswith("csv.Spec.minKubeVersion is not informed")
+
+
+def test_metadata_and_a_spec_that_are_missing_are_told_as_a_whole() -> None:
+    rules = [rule for rule, _ in told(bundle(csv={**GOOD, "metadata": None, "spec": None}), csv.FAMILY)]
+    assert rules == ["RV1-201", "RV1-204", "RV1-204", "RV1-205", "RV1-209"]
+
+
+@pytest.mark.parametrize(
+    ("supported", "is_allowed"),
+    [
+        (("AllNamespaces",), True),
+        (ALL_MODES, False),
+        (("OwnNamespace",), False),
+        ((), False),
+    ],
+)
+def test_conversion_webhooks_allow_only_all_namespaces(supported: tuple[str, ...], *, is_allowed: bool) -> None:
+    converting = webhook("c", "Conversion", conversionCRDs=["demos.demo.example.com"])
+    manifest = csv_document(webhooks=[webhook("v"), converting], installModes=modes(*supported))
+    expected = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
+    assert (("RV1-208", expected) in told(bundle(csv=manifest), csv.FAMILY)) != is_allowed
+
+
+def test_a_mode_that_is_not_listed_forbids_no_conversion() -> None:
+    converting = webhook("c", "Conversion", conversionCRDs=["demos.demo.example.com"])
+    manifest = csv_document(webhooks=[converting], installModes=[{"type": "AllNamespaces", "supported": True}])
+    assert told(bundle(csv=manifest), csv.FAMILY) == []
+
+
+def examples_are(text: Any, **fields: Any) -> Json:
+    return csv_document(annotations={"alm-examples": text}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (without(GOOD, "metadata", "annotations"), [("RV1-220", "annotations not found")]),
+        (without(GOOD, "metadata", "annotations", "alm-examples"), [("RV1-221", "example annotations not found")]),
+        (
+            csv_document(annotations={"olm.examples": "["}),
+            [("RV1-222", "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`")],
+        ),
+        (examples_are("[{]"), [("RV1-223", "invalid example: invalid character at 3")]),
+        (examples_are(" "), [("RV1-223", "invalid example: invalid character at 2")]),
+        (examples_are("[NaN]"), [("RV1-223", "invalid example: invalid character at 1")]),
+        (examples_are("[] x"), [("RV1-223", "invalid example: invalid character at 4")]),
+        (examples_are("{}"), [("RV1-224", "error decoding example CustomResource: it is no list")]),
+        (
+            examples_are(f"[{_EXAMPLE}, {{}}]"),
+            [("RV1-224", "error decoding example CustomResource: Object 'Kind' is missing in example 1")],
+        ),
+        (
+            examples_are("[null]"),
+            [("RV1-224", "error decoding example CustomResource: Object 'Kind' is missing in example 0")],
+        ),
+        (
+            examples_are('[{"apiVersion":"x.io/v1","kind":"X"}]', owned=[]),
+            [("RV1-225", "x.io/v1, Kind=X: example must have a provided API")],
+        ),
+        (
+            examples_are('[{"kind":"X"},{"kind":"X"}]', owned=[]),
+            [("RV1-225", "/, Kind=X: example must have a provided API")],
+        ),
+        (examples_are("[]"), [("RV1-226", f"{_API}: provided API should have an example annotation")]),
+        (examples_are("null"), [("RV1-226", f"{_API}: provided API should have an example annotation")]),
+        (examples_are(""), [("RV1-226", f"{_API}: provided API should have an example annotation")]),
+        (
+            examples_are(
+                f"[{_EXAMPLE}]",
+                apiservicedefinitions={"owned": [{"group": "g.io", "version": "v1", "kind": "K", "name": "x"}]},
+            ),
+            [("RV1-226", "g.io/v1, Kind=K: provided API should have an example annotation")],
+        ),
+    ],
+)
+def test_examples_fit_what_is_provided(manifest: Json, expected: list[tuple[str, str]]) -> None:
+    assert told(bundle(csv=manifest), examples.FAMILY) == expected
+
+
+def test_deep_examples_are_refused_not_recursed_into() -> None:
+    deep = examples_are("[" * 100_000)
+    ((rule, message),) = told(bundle(csv=deep), examples.FAMILY)
+    assert rule == "RV1-223"
+    assert "exceeds the limit" in message
+
+
+def test_findings_point_at_the_line() -> None:
+    text = (
+        "kind: ClusterServiceVersion\nmetadata:\n  name: x\n  annotations:\n    olm.skiprange: a\n"
+        "spec:\n  minKubeVersion: v1\n"
+    )
+    found = findings_of(bundle(files={"manifests/csv.yaml": text}), csv.FAMILY)
+    places = {finding.rule: finding.location for finding in found}
+    assert places["RV1-211"] == "manifests/csv.yaml:5:5"
+    assert places["RV1-210"] == "manifests/csv.yaml:7:19"
+    assert places["RV1-203"] == "manifests/csv.yaml:1:1"
+
+
+@pytest.mark.parametrize("value", [5, "x", [1], {"a": 1}, None, True])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("metadata",),
+        ("metadata", "annotations"),
+        ("metadata", "annotations", "alm-examples"),
+        ("spec",),
+        ("spec", "installModes"),
+        ("spec", "customresourcedefinitions"),
+        ("spec", "customresourcedefinitions", "owned"),
+        ("spec", "install", "spec"),
+        ("spec", "webhookdefinitions"),
+        ("spec", "minKubeVersion"),
+    ],
+)
+def test_wrong_types_break_no_rule(path: tuple[str, ...], value: Any) -> None:
+    manifest = with_field(GOOD, value, *path)
+    assert isinstance(told(bundle(csv=manifest), csv.FAMILY, examples.FAMILY), list)

@@ -1,0 +1,123 @@
+"""The form of a bundle as catalog tools check it."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.rules import layout
+from tests.unit.bundles import Content, Json, bundle, bundle_annotations, crd, csv_document, manifest, tree_of
+from tests.unit.readings import findings_of, told
+
+PREFIX = "operators.operatorframework.io.bundle."
+MEDIA_TYPE = f"{PREFIX}mediatype.v1"
+CHANNELS = f"{PREFIX}channels.v1"
+DEFAULT = f"{PREFIX}channel.default.v1"
+
+
+def expecting(key: str, value: str, found: str) -> str:
+    return f'Expecting annotation "{key}" to have value "{value}" instead of "{found}"'
+
+
+def annotated(**replaced: Any) -> Json:
+    return {"annotations": {**bundle_annotations(), **{f"{PREFIX}{key}.v1": value for key, value in replaced.items()}}}
+
+
+def test_a_good_bundle_has_no_findings() -> None:
+    assert told(bundle(others=[manifest("ConfigMap", "c")]), layout.FAMILY) == []
+
+
+def test_a_directory_that_is_missing_is_named() -> None:
+    assert told(tree_of({"metadata/annotations.yaml": annotated()}), layout.FAMILY) == [
+        ("RV1-101", "Unable to locate manifests directory")
+    ]
+    assert told(tree_of({"manifests/csv.yaml": csv_document()}), layout.FAMILY) == [
+        ("RV1-102", "Unable to locate metadata directory")
+    ]
+
+
+def test_a_directory_without_files_is_told() -> None:
+    tree = tree_of({"metadata/annotations.yaml": annotated()}, "manifests")
+    assert told(tree, layout.FAMILY) == [("RV1-101", "The directory manifests contains no yaml files")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "a: [", "- annotations", "annotations:", "other: {a: b}", "annotations: [a]", "annotations: {a: {b: c}}"],
+)
+def test_a_file_without_a_mapping_of_texts_is_no_annotations_file(content: str) -> None:
+    tree = bundle(files={"metadata/annotations.yaml": content})
+    assert told(tree, layout.FAMILY) == [("RV1-102", "Could not find annotations file")]
+
+
+def test_annotations_may_stand_in_any_file_and_any_case() -> None:
+    values = annotated()["annotations"]
+    tree = bundle(files={"metadata/annotations.yaml": None, "metadata/other.yaml": {"Annotations": values}})
+    assert told(tree, layout.FAMILY) == []
+
+
+@pytest.mark.parametrize("key", [MEDIA_TYPE, CHANNELS, f"{PREFIX}manifests.v1", f"{PREFIX}metadata.v1"])
+def test_mandatory_annotations_are_missed(key: str) -> None:
+    values = {name: value for name, value in bundle_annotations().items() if name != key}
+    tree = bundle(files={"metadata/annotations.yaml": {"annotations": values}})
+    assert told(tree, layout.FAMILY) == [("RV1-103", f'Missing annotation "{key}"')]
+
+
+def test_the_default_channel_may_be_absent() -> None:
+    values = {name: value for name, value in bundle_annotations().items() if name != DEFAULT}
+    assert told(bundle(files={"metadata/annotations.yaml": {"annotations": values}}), layout.FAMILY) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "detected"),
+    [
+        ({"manifests/csv.yaml": manifest("ConfigMap", "c")}, "plain"),
+        ({"manifests/csv.yaml": "# licence\n---\nkind: ClusterServiceVersion\n"}, "plain"),
+        ({"manifests/Chart.yaml": "name: chart\n"}, "helm"),
+    ],
+)
+def test_the_media_type_is_told_from_first_documents(files: dict[str, Content], detected: str) -> None:
+    found = [finding for finding in told(bundle(files=files), layout.FAMILY) if finding[0] == "RV1-104"]
+    assert found == [("RV1-104", expecting(MEDIA_TYPE, detected, "registry+v1"))]
+
+
+def test_nothing_is_said_about_the_media_type_while_a_file_cannot_be_parsed() -> None:
+    assert told(bundle(files={"manifests/csv.yaml": "a: ["}), layout.FAMILY) == []
+
+
+@pytest.mark.parametrize(("key", "value"), [("channels", ""), ("channels", None), ("channel.default", "")])
+def test_channels_are_not_empty(key: str, value: str | None) -> None:
+    tree = bundle(files={"metadata/annotations.yaml": annotated(**{key: value})})
+    message = f'Expecting annotation "{PREFIX}{key}.v1" to have non-empty value'
+    assert told(tree, layout.FAMILY) == [("RV1-105", message)]
+
+
+def test_other_names_of_directories_are_a_warning() -> None:
+    tree = bundle(files={"metadata/annotations.yaml": annotated(manifests="x/")})
+    (finding,) = findings_of(tree, layout.FAMILY)
+    assert (finding.rule, finding.severity) == ("RV1-106", Severity.WARNING)
+    assert finding.message == expecting(f"{PREFIX}manifests.v1", "manifests/", "x/")
+    assert finding.location == "metadata/annotations.yaml:3:55"
+
+
+def test_labels_of_a_dockerfile_are_compared() -> None:
+    labels = f"FROM scratch\nLABEL {CHANNELS}=stable\nLABEL {DEFAULT}=fast\nLABEL other=x\n"
+    (finding,) = findings_of(bundle(files={"bundle.Dockerfile": labels}), layout.FAMILY)
+    assert (finding.rule, finding.severity) == ("RV1-107", Severity.WARNING)
+    assert finding.message == f'label "{DEFAULT}" has value "fast", but the annotation has "stable"'
+
+
+def test_an_empty_file_is_told_and_one_with_comments_is_not() -> None:
+    files: dict[str, Content | None] = {"manifests/a.yaml": "", "manifests/b.yaml": "# nothing\n"}
+    assert told(bundle(files=files), layout.FAMILY) == [("RV1-108", "EOF: the file is empty")]
+
+
+def test_further_documents_are_a_warning() -> None:
+    (finding,) = findings_of(bundle(crds=[], files={"manifests/x.yaml": [crd(), crd("others")]}), layout.FAMILY)
+    assert (finding.rule, finding.severity) == ("RV1-109", Severity.WARNING)
+    assert finding.message == "only the first of 2 documents is seen by catalog tools"
+
+
+@pytest.mark.parametrize("content", ["null", "5", "[]", "annotations: {1: 2, true: null}", "annotations: {a: 1.5}"])
+def test_odd_metadata_break_no_rule(content: str) -> None:
+    assert isinstance(told(bundle(files={"metadata/annotations.yaml": content}), layout.FAMILY), list)
