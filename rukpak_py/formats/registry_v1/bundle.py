@@ -50,7 +50,9 @@ class Document:
 
     @property
     def name(self) -> str:
-        return str((self.manifest.get("metadata") or {}).get("name") or "")
+        metadata = self.manifest.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        return name if isinstance(name, str) else ""
 
     def place(self, *path: str | int, on_key: bool = False) -> Place:
         return Place(file=self.file, document=self.index, path=(*self.inside, *path), on_key=on_key)

@@ -1,0 +1,115 @@
+"""The files of metadata/: what they say, and the defects of those that cannot be decoded.
+
+The renderer needs annotations.yaml, and appends properties.yaml to an annotation of the ClusterServiceVersion.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from rukpak_py.content import yaml
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+from rukpak_py.formats.registry_v1 import properties
+from rukpak_py.formats.registry_v1.bundle import Csv, Metadata
+from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
+from rukpak_py.formats.registry_v1.metadata import ANNOTATIONS_FILE, UNMARSHALING, decode_metadata
+from rukpak_py.formats.registry_v1.properties import ANNOTATION, PROPERTIES_FILE
+from rukpak_py.formats.registry_v1.traces import TypeDefect
+from rukpak_py.formats.registry_v1.wrong_types import explained
+from rukpak_py.formats.rules import Place
+from rukpak_py.formats.syntax import syntax_defect
+
+_METADATA = "metadata"
+_CONVERTING = "error converting YAML to JSON: "
+_OF_FILE = f"failed to unmarshal {PROPERTIES_FILE}: "
+_OF_ANNOTATION = f"failed to unmarshal csv.metadata.annotations['{ANNOTATION}']: "
+
+
+class _UndecodableError(Exception):
+    """The defect was told."""
+
+
+def read_metadata(tree: Tree, defects: Defects, limits: Limits) -> Metadata:
+    if ANNOTATIONS_FILE not in tree:
+        _tell_missing(tree, defects)
+        return Metadata(package="")
+    try:
+        document = _load(ANNOTATIONS_FILE, tree, defects, limits, before="")
+    except _UndecodableError:
+        return Metadata(package="")
+    metadata, found = decode_metadata(document)
+    for defect in found:
+        _tell(ANNOTATIONS_FILE, document, defect, defects, before="")
+    return metadata
+
+
+def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> Csv:
+    """The CSV with the properties of the file appended to those of its annotation; as it was where there is no file."""
+    annotated = csv.annotations.get(ANNOTATION)
+    of_annotation, found = properties.of_annotation(annotated) if annotated is not None else (None, [])
+    for defect in found:
+        defects.add(
+            METADATA,
+            f"the annotation {ANNOTATION} cannot be decoded: {defect.text}",
+            upstream=_OF_ANNOTATION + defect.text,
+            place=csv.document.place("metadata", "annotations", ANNOTATION),
+            hint='Write a JSON list: [{"type": "...", "value": ...}]',
+        )
+    if not tree.get(PROPERTIES_FILE):
+        return csv
+    try:
+        document = _load(PROPERTIES_FILE, tree, defects, limits, before=_OF_FILE)
+    except _UndecodableError:
+        return csv
+    of_file, found = properties.of_file(document)
+    for defect in found:
+        _tell(PROPERTIES_FILE, document, defect, defects, before=_OF_FILE)
+    return _annotated(csv, properties.merged(of_annotation, of_file))
+
+
+def _annotated(csv: Csv, text: str) -> Csv:
+    annotations = {**csv.annotations, ANNOTATION: text}
+    metadata = {**(csv.typed.get("metadata") or {}), "annotations": annotations}
+    return replace(csv, annotations=annotations, typed={**csv.typed, "metadata": metadata})
+
+
+def _tell_missing(tree: Tree, defects: Defects) -> None:
+    problem = "no such file or directory"
+    if ANNOTATIONS_FILE in tree.directories:
+        problem = "is a directory"
+    elif _METADATA in tree:
+        problem = "not a directory"
+    others = [name for name in tree.names_in(_METADATA) if name.startswith("annotations")]
+    defects.add(
+        LAYOUT,
+        f"{ANNOTATIONS_FILE} is missing",
+        upstream=f"{'read' if problem == 'is a directory' else 'open'} {ANNOTATIONS_FILE}: {problem}",
+        place=Place(file=ANNOTATIONS_FILE),
+        hint=(
+            f"Rename {_METADATA}/{others[0]} to {ANNOTATIONS_FILE}."
+            if others
+            else "Add it with the package's name and channels; `rukpakctl bundle generate` writes it."
+        ),
+    )
+
+
+def _load(file: str, tree: Tree, defects: Defects, limits: Limits, *, before: str) -> Any:
+    try:
+        return yaml.load(tree[file], limits=limits)
+    except ContentError as error:
+        found = syntax_defect(error)
+        upstream = f"{before}{_CONVERTING}{found.upstream}"
+        defects.add(METADATA, found.message, upstream=upstream, place=Place(file=file), at=found.at, hint=found.hint)
+        raise _UndecodableError from error
+
+
+def _tell(file: str, document: Any, defect: TypeDefect, defects: Defects, *, before: str) -> None:
+    path, message, hint = explained(document, defect)
+    defects.add(
+        METADATA,
+        message,
+        upstream=f"{before}{UNMARSHALING}{defect.text}",
+        place=Place(file=file, path=path),
+        hint=hint,
+    )

@@ -1,0 +1,115 @@
+"""A Tree to a bundle: annotations, the files of manifests/, the ClusterServiceVersion, then properties.
+
+The order is the reference renderer's, so its first error is our first defect; but one broken part hides no other, and
+what is broken is given on as far as it is sound. With `parity` everything is as that renderer has it: the last of
+several ClusterServiceVersions counts, unknown fields are lost, old definitions are forced into the new type.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Definition, Document, Json, Metadata
+from rukpak_py.formats.registry_v1.csv_values import csv_of
+from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_CSV, NO_OBJECT, SEVERAL_CSVS, UNPARSABLE, Defects
+from rukpak_py.formats.registry_v1.manifest_files import MANIFESTS, FileReader, manifest_paths
+from rukpak_py.formats.registry_v1.metadata_files import read_metadata, with_properties
+from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
+from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
+from rukpak_py.formats.rules import Place
+
+_OLD_DEFINITIONS = "apiextensions.k8s.io/v1beta1"
+
+
+def read(tree: Tree, *, parity: bool = False, limits: Limits = DEFAULT_LIMITS) -> Reading:
+    defects = Defects(tree, limits)
+    metadata = read_metadata(tree, defects, limits)
+    parts = _Parts(tree=tree, parity=parity, limits=limits, defects=defects)
+    parts.read()
+    csv = _csv(parts)
+    if csv is not None:
+        csv = with_properties(csv, tree, defects, limits)
+    return Reading(
+        tree=tree,
+        parity=parity,
+        files=parts.files,
+        bundle=_bundle(parts, metadata, csv) if csv is not None else None,
+        defects=defects.found,
+        unknown=parts.unknown,
+    )
+
+
+@dataclass(kw_only=True)
+class _Parts:
+    """What the manifests are, by their kind alone, as it grows."""
+
+    tree: Tree
+    parity: bool
+    limits: Limits
+    defects: Defects
+    files: list[ManifestFile] = field(default_factory=list)
+    csvs: list[Csv] = field(default_factory=list)
+    definitions: list[Definition] = field(default_factory=list)
+    others: list[Document] = field(default_factory=list)
+    unknown: list[Place] = field(default_factory=list)
+
+    is_whole: bool = True  # every file of manifests/ was read
+
+    def read(self) -> None:
+        before = len(self.defects.found)
+        for document in self._documents():
+            match document.kind:
+                case "ClusterServiceVersion":
+                    self.csvs.append(csv_of(document, self._typed(document, "ClusterServiceVersion")))
+                case "CustomResourceDefinition":
+                    self.definitions.append(self._definition(document))
+                case _:
+                    self.others.append(document)
+        self.is_whole = not self.defects.has(UNPARSABLE, NO_OBJECT, LAYOUT, since=before)
+
+    def _documents(self) -> Iterator[Document]:
+        for path in manifest_paths(self.tree, self.defects):
+            reader = FileReader(
+                path=path, data=self.tree[path], limits=self.limits, parity=self.parity, defects=self.defects
+            )
+            file, documents = reader.read()
+            self.files.append(file)
+            yield from documents
+
+    def _definition(self, document: Document) -> Definition:
+        if document.api_version == _OLD_DEFINITIONS and not self.parity:
+            return Definition(document=document, name=document.name, manifest=document.manifest)
+        typed = self._typed(document, "CustomResourceDefinition")
+        name = (typed.get("metadata") or {}).get("name") or ""
+        return Definition(document=document, name=name, manifest=typed)
+
+    def _typed(self, document: Document, type_name: str) -> Json:
+        found: list[TypeDefect] = []
+        unknown: list[tuple[str | int, ...]] = []
+        typed: Any = restore(document.manifest, type_name, keep_unknown=not self.parity, defects=found, unknown=unknown)
+        for defect in found:
+            upstream = f'error parsing objects in "{document.file}": {defect.text}'
+            add_wrong_type(self.defects, document, defect, upstream=upstream)
+        self.unknown.extend(document.place(*path, on_key=True) for path in unknown)
+        return typed  # type: ignore[no-any-return]  # both types are structs
+
+
+def _csv(parts: _Parts) -> Csv | None:
+    """The one that counts: the last, and it should be the only one."""
+    if not parts.csvs:
+        if parts.is_whole:  # else it may well be in what could not be read
+            text = f'no ClusterServiceVersion found in "{MANIFESTS}"'
+            parts.defects.add(NO_CSV, text, upstream=text, place=Place(file=MANIFESTS))
+        return None
+    if len(parts.csvs) > 1 and not parts.parity:
+        names = " and ".join(f"{csv.name} in {csv.document.file}" for csv in parts.csvs)
+        message = f"the bundle has {len(parts.csvs)} ClusterServiceVersions: {names}"
+        parts.defects.add(SEVERAL_CSVS, message, upstream="", place=parts.csvs[-1].document.place())
+    return parts.csvs[-1]
+
+
+def _bundle(parts: _Parts, metadata: Metadata, csv: Csv) -> Bundle:
+    return Bundle(parity=parts.parity, metadata=metadata, csv=csv, definitions=parts.definitions, others=parts.others)

@@ -1,0 +1,155 @@
+"""Values of a wrong type, told to people: what is there, what is wanted, and how to write it.
+
+What is wanted is read from the words of the Go decoder, which know it.
+"""
+
+import json
+import re
+from enum import StrEnum
+from typing import Any
+
+from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.registry_v1.bundle import Document
+from rukpak_py.formats.registry_v1.defects import WRONG_TYPE, Defects
+from rukpak_py.formats.registry_v1.traces import TypeDefect
+from rukpak_py.formats.rules import path_text
+
+
+class Wanted(StrEnum):
+    TEXT = "a text"
+    BOOLEAN = "true or false"
+    INTEGER = "an integer"
+    NUMBER = "a number"
+    QUANTITY = "a quantity"
+    LIST = "a list"
+    OBJECT = "an object"
+    TEXTS = "an object of texts"
+
+
+_GO_TYPE = re.compile(r"(?:unrecognized type: |cannot convert \w+ to |of type )(?P<name>\S+)$")
+_WANTED = {
+    **dict.fromkeys(("string", "types.UID", "v1.ManagedFieldsOperationType"), Wanted.TEXT),
+    **dict.fromkeys(("int", "int32", "int64"), Wanted.INTEGER),
+    "bool": Wanted.BOOLEAN,
+    "float64": Wanted.NUMBER,
+    "map[string]string": Wanted.TEXTS,
+}
+_STARTS = {
+    "cannot restore slice": Wanted.LIST,
+    "cannot restore map": Wanted.OBJECT,
+    "cannot restore struct": Wanted.OBJECT,
+    "quantities must": Wanted.QUANTITY,
+}
+_LITERALS = {
+    Wanted.BOOLEAN: re.compile(r"true|false"),
+    Wanted.INTEGER: re.compile(r"-?\d{1,18}"),
+    Wanted.NUMBER: re.compile(r"-?\d{1,18}(\.\d+)?"),
+}
+_SHOWN = 40
+# What of a ClusterServiceVersion becomes part of an object; 0 is any index.
+_REACHES_OUTPUT: tuple[Path, ...] = (
+    ("metadata", "name"),
+    ("metadata", "annotations"),
+    ("spec", "install"),
+    ("spec", "installModes"),
+    ("spec", "webhookdefinitions"),
+    ("spec", "customresourcedefinitions", "owned", 0, "name"),
+    ("spec", "apiservicedefinitions"),
+)
+
+
+def add_wrong_type(defects: Defects, document: Document, defect: TypeDefect, *, upstream: str) -> None:
+    path, message, hint = explained(document.manifest, defect)
+    defects.add(
+        WRONG_TYPE,
+        message,
+        upstream=upstream,
+        place=document.place(*path),
+        hint=hint,
+        prevents_rendering=document.kind != "ClusterServiceVersion" or _reaches_output(path),
+    )
+
+
+def explained(root: Any, defect: TypeDefect) -> tuple[Path, str, str | None]:
+    """Where in the document it is, what is wrong there, and how to write it."""
+    wanted = _wanted(defect.text)
+    path, value = _culprit(root, defect.path, wanted)
+    where = path_text(path) or "the document"
+    if wanted is None:
+        hint = "Write a semantic version: 1.2.3." if path[-1:] in {("version",), ("minKubeVersion",)} else None
+        return path, f"{where} cannot be used: {defect.text}", hint
+    return path, f"{where} must be {wanted}, but is {_described(value)}", _hint(path, value, wanted)
+
+
+def _wanted(text: str) -> Wanted | None:
+    for start, wanted in _STARTS.items():
+        if text.startswith(start):
+            return wanted
+    match = _GO_TYPE.search(text)
+    if match is None:
+        return None
+    return Wanted.LIST if match["name"].startswith("[]") else _WANTED.get(match["name"], Wanted.OBJECT)
+
+
+def _culprit(root: Any, path: Path, wanted: Wanted | None) -> tuple[Path, Any]:
+    """The path and the value there; one step further where Go names only the map that holds the value."""
+    value = root
+    for part in path:
+        try:
+            value = value[part]
+        except (LookupError, TypeError):
+            return path, None
+    if isinstance(value, dict) and wanted is Wanted.TEXT:
+        for key, item in value.items():
+            if item is not None and not isinstance(item, str):
+                return (*path, key), item
+    return path, value
+
+
+def _described(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"the boolean {_json(value)}"
+        case int() | float():
+            return f"the number {_json(value)}"
+        case str():
+            return f"the text {_json(value)}" if len(value) <= _SHOWN else "a long text"
+        case list():
+            return Wanted.LIST
+        case _:
+            return Wanted.OBJECT
+
+
+def _hint(path: Path, value: Any, wanted: Wanted) -> str:
+    key = "" if not path else "- " if isinstance(path[-1], int) else f"{path[-1]}: "
+    match wanted, value:
+        case Wanted.TEXT | Wanted.TEXTS, bool() | int() | float():
+            return f'Put it in quotes: {key}"{_json(value)}"'
+        case _, str() if wanted in _LITERALS and _LITERALS[wanted].fullmatch(value):
+            return f"Remove the quotes: {key}{value}"
+        case Wanted.INTEGER, float():
+            return f"Write a whole number: {key}{round(value)}"
+        case Wanted.LIST, bool() | int() | float():
+            return f"Write a list of one: {key}[{_json(value)}]"
+        case Wanted.LIST, str() if len(value) <= _SHOWN:
+            return f"Write a list of one: {key}[{_json(value)}]"
+        case Wanted.LIST, dict():
+            return "Write a list: begin each entry with `- `."
+        case Wanted.OBJECT | Wanted.TEXTS, list():
+            return "Write an object: remove the `- ` in front of its fields."
+        case Wanted.QUANTITY, _:
+            return "Write a number with or without a suffix: 500m, 2, 64Mi, 1.5Gi."
+        case _:
+            return f"Write {wanted} here."
+
+
+def _reaches_output(path: Path) -> bool:
+    """Whether the path is one of those that do, or around or inside of one."""
+    plain = tuple(0 if isinstance(part, int) else part for part in path)
+    return any(all(a == b for a, b in zip(plain, known, strict=False)) for known in _REACHES_OUTPUT)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
