@@ -3,8 +3,7 @@
 What is public here is imported when it is used: importing the package costs nothing.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # type checkers know better; importing `typing` would not be free
 if TYPE_CHECKING:
     from rukpak_py.core.errors import ContentError
     from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
@@ -23,12 +22,13 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - see the docstring
 
-    return getattr(import_module(_HOMES[name]), name)
+    found: object = getattr(import_module(_HOMES[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:

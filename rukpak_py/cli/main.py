@@ -13,6 +13,7 @@ import click
 
 from rukpak_py.cli.exits import Exit
 from rukpak_py.cli.lazy import LazyGroup
+from rukpak_py.cli.reports.text import lines_of_findings
 from rukpak_py.cli.terminal import Style, clean, clean_text
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import InvalidBundleError
@@ -80,7 +81,7 @@ def _told(error: Exception, name: str) -> int:
             error.show()
             return error.exit_code
         case InvalidBundleError():
-            _say(f"the bundle cannot be used:\n{clean_text(str(error))}")
+            _say_findings(error)
             return Exit.FAILED
         case RukPakError():
             _say(clean_text(str(error)))
@@ -98,3 +99,12 @@ def _told(error: Exception, name: str) -> int:
 
 def _say(text: str) -> None:
     click.echo(f"{Style(sys.stderr).paint('Error:', 'red', 'bold')} {text}", err=True)
+
+
+def _say_findings(error: InvalidBundleError) -> None:
+    if str(error) != "\n".join(map(str, error.findings)):  # somebody else's words were asked for
+        _say(clean_text(str(error)))
+        return
+    _say("the bundle cannot be used:")
+    for line in lines_of_findings(error.findings, Style(sys.stderr)):
+        click.echo(line, err=True)

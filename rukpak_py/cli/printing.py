@@ -21,7 +21,8 @@ def print_json(document: Any) -> None:
 def print_yaml(documents: Iterable[Any]) -> None:
     from rukpak_py.content.yaml_dump import dump_all  # noqa: PLC0415 - only this output needs the writer
 
-    click.echo(dump_all(documents), nl=False)
+    for text in dump_all(documents):
+        click.echo(text, nl=False)
 
 
 def print_list(objects: list[Any]) -> None:

@@ -11,7 +11,7 @@ from rukpak_py.cli.options import format_option, output_option
 from rukpak_py.cli.printing import print_json, print_lines
 from rukpak_py.cli.reports import github, json_document, sarif, text
 from rukpak_py.cli.reports.report import Report
-from rukpak_py.cli.terminal import Progress, Style
+from rukpak_py.cli.terminal import Progress, Style, clean_text
 from rukpak_py.cli.validation import PROFILES, Checks, reports_of, titles_of_rules
 
 
@@ -76,7 +76,7 @@ def _as_commands(found: Iterable[Report]) -> list[Report]:
     reports = []
     for report in found:
         reports.append(report)
-        print_lines(github.lines_of(report))
+        print_lines(map(clean_text, github.lines_of(report)))
     return reports
 
 

@@ -17,17 +17,19 @@ def lines_of(report: Report, style: Style) -> Iterator[str]:
     yield _heading(report, style)
     if report.failure:
         yield wrapped(clean(report.failure), width=style.width, first="  ", indent=4)
-    for before, finding, after in zip(
-        [None, *report.findings], report.findings, [*report.findings[1:], None], strict=False
-    ):
+    yield from lines_of_findings(report.findings, style)
+    if report.failure or report.findings:
+        yield ""
+
+
+def lines_of_findings(findings: Sequence[Finding], style: Style) -> Iterator[str]:
+    for before, finding, after in zip([None, *findings], findings, [*findings[1:], None], strict=False):
         if before is not None and before.file != finding.file:
             yield ""
         yield from _finding(finding, style)
         # The same advice for several in a row is given once, below the last of them.
         if finding.hint and (after is None or (after.file, after.hint) != (finding.file, finding.hint)):
             yield style.paint(_below(f"hint: {clean(finding.hint)}", style, further=6), "cyan")
-    if report.failure or report.findings:
-        yield ""
 
 
 def summary(reports: Sequence[Report], style: Style) -> str:

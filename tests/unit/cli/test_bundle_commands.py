@@ -1,0 +1,269 @@
+"""The commands on our sample bundles: what they print, word for word where it is short, and how they exit."""
+
+import json
+import os
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any, Never
+
+import pytest
+
+from rukpak_py.cli import validation
+from rukpak_py.content import yaml
+from rukpak_py.formats.validation import Profile
+from tests.unit.cli.running import ROOT, SAMPLES, CommandLine
+
+V1, V2, BROKEN, NOTES = (SAMPLES / name for name in ("greeter-v1", "greeter-v2", "greeter-broken", "notes"))
+
+
+@pytest.fixture(autouse=True)
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def archive(bundle: Path, target: Path) -> Path:
+    with tarfile.open(target, "w:gz") as tar:
+        for path in sorted(bundle.rglob("*")):
+            tar.add(path, path.relative_to(bundle), recursive=False)
+    return target
+
+
+def hostile_bundle(folder: Path) -> Path:
+    """A good one, with control characters wherever texts may have them."""
+    shutil.copytree(V1, folder / "hostile")
+    csv = folder / "hostile/manifests/greeter.clusterserviceversion.yaml"
+    text = csv.read_text(encoding="utf-8")
+    text = text.replace("displayName: Greeter\n", 'displayName: "\\e]0;owned\\a\\e[2J"\n')
+    text = text.replace("image: registry", 'image: "\\e[31m\\u202E" # registry')
+    text = text.replace("- name: greeter\n          label", '- name: "\\e[31mred\\u009b"\n          label')
+    csv.write_text(text, encoding="utf-8")
+    return folder / "hostile"
+
+
+def dying(path: str, checks: validation.Checks) -> Never:
+    os._exit(9)
+
+
+class TestValidate:
+    def test_a_good_bundle(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "validate", "docs/samples/greeter-v1")
+        assert (ran.status, ran.out, ran.err) == (0, "docs/samples/greeter-v1 (registry+v1): fine\n", "")
+
+    def test_a_broken_bundle(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "validate", BROKEN)
+        assert ran.status == 1
+        place = "  manifests/greeter.clusterserviceversion.yaml"
+        assert f"{place}:61:17  error  RV1-002  invalid cluster service version strategy deployment name" in ran.out
+        assert '      hint: Put it in quotes: value: "8080"\n' in ran.out
+
+    def test_several_bundles_come_in_the_order_in_which_they_were_given(self, rukpakctl: CommandLine) -> None:
+        absent = Path("absent")
+        paths = [V2, BROKEN, NOTES, V1, V1, BROKEN, V2, absent, V1, NOTES]
+        ran = rukpakctl("bundle", "validate", *paths, "--jobs", "2", "-o", "json")
+        assert ran.status == 3
+        reports = json.loads(ran.out)["bundles"]
+        assert [report["path"] for report in reports] == [str(path) for path in paths]
+        assert [report["valid"] for report in reports] == [path not in {BROKEN, absent} for path in paths]
+        alone = json.loads(rukpakctl("bundle", "validate", *paths, "--jobs", "1", "-o", "json").out)
+        assert alone["bundles"] == reports
+
+    def test_several_bundles_have_a_summary(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "validate", V1, NOTES)
+        assert ran.out.endswith("notes (plain): fine\n2 bundles fine: 0 errors, 0 warnings\n")
+
+    def test_strict_makes_errors_of_warnings(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        shutil.copytree(V1, tmp_path / "b")
+        csv = tmp_path / "b/manifests/greeter.clusterserviceversion.yaml"
+        csv.write_text(csv.read_text(encoding="utf-8").replace("  maturity:", "  maturty:"), encoding="utf-8")
+        assert rukpakctl("bundle", "validate", tmp_path / "b").status == 0
+        strict = rukpakctl("bundle", "validate", tmp_path / "b", "--strict")
+        assert strict.status == 1
+        assert ":14:3  error  RV1-911  unknown field" in strict.out
+
+    def test_profiles_are_those_of_the_rules(self, rukpakctl: CommandLine) -> None:
+        assert {*validation.PROFILES, "strict"} == {profile.value for profile in Profile}
+        ran = rukpakctl("bundle", "validate", V1, "--profile", "operatorhub", "--profile", "olmv1")
+        assert ran.status in {0, 1}
+
+    def test_an_archive_is_a_bundle(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        ran = rukpakctl("bundle", "validate", archive(BROKEN, tmp_path / "b.tgz"), "-o", "github")
+        assert ran.status == 1
+        assert "b.tgz,title=RV1-002::manifests/greeter.clusterserviceversion.yaml:61:17: invalid" in ran.out
+
+    def test_sarif_has_titles_of_rules(self, rukpakctl: CommandLine) -> None:
+        (run,) = json.loads(rukpakctl("bundle", "validate", BROKEN, "-o", "sarif").out)["runs"]
+        titles = {rule["id"]: rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]}
+        assert titles["RV1-002"] == "A deployment's name is a DNS-1123 subdomain"
+        uris = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
+        assert "docs/samples/greeter-broken/manifests/greeter.clusterserviceversion.yaml" in uris
+
+    def test_every_rule_has_a_title(self) -> None:
+        assert all(validation.titles_of_rules().values())
+
+    def test_what_cannot_be_read_is_told_beside_the_others(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "validate", "absent", V1)
+        assert ran.status == 3
+        assert "absent: cannot be read\n  there is no such file or directory" in ran.out
+
+    def test_a_process_that_dies_costs_its_bundles_only(
+        self, rukpakctl: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(validation, "report_of", dying)
+        ran = rukpakctl("bundle", "validate", *([BROKEN] * 8), "--jobs", "2", "-o", "json")
+        assert ran.status == 3
+        assert len(json.loads(ran.out)["bundles"]) == 8
+        assert "the process that checked it died" in ran.out
+
+
+class TestRender:
+    def test_yaml_and_json_are_the_same_objects(self, rukpakctl: CommandLine) -> None:
+        as_yaml = yaml.load_all(rukpakctl("bundle", "render", V1).out.encode())
+        as_json = json.loads(rukpakctl("bundle", "render", V1, "-o", "json").out)
+        assert (as_json["apiVersion"], as_json["kind"]) == ("v1", "List")
+        assert as_json["items"] == as_yaml
+        kinds = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "Deployment"]
+        assert [one["kind"] for one in as_yaml] == kinds
+
+    def test_namespaces(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl(
+            "bundle", "render", V1, "-o", "json", "--install-namespace", "here", "--watch-namespace", "there"
+        )
+        items = json.loads(ran.out)["items"]
+        assert [(one["kind"], one["metadata"].get("namespace")) for one in items] == [
+            ("ServiceAccount", "here"),
+            ("Role", "there"),
+            ("RoleBinding", "there"),
+            ("CustomResourceDefinition", None),
+            ("Deployment", "here"),
+        ]
+
+    def test_targets_that_the_operator_does_not_support(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "render", V1, "--watch-namespace", "a", "--watch-namespace", "b")
+        assert (ran.status, ran.out) == (3, "")
+        assert ran.err.startswith("Error: invalid option(s): invalid target namespaces [a b]")
+
+    def test_a_configuration(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        config = tmp_path / "config.yaml"
+        config.write_text("deploymentConfig:\n  env:\n    - {name: LANGUAGE, value: en}\n", encoding="utf-8")
+        *_, deployment = json.loads(rukpakctl("bundle", "render", V1, "-o", "json", "--config", config).out)["items"]
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        assert container["env"][-1] == {"name": "LANGUAGE", "value": "en"}
+
+    def test_a_broken_bundle_is_told_with_places(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "render", BROKEN)
+        assert (ran.status, ran.out) == (3, "")
+        assert ran.err.startswith("Error: the bundle cannot be used:\n  manifests/greeter.clusterserviceversion.yaml:")
+        assert "      hint: Put it in quotes" in ran.err
+
+    def test_parity_says_no_more_than_the_reference(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "render", BROKEN, "--parity")
+        assert ran.status == 3
+        assert ran.err.endswith("cannot convert int64 to string\n")
+
+
+class TestDiff:
+    def test_exit_status(self, rukpakctl: CommandLine) -> None:
+        assert rukpakctl("bundle", "diff", V1, V2).status == 0
+        assert rukpakctl("bundle", "diff", V1, V2, "--exit-code").status == 1
+        assert rukpakctl("bundle", "diff", V1, V1, "--exit-code").status == 0
+        assert rukpakctl("bundle", "diff", V1, BROKEN, "--exit-code").status == 3
+
+    def test_text(self, rukpakctl: CommandLine) -> None:
+        lines = rukpakctl("bundle", "diff", V1, V2).out.splitlines()
+        assert "+ ConfigMap greeter/greeter-settings" in lines
+        assert "    ~ spec.replicas: 1 → 2" in lines
+        assert lines[-4:] == [
+            "  ServiceAccount greeter/greeter in the whole cluster",
+            "    get list  secrets",
+            "",
+            "objects: 2 removed, 3 added, 0 renamed, 1 changed; 2 rights gained, 0 lost",
+        ]
+
+    def test_json(self, rukpakctl: CommandLine) -> None:
+        found = json.loads(rukpakctl("bundle", "diff", V1, V2, "-o", "json").out)
+        assert set(found) == {"added", "removed", "renamed", "changed", "rights"}
+        (changed,) = found["changed"]
+        assert changed["object"] == {"group": "apps", "kind": "Deployment", "namespace": "greeter", "name": "greeter"}
+        assert {"path": "spec.replicas", "change": "changed", "secret": False, "old": 1, "new": 2} in changed["fields"]
+
+
+class TestPermissions:
+    def test_text(self, rukpakctl: CommandLine) -> None:
+        out = rukpakctl("bundle", "permissions", V2).out
+        assert "  ! ServiceAccount greeter/greeter reads every Secret" in out
+        assert "    get patch delete  deployments (apps) named greeter\n" in out
+
+    def test_json(self, rukpakctl: CommandLine) -> None:
+        found = json.loads(rukpakctl("bundle", "permissions", V2, "-o", "json").out)
+        (grant,) = found["grants"]
+        assert grant["holder"] == {"kind": "ServiceAccount", "namespace": "greeter", "name": "greeter"}
+        assert [alarm["id"] for alarm in grant["alarms"]] == ["secrets"]
+        assert {one["namespace"] for one in found["installer"]} == {None, "greeter"}
+
+    def test_yaml_is_ready_to_be_applied(self, rukpakctl: CommandLine) -> None:
+        arguments = ("bundle", "permissions", V2, "-o", "yaml", "--service-account", "robot")
+        made = yaml.load_all(rukpakctl(*arguments).out.encode())
+        kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+        assert [one["kind"] for one in made] == kinds
+        assert {one["metadata"]["name"] for one in made} == {"greeter-installer"}
+        assert made[1]["subjects"] == [{"kind": "ServiceAccount", "name": "robot", "namespace": "greeter"}]
+
+    def test_plain_bundles_have_an_installer_too(self, rukpakctl: CommandLine) -> None:
+        out = rukpakctl("bundle", "permissions", NOTES).out
+        assert "What the bundle grants\n  nothing\n" in out
+        assert "    create            namespaces\n" in out
+
+
+class TestInspect:
+    def test_text(self, rukpakctl: CommandLine) -> None:
+        out = rukpakctl("bundle", "inspect", V2).out
+        for row in (
+            "package             greeter",
+            "version             2.0.0",
+            "install modes       AllNamespaces, OwnNamespace, SingleNamespace",
+            "  Greeting.samples.rukpak.io  v1  Namespaced",
+            "  registry.example.com/greeter:2.0.0  tag  greeter",
+        ):
+            assert f"{row}\n" in out
+
+    def test_json(self, rukpakctl: CommandLine) -> None:
+        found: dict[str, Any] = json.loads(rukpakctl("bundle", "inspect", V2, "-o", "json").out)
+        assert found["digest"].startswith("sha256:")
+        assert found["definitions"] == [
+            {"group": "samples.rukpak.io", "kind": "Greeting", "versions": ["v1"], "scope": "Namespaced"}
+        ]
+        assert found["images"] == [
+            {"image": "registry.example.com/greeter:2.0.0", "pinned": False, "usedBy": ["greeter"]}
+        ]
+
+    def test_plain(self, rukpakctl: CommandLine) -> None:
+        found = json.loads(rukpakctl("bundle", "inspect", NOTES, "-o", "json").out)
+        assert found["format"] == "plain"
+        assert found["objects"] == [{"kind": "ConfigMap", "count": 1}, {"kind": "Namespace", "count": 1}]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["validate"],
+        ["validate", "-o", "json"],
+        ["validate", "-o", "github"],
+        ["validate", "-o", "sarif"],
+        ["render"],
+        ["render", "-o", "json"],
+        ["inspect"],
+        ["inspect", "-o", "json"],
+        ["permissions"],
+        ["diff", str(V1)],
+    ],
+    ids=" ".join,
+)
+def test_hostile_bundles_do_not_reach_the_terminal(
+    rukpakctl: CommandLine, arguments: list[str], tmp_path: Path
+) -> None:
+    ran = rukpakctl("bundle", *arguments, hostile_bundle(tmp_path))
+    printed = ran.out + ran.err
+    assert printed
+    assert not set(printed) & set("\x1b\x07\x9b\u202e\r")
