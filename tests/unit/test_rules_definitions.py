@@ -408,7 +408,7 @@ def test_a_finding_points_at_the_field_or_at_what_there_is_of_the_way() -> None:
     )
     found = findings_of(bundle(crds=[], files={"manifests/x.yaml": text}), *FAMILIES)
     places = {finding.rule: (finding.line, finding.path) for finding in found}
-    assert places == {"RV1-310": (8, "spec.versions"), "RV1-311": (5, "spec")}
+    assert places == {"RV1-310": (8, "spec.versions"), "RV1-311": (5, "spec.preserveUnknownFields")}
 
 
 @pytest.mark.parametrize("value", [5, "x", [1], {"a": 1}, None, True])

@@ -50,8 +50,8 @@ def the_name_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         name = name_of(csv)
         if reasons := _name_reasons(name):
-            place = csv.place("metadata", "name") if name else csv.place("metadata", on_key=True)
-            yield Problem(message=f'metadata.name "{name}" is invalid: {",".join(reasons)}', place=place)
+            message = f'metadata.name "{name}" is invalid: {",".join(reasons)}'
+            yield Problem(message=message, place=csv.place("metadata", "name"))
 
 
 @FAMILY.rule(
@@ -79,7 +79,7 @@ def _name_reasons(name: str) -> list[str]:
 def the_api_version_is_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not text(csv.manifest, "apiVersion"):
-            yield Problem(message="'apiVersion' is missing", place=csv.place("kind", on_key=True))
+            yield Problem(message="'apiVersion' is missing", place=csv.place("apiVersion"))
 
 
 @FAMILY.rule(
@@ -92,7 +92,7 @@ def required_fields_are_given(reading: Reading) -> Iterator[Problem]:
         for field in _missing_fields(csv):
             path, hint = _REQUIRED[field]
             message = f"Field {field}: required field missing"
-            yield Problem(message=message, place=_deepest(csv, path), hint=hint)
+            yield Problem(message=message, place=csv.place(*path, on_key=True), hint=hint)
 
 
 def _missing_fields(csv: Document) -> Iterator[str]:
@@ -122,14 +122,6 @@ def _is_zero(value: Any) -> bool:
     return value is None or (not isinstance(value, list) and not value)
 
 
-def _deepest(csv: Document, path: tuple[str, ...]) -> Any:
-    """The field, or its key, or the nearest part above it that is there."""
-    known = len(path)
-    while known and at(csv.manifest, *path[:known]) is None:
-        known -= 1
-    return csv.place(*path[:known], on_key=known > 0)
-
-
 @FAMILY.rule(
     "RV1-205",
     title="The CSV says in which modes the operator can be installed",
@@ -138,7 +130,7 @@ def _deepest(csv: Document, path: tuple[str, ...]) -> Any:
 def install_modes_are_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not _modes(csv):
-            yield Problem(message="install modes not found", place=_deepest(csv, ("spec", "installModes")))
+            yield Problem(message="install modes not found", place=csv.place("spec", "installModes", on_key=True))
 
 
 @FAMILY.rule(
@@ -201,7 +193,7 @@ def the_minimum_version_is_given(reading: Reading) -> Iterator[Problem]:
         version = at(csv.manifest, "spec", "minKubeVersion")
         if version is None or (isinstance(version, str) and not version.strip()):
             message = "csv.Spec.minKubeVersion is not informed: clusters of every version may install the operator"
-            yield Problem(message=message, place=_deepest(csv, ("spec", "minKubeVersion")))
+            yield Problem(message=message, place=csv.place("spec", "minKubeVersion", on_key=True))
 
 
 @FAMILY.rule(
@@ -264,5 +256,5 @@ def owned_names_have_a_group(reading: Reading) -> Iterator[Problem]:
         for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
             name = text(owned, "name")
             if "." not in name:
-                place = csv.place(*path, "name") if name else csv.place(*path)
-                yield Problem(message=f"couldn't parse plural.group from crd name: {name}", place=place)
+                message = f"couldn't parse plural.group from crd name: {name}"
+                yield Problem(message=message, place=csv.place(*path, "name"))

@@ -7,7 +7,7 @@ tools, nothing below a schema counts.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Document, Json
@@ -43,18 +43,8 @@ class Written:
     def group(self) -> str:
         return text(self.spec, "group")
 
-    def place(self, *path: str | int) -> Place:
-        """The field, or the nearest part above it that is there."""
-        known: list[str | int] = []
-        value: Any = self.document.manifest
-        for part in path:
-            inside = isinstance(value, dict) and part in value
-            if not inside and not (isinstance(value, list) and isinstance(part, int) and part < len(value)):
-                break
-            value = value[part]
-            known.append(part)
-        is_part = len(known) < len(path) or isinstance(value, dict | list)
-        return self.document.place(*known, on_key=is_part and bool(known) and isinstance(known[-1], str))
+    def place(self, *path: str | int, on_key: bool = False) -> Place:
+        return self.document.place(*path, on_key=on_key)
 
 
 OfDefinition: TypeAlias = Callable[[Written], Iterable[Problem]]
@@ -88,9 +78,8 @@ def _written(document: Document) -> Written:
 def the_api_version_is_known(reading: Reading) -> Iterator[Problem]:
     for document in of_kind(reading, DEFINITION):
         if document.api_version not in _KNOWN_VERSIONS:
-            path = "apiVersion" if document.api_version else "kind"
             message = f"Unsupported api version of CRD: {document.api_version}"
-            yield Problem(message=message, place=document.place(path, on_key=not document.api_version))
+            yield Problem(message=message, place=document.place("apiVersion"))
 
 
 @FAMILY.rule(
@@ -244,7 +233,7 @@ def version_names_are_valid(definition: Written) -> Iterator[Problem]:
     counted = Counter(text(version, "name") for _, version in definition.versions)
     if repeated := [name for name, count in counted.items() if count > 1]:
         message = f"spec.versions: Invalid value: {', '.join(repeated)}: must contain unique version names"
-        yield Problem(message=message, place=definition.place("spec", "versions"))
+        yield Problem(message=message, place=definition.place("spec", "versions", on_key=True))
 
 
 @FAMILY.rule(
@@ -258,7 +247,7 @@ def one_version_is_stored(definition: Written) -> Iterator[Problem]:
     if len(stored) != 1:
         found = ", ".join(stored) or "none"
         message = f"spec.versions: Invalid value: {found}: must have exactly one version marked as storage version"
-        yield Problem(message=message, place=definition.place("spec", "versions"))
+        yield Problem(message=message, place=definition.place("spec", "versions", on_key=True))
 
 
 @FAMILY.rule(
@@ -274,7 +263,7 @@ def unknown_fields_are_not_preserved(definition: Written) -> Iterator[Problem]:
             "spec.preserveUnknownFields: Invalid value: true: cannot set to true, "
             "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         )
-        yield Problem(message=message, place=definition.place("spec", "preserveUnknownFields"))
+        yield Problem(message=message, place=definition.place("spec", "preserveUnknownFields", on_key=True))
 
 
 def preserves_unknown_fields(definition: Written) -> bool:
@@ -320,4 +309,4 @@ def shared_parts_are_not_repeated(definition: Written) -> Iterator[Problem]:
                 f"spec.versions: Invalid value: {each}: per-version {words} may not all be set to identical values "
                 "(top-level values should be used instead)"
             )
-            yield Problem(message=message, place=definition.place("spec", "versions"))
+            yield Problem(message=message, place=definition.place("spec", "versions", on_key=True))

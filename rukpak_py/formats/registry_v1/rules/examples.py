@@ -30,7 +30,7 @@ _FORM_HINT: Final = (
 def there_are_annotations(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not _annotations(csv):
-            yield Problem(message="annotations not found", place=csv.place("metadata", on_key=True))
+            yield Problem(message="annotations not found", place=csv.place("metadata", "annotations"))
 
 
 @FAMILY.rule(

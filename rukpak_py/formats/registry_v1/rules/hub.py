@@ -6,12 +6,11 @@ from typing import Final
 
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import annotation, at, csvs, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.removed_apis import removed_apis_are_not_used
 from rukpak_py.formats.registry_v1.rules.urls import is_request_uri
-from rukpak_py.formats.rules import Family, Place, Problem
+from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Reading] = Family(title="OperatorHub.io", origin="operator-framework/api, validator operatorhub")
 
@@ -54,7 +53,9 @@ _EMAIL: Final = re.compile(rf"[ \t]*(?:{_ADDRESS}|{_PHRASE}<{_ADDRESS}>)[ \t]*(?
 def the_provider_is_named(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not text(csv.manifest, "spec", "provider", "name").strip():
-            yield Problem(message="csv.Spec.Provider.Name not specified", place=_place(csv, "provider"))
+            yield Problem(
+                message="csv.Spec.Provider.Name not specified", place=csv.place("spec", "provider", on_key=True)
+            )
 
 
 @FAMILY.rule(
@@ -129,7 +130,7 @@ def categories_are_known(reading: Reading) -> Iterator[Problem]:
 def the_version_is_set(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if _is_zero_version(text(csv.manifest, "spec", "version")):
-            yield Problem(message="csv.Spec.Version must be set", place=_place(csv, "version"))
+            yield Problem(message="csv.Spec.Version must be set", place=csv.place("spec", "version", on_key=True))
 
 
 def _is_zero_version(version: str) -> bool:
@@ -149,7 +150,9 @@ def the_icon_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         icons = list(entries(csv.manifest, "spec", "icon"))
         if len(icons) > 1:
-            yield Problem(message="csv.Spec.Icon should only have one element", place=_place(csv, "icon"))
+            yield Problem(
+                message="csv.Spec.Icon should only have one element", place=csv.place("spec", "icon", on_key=True)
+            )
         for path, icon in icons:
             media_type = text(icon, "mediatype")
             if not media_type or not text(icon, "base64data"):
@@ -169,7 +172,7 @@ def the_icon_is_valid(reading: Reading) -> Iterator[Problem]:
 def there_is_an_icon(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if at(csv.manifest, "spec", "icon") is None:
-            yield Problem(message="csv.Spec.Icon not specified", place=_place(csv, "icon"))
+            yield Problem(message="csv.Spec.Icon not specified", place=csv.place("spec", "icon", on_key=True))
 
 
 FAMILY.rule(
@@ -179,10 +182,3 @@ FAMILY.rule(
     hint="Write the object for the API version that replaced it, or drop the right. It is an error when "
     "spec.minKubeVersion says that only versions without the API are supported.",
 )(removed_apis_are_not_used)
-
-
-def _place(csv: Document, field: str) -> Place:
-    """The field of the spec, or what there is of the way to it."""
-    if at(csv.manifest, "spec", field) is not None:
-        return csv.place("spec", field, on_key=True)
-    return csv.place("spec", on_key=True) if "spec" in csv.manifest else csv.place("kind", on_key=True)

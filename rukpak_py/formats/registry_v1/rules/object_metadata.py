@@ -13,9 +13,11 @@ _ANNOTATION_BYTES: Final = 256 * 1024
 
 def problems(document: Document) -> Iterator[Problem]:
     """About names, labels and annotations; whether a namespace is allowed is asked apart."""
-    metadata = document.place("metadata") if "metadata" in document.manifest else document.place()
     if not name_of(document):
-        yield Problem(message="metadata.name: Required value: name or generateName is required", place=metadata)
+        yield Problem(
+            message="metadata.name: Required value: name or generateName is required",
+            place=document.place("metadata", "name"),
+        )
     for key, value in mapping(document.manifest, "metadata", "labels").items():
         reasons = [*dns.qualified_name(key), *(dns.label_value(value) if isinstance(value, str) else [])]
         for reason in reasons:

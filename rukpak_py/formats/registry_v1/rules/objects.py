@@ -40,14 +40,13 @@ _CREATING: Final = frozenset({"*", "create", "patch", "update"})
     "and give each item of a list a file of its own.",
 )
 def first_documents_are_supported(reading: Reading) -> Iterator[Problem]:
-    """An object that is refused when rendering is told there."""
     if media_type(reading) == "helm":
         return
     for document in first_documents(reading):
         kind = text(document.manifest, "kind")
-        if kind not in SUPPORTED and (not document.manifest or "items" in document.manifest or reading.bundle is None):
+        if kind not in SUPPORTED:
             message = f"{kind} is not supported type for registryV1 bundle: {document.file}".lstrip()
-            yield Problem(message=message, place=document.place())
+            yield Problem(message=message, place=document.place("kind"))
 
 
 @FAMILY.rule(

@@ -49,7 +49,7 @@ _IMAGE: Final = re.compile(
 def something_is_installed(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not at(csv.manifest, "spec", "install", "spec", "deployments"):
-            place = csv.place("spec", "install", on_key=True) if at(csv.manifest, "spec", "install") else csv.place()
+            place = csv.place("spec", "install", "spec", "deployments", on_key=True)
             yield Problem(message="unable to find a deployment to install in the CSV", place=place)
 
 

@@ -44,19 +44,9 @@ def owned_definitions_are_shipped(reading: Reading) -> Iterator[Problem]:
     shipped = _shipped(reading)
     for csv in csvs(reading):
         for path, api, _ in _owned(csv):
-            if api not in shipped and not _is_told_elsewhere(reading, csv, api):
+            if api not in shipped:
                 message = f'owned CRD {api} not found in bundle "{name_of(csv)}"'
-                yield Problem(message=message, place=csv.place(*path))
-
-
-def _is_told_elsewhere(reading: Reading, csv: Document, api: Api) -> bool:
-    """No definition of this name at all: that is told by what forbids rendering."""
-    bundle = reading.bundle
-    return (
-        bundle is not None
-        and bundle.csv.document.file == csv.file
-        and all(definition.name != api.definition for definition in bundle.definitions)
-    )
+                yield Problem(message=message, place=csv.place(*path, "name"))
 
 
 @FAMILY.rule(
