@@ -1,0 +1,170 @@
+"""registry+v1: annotations, properties, and what is said when they cannot be decoded."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Finding
+from rukpak_py.formats.registry_v1.read import read
+from tests.unit.bundles import bundle, csv_document, tree_of
+
+ANNOTATIONS = "metadata/annotations.yaml"
+PROPERTIES = "metadata/properties.yaml"
+PACKAGE = "operators.operatorframework.io.bundle.package.v1"
+
+
+def upstream(tree: Tree) -> str:
+    with pytest.raises(ContentError) as caught:
+        read(tree, parity=True).complete()
+    return str(caught.value)
+
+
+def only_finding(tree: Tree) -> Finding:
+    (defect,) = read(tree).defects
+    return defect.finding
+
+
+def properties_of(tree: Tree) -> str | None:
+    csv = read(tree).complete().csv
+    assert csv.typed["metadata"]["annotations"] == csv.annotations
+    return csv.annotations.get("olm.properties")
+
+
+def with_properties(file: Any = None, annotation: str | None = None) -> Tree:
+    annotations = {} if annotation is None else {"olm.properties": annotation}
+    return bundle(csv=csv_document(annotations=annotations), files={PROPERTIES: file})
+
+
+def test_package_and_channels_come_from_the_annotations() -> None:
+    metadata = read(bundle(package="pack", annotations={"other": True})).complete().metadata
+    assert (metadata.package, metadata.channels, metadata.default_channel) == ("pack", "stable", "stable")
+    assert metadata.annotations["other"] is True
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        ({ANNOTATIONS: None}, "Add it with the package's name"),
+        ({ANNOTATIONS: None, "metadata/annotations.yml": "{}"}, f"Rename metadata/annotations.yml to {ANNOTATIONS}."),
+    ],
+)
+def test_annotations_must_be_there(files: dict[str, Any], hint: str) -> None:
+    tree = bundle(files=files)
+    assert upstream(tree) == "open metadata/annotations.yaml: no such file or directory"
+    finding = only_finding(tree)
+    assert (finding.rule, finding.message) == ("RV1-904", "metadata/annotations.yaml is missing")
+    assert finding.hint.startswith(hint)
+    assert read(tree).bundle is not None
+
+
+def test_what_stands_in_the_place_of_annotations() -> None:
+    assert upstream(tree_of({"metadata": "x"})) == "open metadata/annotations.yaml: not a directory"
+    assert upstream(tree_of({f"{ANNOTATIONS}/x": ""})) == "read metadata/annotations.yaml: is a directory"
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "path", "message"),
+    [
+        (
+            "annotations: [",
+            "error converting YAML to JSON: yaml: line 1: did not find expected node content",
+            "",
+            "cannot be parsed as YAML: did not find expected node content",
+        ),
+        (
+            {"annotations": {PACKAGE: ["a"]}},
+            (
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field "
+                f"Annotations.annotations.{PACKAGE} of type string"
+            ),
+            f"annotations['{PACKAGE}']",
+            "must be a text, but is a list",
+        ),
+        (
+            {"annotations": "x"},
+            (
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go struct field "
+                "AnnotationsFile.annotations of type registry.Annotations"
+            ),
+            "annotations",
+            'must be an object, but is the text "x"',
+        ),
+    ],
+)
+def test_annotations_that_cannot_be_decoded(content: Any, text: str, path: str, message: str) -> None:
+    tree = bundle(files={ANNOTATIONS: content})
+    assert upstream(tree) == text
+    finding = only_finding(tree)
+    assert (finding.rule, finding.file, finding.path) == ("RV1-907", ANNOTATIONS, path)
+    assert finding.message.endswith(message)
+    assert finding.line > 0
+    assert finding.hint
+
+
+@pytest.mark.parametrize(
+    ("file", "annotation", "expected"),
+    [
+        (None, None, None),
+        (None, '[ {"type": "a"} ]', '[ {"type": "a"} ]'),
+        ("", "[]", "[]"),
+        (
+            {"properties": [{"type": "b", "value": {"z": 1.0, "a": "<"}}]},
+            '[{"value": {"z": 1.0, "a": 2}, "type": "a"}]',
+            '[{"type":"a","value":{"z":1.0,"a":2}},{"type":"b","value":{"a":"\\u003c","z":1}}]',
+        ),
+        ({"properties": [{}]}, None, '[{"type":"","value":null}]'),
+        ("# nothing\n", None, "null"),
+    ],
+)
+def test_properties_of_the_file_follow_those_of_the_annotation(
+    file: Any, annotation: str | None, expected: str | None
+) -> None:
+    assert properties_of(with_properties(file, annotation)) == expected
+    assert expected is None or json.loads(expected) is not False
+
+
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        (
+            with_properties(None, "{}"),
+            (
+                "failed to unmarshal csv.metadata.annotations['olm.properties']: "
+                "json: cannot unmarshal object into Go value of type []property.Property"
+            ),
+        ),
+        (
+            with_properties("properties: [", None),
+            (
+                "failed to unmarshal metadata/properties.yaml: "
+                "error converting YAML to JSON: yaml: line 1: did not find expected node content"
+            ),
+        ),
+        (
+            with_properties({"properties": {}}, None),
+            (
+                "failed to unmarshal metadata/properties.yaml: error unmarshaling JSON: while decoding JSON: "
+                "json: cannot unmarshal object into Go struct field RegistryV1Properties.properties of type "
+                "[]property.Property"
+            ),
+        ),
+    ],
+)
+def test_properties_that_cannot_be_decoded(tree: Tree, text: str) -> None:
+    assert upstream(tree) == text
+    finding = only_finding(tree)
+    assert finding.rule == "RV1-907"
+    assert finding.line > 0
+    assert finding.hint
+
+
+def test_defects_come_in_the_order_of_the_reference() -> None:
+    files = {ANNOTATIONS: "[", "manifests/x.yaml": "[", PROPERTIES: "["}
+    tree = bundle(files=files)
+    assert [defect.finding.file for defect in read(tree).defects] == list(files)
+    assert upstream(tree).startswith("error converting YAML to JSON")
+    without_csv = bundle(files={"manifests/csv.yaml": None, PROPERTIES: "["})
+    assert upstream(without_csv) == 'no ClusterServiceVersion found in "manifests"'
