@@ -1,0 +1,70 @@
+"""Definitions of the corpus, decoded and encoded as the reference renderer emits them."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.corpus.canonical_form import Json, digest
+
+from rukpak_py.content import yaml
+from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
+
+CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
+GOLDENS = CORPUS / "goldens"
+SUFFIX = ".suc.json.gz"
+KIND = "CustomResourceDefinition"
+pytestmark = pytest.mark.skipif(
+    not GOLDENS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
+)
+
+
+def names() -> list[str]:
+    return sorted(path.name.removesuffix(SUFFIX) for path in GOLDENS.glob(f"*{SUFFIX}"))
+
+
+def golden(name: str) -> Json:
+    loaded: Json = json.loads(gzip.decompress((GOLDENS / f"{name}{SUFFIX}").read_bytes()))
+    return loaded
+
+
+def documents(name: str) -> Iterator[Any]:
+    for path in sorted((CORPUS / "bundles" / name / "manifests").iterdir()):
+        for document in yaml.load_all(path.read_bytes()):
+            yield from document["items"] if document and document.get("kind", "").endswith("List") else [document]
+
+
+def converted(documents: list[Any]) -> set[str]:
+    """The definitions that get a conversion webhook, which are not emitted as they are."""
+    csv = next(document for document in documents if document and document["kind"] == "ClusterServiceVersion")
+    webhooks = csv["spec"].get("webhookdefinitions") or []
+    return {crd for webhook in webhooks for crd in webhook.get("conversionCRDs") or []}
+
+
+def definitions(objects: list[Any], *, without: set[str]) -> list[Json]:
+    return [obj for obj in objects if obj and obj["kind"] == KIND and obj["metadata"]["name"] not in without]
+
+
+def typed(document: Json) -> Json:
+    defects: list[TypeDefect] = []
+    restored: Json = restore(document, KIND, keep_unknown=False, defects=defects, unknown=[])
+    assert defects == []
+    return restored
+
+
+@pytest.mark.parametrize("first", range(0, 600, 40))  # forty bundles in one test share the work between processes
+def test_definitions_come_out_as_the_reference_renderer_emits_them(first: int) -> None:
+    different = []
+    for name in names()[first : first + 40]:
+        wanted = golden(name)["renders"][0]
+        if not wanted["ok"]:
+            continue
+        read = list(documents(name))
+        without = converted(read)
+        ours = list(map(typed, definitions(read, without=without)))
+        if digest(ours) != digest(definitions(wanted["objects"], without=without)):
+            different.append(name)
+    assert different == []
