@@ -14,10 +14,13 @@ from rukpak_py.content.yaml_streams import JsonValue, check_size, pieces
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
 
-def load(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The first document of a file that is not a stream (annotations, dependencies, chart metadata)."""
+def load(data: bytes, *, limits: Limits = DEFAULT_LIMITS, unsigned: bool = False) -> Any:
+    """The first document of a file that is not a stream (annotations, dependencies, chart metadata).
+
+    `unsigned`: integers up to unsigned 64 bit stay integers, as in JSON that is passed on and not decoded.
+    """
     check_size(data, limits)
-    value, _ = load_document(data, limits=limits)
+    value, _ = load_document(data, limits=limits, unsigned=unsigned)
     return value
 
 

@@ -63,15 +63,18 @@ _MORE_THAN_TEXT = WORD_STARTS | NUMBER_STARTS | {"<"}
 _WANT_MAPS = "map merge requires map or sequence of maps as the value"
 
 
-def load_document(chunk: bytes, *, limits: Limits, line: int = 0, column: int = 0, nodes: int = 0) -> tuple[Any, int]:
+def load_document(
+    chunk: bytes, *, limits: Limits, line: int = 0, column: int = 0, nodes: int = 0, unsigned: bool = False
+) -> tuple[Any, int]:
     """The first document of the chunk (None when there is none), and how many nodes there were so far.
 
     The chunk begins at `line` and `column` (from 0) of its file; `nodes` is what the documents before it had.
+    `unsigned` keeps integers beyond signed 64 bit, as JSON text does from which no object is decoded.
     """
     try:
         if nodes < limits.yaml_nodes and _BLANK.fullmatch(chunk):
             return None, nodes + 1
-        return _Loader(chunk, limits, nodes).load()
+        return _Loader(chunk, limits, nodes, unsigned=unsigned).load()
     except (_Refused, _UnrepresentableError, YAMLError, UnicodeDecodeError) as error:
         raise _told(error, chunk, limits, line, column) from error
 
@@ -133,7 +136,8 @@ class _UnrepresentableError(Exception):
 
 
 class _Loader:
-    def __init__(self, chunk: bytes, limits: Limits, nodes: int) -> None:
+    def __init__(self, chunk: bytes, limits: Limits, nodes: int, *, unsigned: bool) -> None:
+        self.unsigned = unsigned
         self.next_event = events_of(chunk)
         self.limits = limits
         self.nodes_before = nodes
@@ -260,7 +264,7 @@ class _Loader:
         return key
 
     def number(self, raw: float) -> Raw:
-        value = as_value(raw)
+        value = raw if self.unsigned and type(raw) is int else as_value(raw)
         if not representable(value):
             self.suspect = True
         return value

@@ -96,7 +96,7 @@ def _tell_missing(tree: Tree, defects: Defects) -> None:
 
 def _load(file: str, tree: Tree, defects: Defects, limits: Limits, *, before: str) -> Any:
     try:
-        return yaml.load(tree[file], limits=limits)
+        return yaml.load(tree[file], limits=limits, unsigned=True)
     except ContentError as error:
         found = syntax_defect(error)
         upstream = f"{before}{_CONVERTING}{found.upstream}"

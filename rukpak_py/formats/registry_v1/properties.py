@@ -73,8 +73,8 @@ def of_file(document: Any) -> tuple[Properties, list[TypeDefect]]:
 
 
 def merged(annotation: Properties, file: Properties) -> str:
-    """The new text of the annotation."""
-    if annotation is None and file is None:
+    """The new text of the annotation. Nothing appended to null is null, even when the file has an empty list."""
+    if annotation is None and not file:
         return "null"
     return "[" + ",".join(map(_written, [*(annotation or ()), *(file or ())])) + "]"
 
