@@ -64,7 +64,7 @@ def scale(**fields: Any) -> tuple[str, Any]:
 
 
 VERSIONS = "spec.versions: Invalid value"
-PER_VERSION = "may not all be set to identical values (top-level values should be used instead)"
+PER_VERSION = "may not all be set to identical values (top-level subresources should be used instead)"
 COLUMN = "spec.versions[0].additionalPrinterColumns[0]"
 SCALE = "spec.versions[0].subresources.scale"
 HOOK = "spec.conversion.webhook.clientConfig"

@@ -65,7 +65,12 @@ def columns_are_valid(definition: Written) -> Iterator[Problem]:
     for parent in [*above, *([("spec",)] if definition.is_beta else [])]:
         columns = [*parent, "additionalPrinterColumns"]
         for index, column in enumerate(_list_at(definition.document.manifest, columns)):
-            for field, reason in _column_reasons(column or {}, key):
+            # The key of old versions was read in any case.
+            written = {
+                (key if definition.is_beta and name.lower() == key.lower() else name): value
+                for name, value in (column or {}).items()
+            }
+            for field, reason in _column_reasons(written, key):
                 message = f"{_field(*columns, index, field)}: {reason}"
                 yield Problem(message=message, place=definition.place(*columns, index, field))
 

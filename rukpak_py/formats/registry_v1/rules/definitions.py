@@ -307,6 +307,6 @@ def shared_parts_are_not_repeated(definition: Written) -> Iterator[Problem]:
         if given and all(part == given[0] for part in parts):
             message = (
                 f"spec.versions: Invalid value: {each}: per-version {words} may not all be set to identical values "
-                "(top-level values should be used instead)"
+                f"(top-level {top} should be used instead)"
             )
             yield Problem(message=message, place=definition.place("spec", "versions", on_key=True))

@@ -11,6 +11,7 @@ from typing import Any, Final
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.metadata import catalog_annotations_file
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     MANIFESTS,
@@ -47,20 +48,15 @@ class Annotations:
 
 def bundle_annotations(reading: Reading) -> Annotations | None:
     """Of the first file of metadata/ that has some; one with a value that is no scalar does not count."""
-    for name in reading.tree.names_in(_METADATA):
-        value = _first_document(reading, f"{_METADATA}/{name}")
-        for key in _spellings(value):
-            values = value[key]
-            if isinstance(values, dict) and not any(isinstance(item, dict | list) for item in values.values()):
-                written = {name: _as_text(item) for name, item in values.items()}
-                return Annotations(file=f"{_METADATA}/{name}", key=key, values=written)
-    return None
-
-
-def _spellings(value: Any) -> list[str]:
-    """Go takes a key in its exact case first, then in any."""
-    keys = [key for key in value if key.lower() == "annotations"] if isinstance(value, dict) else []
-    return sorted(keys, key="annotations".__ne__)[:1]
+    documents = {
+        f"{_METADATA}/{name}": _first_document(reading, f"{_METADATA}/{name}")
+        for name in reading.tree.names_in(_METADATA)
+    }
+    if (found := catalog_annotations_file(documents.items())) is None:
+        return None
+    file, values = found
+    key = max((key for key in documents[file] if key.lower() == "annotations"), key="annotations".__eq__)
+    return Annotations(file=file, key=key, values=values)
 
 
 def _first_document(reading: Reading, path: str) -> Any:
@@ -68,12 +64,6 @@ def _first_document(reading: Reading, path: str) -> Any:
         return yaml.load(reading.tree[path]) if path in reading.tree else None
     except ContentError:  # told when the bundle is read, where it matters
         return None
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)
 
 
 @FAMILY.rule(
