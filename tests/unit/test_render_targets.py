@@ -74,7 +74,8 @@ def test_people_are_told_what_would_be_possible() -> None:
         targets([OWN, MULTI], ["other"], parity=False)
     assert str(refused.value) == (
         "invalid option(s): invalid target namespaces [other]: supported install modes [MultiNamespace OwnNamespace] "
-        "do not support target namespaces [other]; the operator can watch its own (operators) or several namespaces"
+        "do not support target namespaces [other]; "
+        "the operator can watch its own (operators) or several namespaces: see manifests/csv.yaml"
     )
     with pytest.raises(ContentError, match="the CSV supports no install mode at all"):
         targets([], ["other"], parity=False)
@@ -113,7 +114,7 @@ def test_the_install_namespace_is_given_or_suggested_or_named_after_the_package(
     [
         ("x", "Not.A.Label", "as given"),
         ("Not.A.Label", None, "annotation operatorframework.io/suggested-namespace in manifests/csv.yaml"),
-        ("", None, "made from the name of the package"),
+        ("", None, "made from the name of the package in metadata/annotations.yaml"),
     ],
 )
 def test_an_impossible_install_namespace_is_refused(suggested: str, given: str | None, origin: str) -> None:

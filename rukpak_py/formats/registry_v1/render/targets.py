@@ -29,7 +29,7 @@ def _origin(bundle: Bundle, given: str | None) -> str:
         return "as given"
     if bundle.csv.annotations.get(SUGGESTED_NAMESPACE):
         return f"annotation {SUGGESTED_NAMESPACE} in {bundle.csv.document.file}"
-    return "made from the name of the package"
+    return "made from the name of the package in metadata/annotations.yaml"
 
 
 def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | Non
         _demand_names(targets)
     problem = _problem(targets, namespace, modes)
     if problem:
-        hint = "" if bundle.parity else f"; {_advice(modes, namespace)}"
+        hint = "" if bundle.parity else f"; {_advice(modes, namespace)}: see {bundle.csv.document.file}"
         shown = " ".join(targets)
         raise ContentError(f"invalid option(s): invalid target namespaces [{shown}]: {problem}{hint}")
     return targets
