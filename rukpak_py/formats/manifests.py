@@ -1,31 +1,15 @@
-"""Files of manifests to single manifests, as Kubernetes' own builder reads them: streams, lists, its words for defects.
+"""What a document of a file of manifests is to Kubernetes' own builder: an object with a kind, a list, or a defect.
 
 A document with `items` is a list whatever its kind. An item without kind and apiVersion takes them from its list.
-How deep lists are expanded depends on the version of the builder: `read_manifests` is the one that expands them all,
-breadth first.
 """
 
-from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import Limits
 
 _GO_KINDS = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
-
-
-def read_manifests(file: str, data: bytes, limits: Limits) -> Iterator[dict[str, Any]]:
-    try:
-        documents = yaml.load_all(data, limits=limits)
-    except ContentError as error:
-        raise ContentError(f"error parsing {file}: {error}") from error
-    for document in documents:
-        if document is not None:
-            yield from _flattened(file, document)
 
 
 def go_kind(value: object) -> str:
@@ -64,20 +48,6 @@ def excerpt(document: dict[str, Any]) -> str:
     return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _flattened(file: str, document: Any) -> Iterator[dict[str, Any]]:
-    pending = deque([document])
-    while pending:
-        manifest = _with_kind(file, pending.popleft())
-        try:
-            items = items_of(manifest)
-        except ContentError as error:
-            raise _undecodable(file, str(error)) from error
-        if items is None:
-            yield manifest
-        else:
-            pending.extend(items)
-
-
 def _item(item: Any, parent: dict[str, Any]) -> Any:
     if item is None:
         item = {}
@@ -90,17 +60,5 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _with_kind(file: str, document: Any) -> dict[str, Any]:
-    if not isinstance(document, dict):
-        raise _undecodable(file, not_an_object(document))
-    if not has_kind(document):
-        raise _undecodable(file, f"Object 'Kind' is missing in '{excerpt(document)}'")
-    return document
-
-
 def _is_short(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= 253
-
-
-def _undecodable(file: str, problem: str) -> ContentError:
-    return ContentError(f'unable to decode "{file}": {problem}')

@@ -93,9 +93,9 @@ def test_a_csv_in_a_list_is_the_csv() -> None:
     [
         ("[1]", "json: cannot unmarshal array into Go value of type unstructured.detector", "this is a list"),
         ("x", "json: cannot unmarshal string into Go value of type unstructured.detector", "this is a text"),
-        ("a: <b>", "Object 'Kind' is missing in '{\"a\":\"\\u003cb\\u003e\"}'", "has no `kind`"),
+        ("a: <b>", "Object 'Kind' is missing in '{\"a\":\"\\u003cb\\u003e\"}'", "the object has no `kind`"),
         ("kind: 5", "Object 'Kind' is missing in '{\"kind\":5}'", "`kind` must be a text, but is a number"),
-        ('{"kind":  ""}', "Object 'Kind' is missing in '{\"kind\":  \"\"}'", "has no `kind`"),
+        ('{"kind":  ""}', "Object 'Kind' is missing in '{\"kind\":  \"\"}'", "the object has no `kind`"),
         (
             "{kind: x, apiVersion: a/b/c}",
             'Object \'Kind\' is missing in \'{"apiVersion":"a/b/c","kind":"x"}\'',

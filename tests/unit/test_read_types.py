@@ -144,7 +144,7 @@ def test_a_wrong_type_that_reaches_no_object_prevents_nothing(csv: dict[str, Any
         ({"name": 5}, "metadata.name", 'Put it in quotes: name: "5"'),
         ({"name": "a", "labels": {"x/y": True}}, "metadata.labels['x/y']", 'Put it in quotes: x/y: "true"'),
         ({"name": "a", "annotations": ["x"]}, "metadata.annotations", "Write an object: "),
-        ("text", "metadata", "Write an object here."),
+        ("text", "metadata", "Write an object: fields"),
     ],
 )
 def test_metadata_of_every_object_is_checked(metadata: Any, path: str, hint: str) -> None:

@@ -113,8 +113,8 @@ class FileReader:
         if not has_kind(document):
             shown = self._as_json(index, document) if self.parity else excerpt(document)
             upstream = self._undecodable(f"Object 'Kind' is missing in '{shown}'")
-            advice = None if "kind" in document else f"Add `kind`, or move {self.path} out of {MANIFESTS}/."
-            self._refuse(index, _why_without_kind(document), upstream, hint=advice)
+            message, advice = _why_without_kind(document)
+            self._refuse(index, message, upstream, hint=advice)
             return
         try:
             items = items_of(document)
@@ -147,7 +147,8 @@ class FileReader:
                 continue
             path = ("items", number)
             if not has_kind(item):
-                self._refuse(index, _why_without_kind(item), _NO_ITEM_KIND, path=path)
+                message, advice = _why_without_kind(item)
+                self._refuse(index, message, _NO_ITEM_KIND, path=path, hint=advice)
             elif not _version(item):
                 self._refuse(index, "an item of a list has no apiVersion", _NO_ITEM_VERSION, path=path)
             elif is_whole or not self.parity:
@@ -194,13 +195,18 @@ def _version(item: dict[str, Any]) -> bool:
     return isinstance(version, str) and version.rpartition("/")[2] != ""
 
 
-def _why_without_kind(document: dict[str, Any]) -> str:
-    kind = document.get("kind")
+def _why_without_kind(manifest: dict[str, Any]) -> tuple[str, str]:
+    """What is wrong, and what to do."""
+    kind = manifest.get("kind")
     if isinstance(kind, str) and kind:
-        return f"apiVersion {document.get('apiVersion')!r} is neither `version` nor `group/version`"
+        problem = f"apiVersion {manifest.get('apiVersion')!r} is neither `version` nor `group/version`"
+        return problem, "Write it as the documentation of the kind has it, such as `apiVersion: apps/v1`."
     if kind is not None and not isinstance(kind, str):
-        return f"`kind` must be a text, but is {_indefinite(kind)}"
-    return "the document has no `kind`"
+        return (
+            f"`kind` must be a text, but is {_indefinite(kind)}",
+            "Write the name of the kind, such as `kind: Service`.",
+        )
+    return "the object has no `kind`", f"Add `kind`; or move what is no manifest out of {MANIFESTS}/."
 
 
 _ARTICLES = {"object": "an object", "array": "a list", "string": "a text", "bool": "a boolean", "number": "a number"}

@@ -45,6 +45,20 @@ _LITERALS = {
     Wanted.INTEGER: re.compile(r"-?\d{1,18}"),
     Wanted.NUMBER: re.compile(r"-?\d{1,18}(\.\d+)?"),
 }
+# Texts of a form of their own, by the name of the field.
+_FORMS: dict[str | int, str] = {
+    "version": "Write a semantic version: 1.2.3.",
+    "release": "Write identifiers separated by dots, numbers without leading zeroes.",
+    "creationTimestamp": "Remove the field: the cluster sets it.",
+    "deletionTimestamp": "Remove the field: the cluster sets it.",
+    "lastUpdateTime": "Remove the status: the cluster sets it.",
+    "caBundle": "Write the certificates in PEM, encoded as base64; or remove the field.",
+}
+# Lists of texts, where an author may well have meant a list of one.
+_TEXT_LISTS = frozenset(
+    {"args", "command", "keywords", "verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"}
+    | {"conversionCRDs", "admissionReviewVersions", "operations", "apiVersions", "required", "shortNames", "categories"}
+)
 _SHOWN = 40
 # What of a ClusterServiceVersion becomes part of an object; 0 is any index.
 _REACHES_OUTPUT: tuple[Path, ...] = (
@@ -76,8 +90,7 @@ def explained(root: Any, defect: TypeDefect) -> tuple[Path, str, str | None]:
     path, value = _culprit(root, defect.path, wanted)
     where = path_text(path) or "the document"
     if wanted is None:
-        hint = "Write a semantic version: 1.2.3." if path[-1:] in {("version",), ("minKubeVersion",)} else None
-        return path, f"{where} cannot be used: {defect.text}", hint
+        return path, f"{where} cannot be used: {defect.text}", _FORMS.get(path[-1] if path else "")
     return path, f"{where} must be {wanted}, but is {_described(value)}", _hint(path, value, wanted)
 
 
@@ -131,14 +144,16 @@ def _hint(path: Path, value: Any, wanted: Wanted) -> str:
             return f"Remove the quotes: {key}{value}"
         case Wanted.INTEGER, float():
             return f"Write a whole number: {key}{round(value)}"
-        case Wanted.LIST, bool() | int() | float():
+        case Wanted.TEXT, list() | dict():
+            return f"Write one text instead of {_described(value)}; quotes around it make it one."
+        case Wanted.LIST, str() if len(value) <= _SHOWN and path[-1:] and path[-1] in _TEXT_LISTS:
             return f"Write a list of one: {key}[{_json(value)}]"
-        case Wanted.LIST, str() if len(value) <= _SHOWN:
-            return f"Write a list of one: {key}[{_json(value)}]"
-        case Wanted.LIST, dict():
+        case Wanted.LIST, _:
             return "Write a list: begin each entry with `- `."
         case Wanted.OBJECT | Wanted.TEXTS, list():
             return "Write an object: remove the `- ` in front of its fields."
+        case Wanted.OBJECT | Wanted.TEXTS, _:
+            return "Write an object: fields of the form `name: value`, each on a line of its own below it."
         case Wanted.QUANTITY, _:
             return "Write a number with or without a suffix: 500m, 2, 64Mi, 1.5Gi."
         case _:
