@@ -23,6 +23,15 @@ def fields(value: dict[str, Any], names: Sequence[str]) -> Iterator[tuple[str, s
             yield key, name
 
 
+def renamed(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The object with its fields under their own names; what belongs to no field stays."""
+    found = {key: name for key, name in fields(value, names) if value[key] is not None}
+    return {
+        **{key: item for key, item in value.items() if key not in found},
+        **{found[key]: value[key] for key in found},
+    }
+
+
 def text_of(value: Any) -> str | None:
     """The text that a scalar becomes; None for lists and objects."""
     if isinstance(value, str):

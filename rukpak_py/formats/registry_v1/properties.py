@@ -73,8 +73,8 @@ def of_file(document: Any) -> tuple[Properties, list[TypeDefect]]:
 
 
 def merged(annotation: Properties, file: Properties) -> str:
-    """The new text of the annotation. Nothing appended to null is null, even when the file has an empty list."""
-    if annotation is None and not file:
+    """The new text of the annotation. Nothing at all is null, also where both are empty lists."""
+    if not annotation and not file:
         return "null"
     return "[" + ",".join(map(_written, [*(annotation or ()), *(file or ())])) + "]"
 
@@ -114,7 +114,10 @@ def _of_yaml(item: Any, path: Path, defects: list[TypeDefect]) -> Property:
     for key, name in fields(item, _FIELDS):
         value = item[key]
         if name == "value":
-            found = replace(found, value=gojson.encode(value).decode())
+            try:
+                found = replace(found, value=gojson.encode(value).decode())
+            except RecursionError:
+                defects.append(TypeDefect(path=(*path, key), text="the value is nested too deeply"))
         elif (text := text_of(value)) is not None:
             found = replace(found, type=text)
         elif value is not None:

@@ -23,8 +23,8 @@ def test_annotation_and_file_are_joined_in_this_order_without_removing_repetitio
     [
         ("null", "properties:", "null"),
         ("null", "", "null"),
-        ("[]", "x: 1", "[]"),
-        ("null", "properties: []", "[]"),
+        ("[]", "x: 1", "null"),
+        ("[]", "properties: []", "null"),
         ('[null, {"Type": "a", "VALUE": [ ]}]', "", '[{"type":"","value":null},{"type":"a","value":[]}]'),
         (r'[{"type": "a", "t\u0079pe": "\ud800", "type": null}]', "", '[{"type":"\ufffd","value":null}]'),
         ("[]", "Properties: [{TYPE: 1.50}, null]", '[{"type":"1.5","value":null},{"type":"","value":null}]'),
@@ -78,6 +78,14 @@ def test_a_file_that_cannot_be_decoded(text: str, path: Path, problem: str) -> N
     assert (defect.path, defect.text) == (path, f"json: cannot unmarshal {problem}")
 
 
+def test_a_value_that_nests_too_deeply_is_a_defect() -> None:
+    value: object = 1
+    for _ in range(5000):
+        value = [{"a": value}]
+    _, (defect,) = of_file({"properties": [{"value": value}]})
+    assert defect.path == ("properties", 0, "value")
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -88,4 +96,4 @@ values = st.recursive(
 def test_properties_mean_the_same_after_they_were_written(properties: list[dict[str, object]]) -> None:
     annotation, defects = of_annotation(json.dumps(properties))
     assert defects == []
-    assert json.loads(merged(annotation, None)) == properties
+    assert json.loads(merged(annotation, None)) == (properties or None)

@@ -1,0 +1,109 @@
+"""Dependencies of a bundle: the list of {type, value} in metadata/dependencies.yaml, and what is wrong with an entry.
+
+No renderer reads them. Validation and catalogs take the first file of metadata/, whatever its name, that decodes with a
+list that is not empty; the file that counts as annotations file is left out by the caller. A `type` is decoded
+leniently (a scalar becomes a text), a `value` strictly.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from rukpak_py.formats.registry_v1.bundle import Dependency
+from rukpak_py.formats.registry_v1.constraints import (
+    CONSTRAINT,
+    GVK_TEXTS,
+    Flaw,
+    bad_range,
+    constraint_flaws,
+    empty_texts,
+)
+from rukpak_py.formats.registry_v1.go_fields import fields, renamed, text_of
+from rukpak_py.formats.rules import Place, Problem
+
+DEPENDENCIES_FILE = "metadata/dependencies.yaml"
+PACKAGE = "olm.package"
+GVK = "olm.gvk"
+LABEL = "olm.label"
+
+
+class NoValue:
+    """The value of an entry that has none, which is not null."""
+
+
+NO_VALUE: Final = NoValue()
+
+_TEXTS: Mapping[str, Mapping[str, str]] = {
+    PACKAGE: {"packageName": "Package name is empty", "version": "Package version is empty"},
+    GVK: GVK_TEXTS,
+    LABEL: {"label": "Label information is missing"},
+}
+
+
+def read_dependencies(files: Iterable[tuple[str, Any]]) -> list[Dependency]:
+    """Those of the first file (path, first document), in the order of names, that has any."""
+    for path, document in sorted(files, key=lambda file: file[0].encode()):
+        found = _decoded(path, document)
+        if found:
+            return found
+    return []
+
+
+def dependency_problems(dependency: Dependency) -> Iterator[Problem]:
+    """In the words of the reference validator, with the place of each."""
+    for flaw in _flaws(dependency):
+        place = dependency.place
+        at = Place(file=place.file, document=place.document, path=(*place.path, *flaw.path))
+        yield Problem(message=flaw.text, place=at, hint=flaw.hint or None)
+
+
+def _decoded(path: str, document: Any) -> list[Dependency] | None:
+    """None where the reference cannot decode the document."""
+    found: list[Dependency] = []
+    if not isinstance(document, dict):
+        return None
+    for key, _ in fields(document, ["dependencies"]):
+        listed = document[key]
+        if not isinstance(listed, list | None):
+            return None
+        found = []
+        for index, entry in enumerate(listed or ()):
+            dependency = _entry(entry, Place(file=path, path=(key, index)))
+            if dependency is None:
+                return None
+            found.append(dependency)
+    return found
+
+
+def _entry(entry: Any, place: Place) -> Dependency | None:
+    kind: str | None = ""
+    value: Any = NO_VALUE
+    if entry is None:
+        entry = {}
+    if not isinstance(entry, dict):
+        return None
+    for key, name in fields(entry, ["type", "value"]):
+        if name == "value":
+            value = entry[key]
+        elif entry[key] is not None:
+            kind = text_of(entry[key])
+    return Dependency(type=kind, value=value, place=place) if kind is not None else None
+
+
+def _flaws(dependency: Dependency) -> Iterator[Flaw]:
+    texts = _TEXTS.get(dependency.type)
+    unparsable = f"couldn't parse dependency of type {dependency.type}"
+    if texts is None and dependency.type != CONSTRAINT:
+        yield Flaw(unparsable, (), f"Known types are {', '.join((*_TEXTS, CONSTRAINT))}.")
+    elif isinstance(dependency.value, NoValue):
+        yield Flaw(unparsable, (), "Put the fields of the dependency below `value`, beside `type`.")
+    elif texts is None:
+        for flaw in constraint_flaws({} if dependency.value is None else dependency.value):
+            yield flaw._replace(path=("value", *flaw.path))
+    elif not isinstance(dependency.value, dict | None):
+        yield Flaw(unparsable, ("value",), f"Write an object with {', '.join(texts)}.")
+    else:
+        value = renamed(dependency.value or {}, list(texts))
+        flaws = list(empty_texts(value, texts, ("value",), unparsable))
+        yield from flaws
+        if dependency.type == PACKAGE and all(flaw.text != unparsable for flaw in flaws):
+            yield from bad_range(value.get("version"), ("value", "version"))
