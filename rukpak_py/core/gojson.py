@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from rukpak_py.core.errors import ContentError
+
 _SPECIAL = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029\ud800-\udfff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -36,7 +38,10 @@ class Fields:
 
 
 def encode(value: object) -> bytes:
-    return _encode(value).encode()
+    try:
+        return _encode(value).encode()
+    except RecursionError as error:
+        raise ContentError("nested too deeply to be written as JSON") from error
 
 
 def deep_hash(value: object) -> str:

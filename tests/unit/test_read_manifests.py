@@ -255,3 +255,28 @@ def test_limits_are_those_of_the_caller() -> None:
     finding = only_finding(with_file("a: 1\n" * 10_000), limits=Limits(yaml_bytes=40_000))
     assert "--limit-yaml-bytes" in finding.message
     assert finding.rule == "RV1-901"
+
+
+@pytest.mark.parametrize("parity", [False, True])
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("a: ", ""),
+        ("kind: CustomResourceDefinition\nspec: {versions: [{schema: {openAPIV3Schema: {default: ", "}}}]}"),
+        ("kind: ClusterServiceVersion\nspec: {install: {spec: {deployments: ", "}}}"),
+        ("kind: Secret\nmetadata: ", ""),
+        ("kind: List\nitems: ", ""),
+    ],
+)
+def test_the_deepest_nesting_that_yaml_allows_ends_in_a_refusal(opening: str, closing: str, parity: bool) -> None:  # noqa: FBT001 a parameter of the test
+    for levels in (100, 480, 600):
+        for left, right in ("[]", ("{a: ", "}")):
+            tree = with_file(opening + left * levels + right * levels + closing)
+            reading = read(tree, parity=parity)
+            assert all(defect.finding.file for defect in reading.defects)
+
+
+def test_properties_that_nest_deeply_are_refused_or_written() -> None:
+    nested = f"properties: [{{type: a, value: {'[' * 490}{']' * 490}}}]"
+    reading = read(bundle(files={"metadata/properties.yaml": nested}))
+    assert {defect.finding.rule for defect in reading.defects} <= {"RV1-907"}

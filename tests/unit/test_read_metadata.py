@@ -168,3 +168,26 @@ def test_defects_come_in_the_order_of_the_reference() -> None:
     assert upstream(tree).startswith("error converting YAML to JSON")
     without_csv = bundle(files={"manifests/csv.yaml": None, PROPERTIES: "["})
     assert upstream(without_csv) == 'no ClusterServiceVersion found in "manifests"'
+
+
+def test_dependencies_are_those_of_the_first_file_that_has_any() -> None:
+    dependency = {"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0"}}
+    tree = bundle(
+        files={
+            "metadata/a.yaml": "a: [",
+            "metadata/b.yaml": {"dependencies": []},
+            "metadata/other.txt": {"dependencies": [dependency]},
+            "metadata/z.yaml": {"dependencies": [{"type": "olm.label"}]},
+            "metadata/sub/c.yaml": {"dependencies": [{"type": "olm.label"}]},
+        }
+    )
+    reading = read(tree)
+    (found,) = reading.complete().metadata.dependencies
+    assert (found.type, found.value) == ("olm.package", dependency["value"])
+    assert (found.place.file, found.place.path) == ("metadata/other.txt", ("dependencies", 0))
+    assert read(bundle()).complete().metadata.dependencies == []
+
+
+def test_the_file_of_the_annotations_has_no_dependencies() -> None:
+    content = {"annotations": {PACKAGE: "demo"}, "dependencies": [{"type": "olm.label"}]}
+    assert read(bundle(files={ANNOTATIONS: content})).complete().metadata.dependencies == []

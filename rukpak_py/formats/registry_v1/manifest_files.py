@@ -187,7 +187,10 @@ class FileReader:
                 return piece.text[piece.start : piece.end]
             if number >= index:
                 break
-        return gojson.encode(document).decode()
+        try:
+            return gojson.encode(document).decode()
+        except ContentError:  # nested too deeply
+            return excerpt(document)
 
 
 def _version(item: dict[str, Any]) -> bool:

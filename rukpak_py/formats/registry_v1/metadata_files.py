@@ -11,9 +11,15 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.registry_v1 import properties
-from rukpak_py.formats.registry_v1.bundle import Csv, Metadata
+from rukpak_py.formats.registry_v1.bundle import Csv, Dependency, Metadata
 from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
-from rukpak_py.formats.registry_v1.metadata import ANNOTATIONS_FILE, UNMARSHALING, decode_metadata
+from rukpak_py.formats.registry_v1.dependencies import read_dependencies
+from rukpak_py.formats.registry_v1.metadata import (
+    ANNOTATIONS_FILE,
+    UNMARSHALING,
+    catalog_annotations_file,
+    decode_metadata,
+)
 from rukpak_py.formats.registry_v1.properties import ANNOTATION, PROPERTIES_FILE
 from rukpak_py.formats.registry_v1.traces import TypeDefect
 from rukpak_py.formats.registry_v1.wrong_types import explained
@@ -31,6 +37,11 @@ class _UndecodableError(Exception):
 
 
 def read_metadata(tree: Tree, defects: Defects, limits: Limits) -> Metadata:
+    annotations = _read_annotations(tree, defects, limits)
+    return replace(annotations, dependencies=_dependencies(tree, limits))
+
+
+def _read_annotations(tree: Tree, defects: Defects, limits: Limits) -> Metadata:
     if ANNOTATIONS_FILE not in tree:
         _tell_missing(tree, defects)
         return Metadata(package="")
@@ -62,10 +73,32 @@ def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> C
         document = _load(PROPERTIES_FILE, tree, defects, limits, before=_OF_FILE)
     except _UndecodableError:
         return csv
-    of_file, found = properties.of_file(document)
+    try:
+        of_file, found = properties.of_file(document)
+    except ContentError as error:  # nested too deeply
+        defects.add(METADATA, str(error), upstream=f"{_OF_FILE}{error}", place=Place(file=PROPERTIES_FILE))
+        return csv
     for defect in found:
         _tell(PROPERTIES_FILE, document, defect, defects, before=_OF_FILE)
     return _annotated(csv, properties.merged(of_annotation, of_file))
+
+
+def _dependencies(tree: Tree, limits: Limits) -> list[Dependency]:
+    """Catalogs look for them in every file of metadata/ but the one that they take the annotations from."""
+    paths = [path for name in tree.names_in(_METADATA) if (path := f"{_METADATA}/{name}") in tree]
+    documents = {path: _first_document(tree[path], limits) for path in paths}
+    annotations = catalog_annotations_file(documents.items())
+    if annotations is not None:
+        del documents[annotations[0]]
+    return read_dependencies(documents.items())
+
+
+def _first_document(data: bytes, limits: Limits) -> Any:
+    """None where there is none that can be parsed: other tools ignore such a file too."""
+    try:
+        return next(yaml.documents(data, limits=limits), None)
+    except ContentError:
+        return None
 
 
 def _annotated(csv: Csv, text: str) -> Csv:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Definition, Document, Json, Metadata
 from rukpak_py.formats.registry_v1.csv_values import csv_of
@@ -21,6 +22,7 @@ from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place
 
+_TOO_DEEP = "Flatten the object: what nests as deeply as this is no manifest that a cluster accepts."
 _OLD_DEFINITIONS = "apiextensions.k8s.io/v1beta1"
 
 
@@ -89,7 +91,12 @@ class _Parts:
     def _typed(self, document: Document, type_name: str) -> Json:
         found: list[TypeDefect] = []
         unknown: list[tuple[str | int, ...]] = []
-        typed: Any = restore(document.manifest, type_name, keep_unknown=not self.parity, defects=found, unknown=unknown)
+        typed: Any = {}
+        try:
+            typed = restore(document.manifest, type_name, keep_unknown=not self.parity, defects=found, unknown=unknown)
+        except ContentError as error:
+            upstream = f'error parsing objects in "{document.file}": {error}'
+            self.defects.add(NO_OBJECT, str(error), upstream=upstream, place=document.place(), hint=_TOO_DEEP)
         for defect in found:
             upstream = f'error parsing objects in "{document.file}": {defect.text}'
             add_wrong_type(self.defects, document, defect, upstream=upstream)
