@@ -1,7 +1,8 @@
 """Content on this machine: a directory, a tar (gzipped or not), an OCI image layout, or what `docker save` wrote.
 
 What a path is, is recognised by content, never by its name. Nothing is extracted to disk. Of a directory everything
-below it is read but `.git`; of all inputs only what `keep` says, where it is given.
+below it is read but `.git`, of an image everything but the directories of an operating system, which are its base; of
+all inputs only what `keep` says, where it is given.
 """
 
 import re
@@ -16,7 +17,7 @@ from rukpak_py.core.errors import AccessError, ContentError, RukPakError, Unavai
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.image import docker_archive, layout
 from rukpak_py.sources.image.descriptors import streaming
-from rukpak_py.sources.image.layers import Keep, apply_layers, everything
+from rukpak_py.sources.image.layers import Keep, apply_layers, beside_the_system, everything
 from rukpak_py.sources.image.links import target_of
 from rukpak_py.sources.local_directory import read_directory
 
@@ -82,7 +83,7 @@ def _of_file(path: Path, keep: Keep, limits: Limits) -> Tree:
     if {layout.MARK, layout.INDEX} <= names:
         return _of_layout(archive, keep, limits)
     if docker_archive.MANIFEST in names:
-        return apply_layers(docker_archive.layers_of_archive(archive, limits=limits), keep=keep, limits=limits)
+        return _of_image(docker_archive.layers_of_archive(archive, limits=limits), keep, limits)
     tree = read_archive(_chunks(path), limits=limits)
     if not tree and not tree.directories:
         raise ContentError("the archive is empty")
@@ -90,8 +91,14 @@ def _of_file(path: Path, keep: Keep, limits: Limits) -> Tree:
 
 
 def _of_layout(blobs: "_DirectoryBlobs | _ArchiveBlobs", keep: Keep, limits: Limits) -> Tree:
-    layers = layout.layers_of_layout(blobs, limits=limits, host=layout.host_platform())
-    return apply_layers(layers, keep=keep, limits=limits)
+    return _of_image(layout.layers_of_layout(blobs, limits=limits, host=layout.host_platform()), keep, limits)
+
+
+def _of_image(layers: Iterable[Iterable[bytes]], keep: Keep, limits: Limits) -> Tree:
+    tree = apply_layers(layers, keep=beside_the_system if keep is everything else keep, limits=limits)
+    if not tree and not tree.directories:
+        raise ContentError("the image holds no content")
+    return tree
 
 
 def _kept(tree: Tree, keep: Keep, limits: Limits) -> Tree:

@@ -287,3 +287,16 @@ def test_limits_hold_for_images(tmp_path: Path, name: str) -> None:
     layout = Layout()
     root = written(tmp_path, layout.index(layout.image([BUNDLE, {"x": b"1"}])).files)
     assert f"--limit-{name.replace('_', '-')}" in refusal(root, limits=Limits(**{name: 1}))
+
+
+def test_the_base_of_an_image_is_no_content(tmp_path: Path) -> None:
+    base: dict[str, bytes | Entry] = {
+        "etc/passwd": b"x" * 100,
+        "dev/null": Entry(type=tarfile.CHRTYPE),
+        "bin": symlink("usr/bin"),
+    }
+    layout = Layout()
+    root = written(tmp_path / "layout", layout.index(layout.image([base, BUNDLE])).files)
+    assert dict(open_tree(root, limits=Limits(file_bytes=50))) == BUNDLE
+    empty = Layout()
+    assert refusal(written(tmp_path / "e", empty.index(empty.image([base])).files)) == "the image holds no content"

@@ -23,6 +23,10 @@ Entry: TypeAlias = bytes | Link | None
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
+_SYSTEM = frozenset(
+    {"bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root"}
+    | {"run", "sbin", "srv", "sys", "tmp", "usr", "var"}
+)
 _AUFS = ".wh..wh."  # notes of an old file system, not content
 _LINKS = frozenset({Kind.SYMBOLIC_LINK, Kind.HARD_LINK})
 _MOST_LINKS = 100_000  # of paths that are not kept
@@ -40,6 +44,11 @@ def below(*directories: str) -> Keep:
         return any(path == directory or path.startswith(f"{directory}/") for directory in directories)
 
     return keep
+
+
+def beside_the_system(path: str) -> bool:
+    """What may be a bundle's content, whatever its base image is: nothing in the directories of an operating system."""
+    return path.partition("/")[0] not in _SYSTEM
 
 
 def apply_layers(
