@@ -90,6 +90,7 @@ def test_ports_of_a_service_are_distinct_and_sorted() -> None:
                 webhook("a", containerPort=8443, targetPort=9),
                 webhook("b", targetPort="web"),
                 webhook("c", "Mutating", targetPort=9443),
+                webhook("g", "Mutating", targetPort="80"),
                 webhook("d", targetPort=4),
                 webhook("e", containerPort=8443, targetPort=9),
                 webhook("f", containerPort=None),
@@ -101,6 +102,7 @@ def test_ports_of_a_service_are_distinct_and_sorted() -> None:
     assert service["spec"]["ports"] == [
         {"name": "443", "port": 443, "targetPort": "web"},
         {"name": "443", "port": 443, "targetPort": 4},
+        {"name": "443", "port": 443, "targetPort": "80"},
         {"name": "443", "port": 443, "targetPort": 443},
         {"name": "443", "port": 443, "targetPort": 9443},
         {"name": "8443", "port": 8443, "targetPort": 9},

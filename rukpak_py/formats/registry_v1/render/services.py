@@ -1,5 +1,6 @@
 """The Services in front of deployments that serve webhooks, in the order of the CSV."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, Webhook
@@ -7,6 +8,8 @@ from rukpak_py.formats.registry_v1.render.annotating import annotated
 from rukpak_py.formats.registry_v1.render.certificates import Serving, certificate_objects
 from rukpak_py.formats.registry_v1.render.installation import Installation
 from rukpak_py.formats.registry_v1.render.webhooks import DEFAULT_PORT
+
+_INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 
 def webhook_services(installation: Installation) -> Iterator[Json]:
@@ -51,8 +54,7 @@ def _port(webhook: Webhook) -> tuple[int, int | str]:
 
 
 def _number(target: int | str) -> int:
-    """Named ports count as 0, as upstream sorts them."""
-    try:
-        return int(target)
-    except ValueError:
-        return 0
+    """A text that is a number counts as one, a named port as 0, as upstream sorts them."""
+    if isinstance(target, str):
+        return int(target) if _INTEGER.fullmatch(target) else 0
+    return target
