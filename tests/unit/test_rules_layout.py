@@ -118,6 +118,53 @@ def test_further_documents_are_a_warning() -> None:
     assert finding.message == "only the first of 2 documents is seen by catalog tools"
 
 
+def depending(*entries: Json, file: str = "dependencies.yaml") -> list[tuple[str, str]]:
+    return told(bundle(files={f"metadata/{file}": {"dependencies": list(entries)}}), layout.FAMILY)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "messages"),
+    [
+        ("olm.package", {"packageName": "a", "version": ">=1.0.0 <2.0.0"}, []),
+        ("olm.package", {}, ["Package name is empty", "Package version is empty"]),
+        ("olm.package", {"packageName": "a", "version": "^1.0"}, ["Invalid semver format version"]),
+        ("olm.package", "a", ["couldn't parse dependency of type olm.package"]),
+        ("olm.gvk", {"group": "g", "version": "v1", "kind": "K"}, []),
+        ("olm.gvk", {}, ["API Group is empty", "API Version is empty", "API Kind is empty"]),
+        ("olm.label", {"label": "l"}, []),
+        ("olm.label", {}, ["Label information is missing"]),
+        ("olm.constraint", {"cel": {"rule": "properties.exists(p, p.type == 'x')"}}, []),
+        ("olm.constraint", {}, ["The CEL field is missing"]),
+        ("olm.constraint", {"cel": {"rule": ""}}, ["The CEL expression is missing"]),
+        # upstream takes every constraint for a CEL rule, and refuses these
+        ("olm.constraint", {"package": {"packageName": "a", "versionRange": ">1.0.0"}}, []),
+        ("olm.constraint", {"all": {"constraints": [{"gvk": {"group": "g", "version": "v1", "kind": "K"}}]}}, []),
+        ("olm.constraint", {"any": {"constraints": [{}]}}, ["The CEL field is missing"]),
+        ("other", {}, ["couldn't parse dependency of type other"]),
+    ],
+)
+def test_dependencies_are_complete(kind: str, value: Any, messages: list[str]) -> None:
+    assert depending({"type": kind, "value": value}) == [("RV1-110", message) for message in messages]
+
+
+def test_a_rule_that_is_no_cel_is_told() -> None:
+    ((rule, message),) = depending({"type": "olm.constraint", "value": {"cel": {"rule": "foo("}}})
+    assert rule == "RV1-110"
+    assert message.startswith("Invalid CEL expression: ")
+
+
+def test_the_old_form_of_dependencies_is_told() -> None:
+    found = depending({"type": "olm.package", "packageName": "a", "version": "1.0.0"})
+    assert found == [("RV1-110", "couldn't parse dependency of type olm.package")]
+
+
+def test_dependencies_may_stand_in_any_file_but_the_annotations() -> None:
+    entry = {"type": "other", "value": {}}
+    assert len(depending(entry, file="dependency.yaml")) == 1
+    with_both = {**annotated(), "dependencies": [entry]}
+    assert told(bundle(files={"metadata/annotations.yaml": with_both}), layout.FAMILY) == []
+
+
 @pytest.mark.parametrize("content", ["null", "5", "[]", "annotations: {1: 2, true: null}", "annotations: {a: 1.5}"])
 def test_odd_metadata_break_no_rule(content: str) -> None:
     assert isinstance(told(bundle(files={"metadata/annotations.yaml": content}), layout.FAMILY), list)

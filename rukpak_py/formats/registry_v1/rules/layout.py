@@ -11,6 +11,7 @@ from typing import Any, Final
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.dependencies import dependency_problems, read_dependencies
 from rukpak_py.formats.registry_v1.metadata import catalog_annotations_file
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
@@ -18,7 +19,6 @@ from rukpak_py.formats.registry_v1.rules.first_documents import (
     csvs,
     first_documents,
     manifest_files,
-    mapping,
     text,
 )
 from rukpak_py.formats.rules import Family, Place, Problem
@@ -48,15 +48,18 @@ class Annotations:
 
 def bundle_annotations(reading: Reading) -> Annotations | None:
     """Of the first file of metadata/ that has some; one with a value that is no scalar does not count."""
-    documents = {
-        f"{_METADATA}/{name}": _first_document(reading, f"{_METADATA}/{name}")
-        for name in reading.tree.names_in(_METADATA)
-    }
+    documents = _metadata_documents(reading)
     if (found := catalog_annotations_file(documents.items())) is None:
         return None
     file, values = found
     key = max((key for key in documents[file] if key.lower() == "annotations"), key="annotations".__eq__)
     return Annotations(file=file, key=key, values=values)
+
+
+def _metadata_documents(reading: Reading) -> dict[str, Any]:
+    """The first document of each file directly in metadata/; None where it cannot be parsed."""
+    paths = [f"{_METADATA}/{name}" for name in reading.tree.names_in(_METADATA)]
+    return {path: _first_document(reading, path) for path in paths}
 
 
 def _first_document(reading: Reading, path: str) -> Any:
@@ -203,14 +206,16 @@ def files_hold_one_document(reading: Reading) -> Iterator[Problem]:
             yield Problem(message=message, place=Place(file=file.path, document=further[0]))
 
 
-def dependency_list(reading: Reading) -> tuple[str, list[Any]]:
-    """The file of metadata/ that lists dependencies, whatever its name, and the list."""
+@FAMILY.rule(
+    "RV1-110",
+    title="Dependencies are of a known type, and complete",
+    hint="A dependency is `type` and `value`: olm.package {packageName, version}, olm.gvk {group, version, kind}, "
+    "olm.label {label}, olm.constraint {cel, package, gvk, all, any or not}.",
+)
+def dependencies_are_complete(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
-    for name in reading.tree.names_in(_METADATA):
-        path = f"{_METADATA}/{name}"
-        if annotations is not None and path == annotations.file:
-            continue
-        found = mapping(_first_document(reading, path)).get("dependencies")
-        if isinstance(found, list) and found:
-            return path, found
-    return "", []
+    documents = _metadata_documents(reading)
+    if annotations is not None:
+        del documents[annotations.file]
+    for dependency in read_dependencies(documents.items()):
+        yield from dependency_problems(dependency)

@@ -1,0 +1,223 @@
+"""What `opm alpha bundle validate` says about each bundle of the corpus, and what we say.
+
+We accept what it accepts and refuse what it refuses, but for the bundles that a deviation names; and each of its texts
+has a counterpart among our findings.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.formats.registry_v1 import defects
+from rukpak_py.formats.validation import Profile, validate
+from rukpak_py.sources.local import open_tree
+
+CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
+GOLDENS = CORPUS / "goldens"
+pytestmark = pytest.mark.skipif(
+    not GOLDENS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
+)
+
+Table = Sequence[tuple[str, set[str]]]
+UNREADABLE = {kind.id for kind in defects.DEFECT_KINDS}
+
+DECODING = (
+    r"error getting (bundle|CSV)|error converting YAML to JSON|unmarshal|^yaml: |^cannot (convert|restore)"
+    r"|^unrecognized type|^parsing time|^quantities must match|^invalid Yaml document separator|^strconv\."
+    r"|^Invalid character\(s\) found|^Numeric PreRelease"
+)
+
+# A text of upstream's -> the rules that tell the same; the first match counts.
+ERRORS: Table = (
+    (r"^Unable to locate (manifests|metadata) directory", {"RV1-101", "RV1-102", "RV1-904"}),
+    (r"contains no yaml files|^open \S+: no such file", {"RV1-101", "RV1-904"}),
+    (r"^Could not find annotations file", {"RV1-102", "RV1-904", *UNREADABLE}),
+    (r"^Missing annotation \"\S+package", {"RV1-103", "RV1-005"}),
+    (r"^Missing annotation", {"RV1-103"}),
+    (r"^Expecting annotation \"\S+mediatype.*instead of \"\"$", {"RV1-103", "RV1-104"}),
+    (r"^Expecting annotation \"\S+mediatype", {"RV1-104"}),
+    (r"^Expecting annotation \"\S+channel.* non-empty", {"RV1-105", "RV1-103"}),
+    (r"^API |^Package |^Label |^The CEL |^Invalid CEL |^Invalid semver |^couldn't parse dependency", {"RV1-110"}),
+    (r"^EOF$", {"RV1-108"}),
+    (r"^Unable to read file \S+ in supported types", UNREADABLE),
+    (r"is not supported type for registryV1 bundle", {"RV1-501", "RV1-013", *UNREADABLE}),
+    (r"^Unsupported api version of CRD", {"RV1-301"}),
+    (r"metadata.namespace: Forbidden: not allowed on this type$", {"RV1-302"}),
+    (r"^error validating object metadata: metadata.namespace: Forbidden", {"RV1-503"}),
+    (r"^error validating object metadata", {"RV1-502"}),
+    (r": metadata.name: Invalid value: .* must be spec.names.plural", {"RV1-303"}),
+    (r"protected groups must have approval annotation", {"RV1-305"}),
+    (r"must have exactly one version marked as storage version", {"RV1-310"}),
+    (r"spec.preserveUnknownFields: Invalid value: true", {"RV1-311"}),
+    (r"\) metadata.name \".*\" is invalid", {"RV1-201"}),
+    (r"\) spec.replaces \".*\" is invalid", {"RV1-202"}),
+    (r"\) 'apiVersion' is missing", {"RV1-203"}),
+    (r"^Error: Field (ObjectMeta|Spec)\S*, Value \w+: required field missing", {"RV1-204"}),
+    (r"\) install modes not found", {"RV1-205"}),
+    (r"\) none of InstallModeTypes are supported", {"RV1-207"}),
+    (r"\) only AllNamespaces InstallModeType is supported", {"RV1-208", "RV1-006"}),
+    (r"\) csv.Spec.MinKubeVersion has an invalid value", {"RV1-210"}),
+    (r"provided annotation \S+ uses wrong case", {"RV1-211"}),
+    (r"couldn't parse plural.group from crd name", {"RV1-213"}),
+    (r": invalid example$", {"RV1-223"}),
+    (r": error decoding example CustomResource$", {"RV1-224"}),
+    (r"example must have a provided API", {"RV1-225"}),
+    (r"^Error: Value \{\S.*\}: owned CRD \S+ not found in bundle", {"RV1-402", "RV1-401", "RV1-004"}),
+    (r"owned CRD \S+ not found in bundle", {"RV1-401", "RV1-004"}),
+    (r"cannot have both a release version", {"RV1-404"}),
+    (
+        DECODING,
+        {*UNREADABLE, "RV1-319"},
+    ),
+)
+WARNINGS: Table = (
+    (r"\) annotations not found", {"RV1-220"}),
+    (r"\) example annotations not found", {"RV1-221"}),
+    (r"both `alm-examples` and `olm.examples` are present", {"RV1-222"}),
+    (r"provided API should have an example annotation", {"RV1-226"}),
+    (r"csv.Spec.minKubeVersion is not informed", {"RV1-209"}),
+    (r"found olm.properties annotation", {"RV1-212"}),
+    # An entry that differs in its group only is told as such.
+    (r"is present in bundle \"\S*\" but not defined in CSV", {"RV1-403", "RV1-402"}),
+    (r"csv.Spec.Icon not specified", {"RV1-608"}),
+)
+HUB: Table = (
+    (r"csv.Spec.Provider.Name not specified", {"RV1-601"}),
+    (r"csv.Spec.Maintainers ", {"RV1-602"}),
+    (r"csv.Spec.Links ", {"RV1-603"}),
+    (r"csv.Metadata.Annotations.Capabilities", {"RV1-604"}),
+    (r"csv.Metadata.Annotations\[\"categories\"\]", {"RV1-605"}),
+    (r"csv.Spec.Version must be set", {"RV1-606"}),
+    (r"csv.Spec.Icon ", {"RV1-607"}),
+    (r"csv.Spec.MinKubeVersion has an invalid value", {"RV1-210"}),
+)
+
+# The rules by which we refuse what upstream accepts, why, and the bundles.
+STRICTER: dict[str, tuple[str, set[str]]] = {
+    "RV1-001": ("cannot be rendered", {"s317-dup-deployments"}),
+    "RV1-002": ("cannot be rendered", {"s115-csv-deployment-null", "s318-bad-deployment-names"}),
+    "RV1-003": ("cannot be rendered", {"s202-crd-duplicate"}),
+    "RV1-005": ("cannot be rendered: the renderer reads annotations.yaml only", {"s019-annotations-other-name"}),
+    "RV1-007": ("cannot be rendered", {"s300-wh-no-deployment"}),
+    "RV1-008": ("cannot be rendered", {"s301-wh-duplicate-name"}),
+    "RV1-009": ("cannot be rendered", {"s302-wh-bad-names"}),
+    "RV1-010": ("cannot be rendered", {"s295-wh-conversion-same-crd", "s296-wh-conversion-crd-twice"}),
+    "RV1-011": ("cannot be rendered", {"s297-wh-conversion-not-owned"}),
+    "RV1-012": ("cannot be rendered", {"s303-wh-forbidden-rules"}),
+    "RV1-021": ("API services are not supported", {"s320-apiservices-owned"}),
+    "RV1-206": ("upstream's check for modes that are listed twice never fires", {"s200-modes-duplicate"}),
+    "RV1-904": ("cannot be read: the renderer reads annotations.yaml only", {"s019-annotations-other-name"}),
+    "RV1-906": ("one CSV is a bundle; upstream takes the last", {"s039-two-csvs", "s040-two-csvs-one-file"}),
+    "RV1-907": (
+        "properties cannot be decoded, which rendering needs",
+        {
+            "s243-properties-annotation-bad",
+            "s244-properties-annotation-bad2",
+            "s250-properties-not-list",
+            "s251-properties-bad-yaml",
+        },
+    ),
+    "RV1-913": ("two different objects of one name", {"s235-other-duplicates"}),
+    "RV1-918": (
+        "webhooks of one port with different targets make no valid Service",
+        {"s283-wh-three", "s289-wh-ports"},
+    ),
+}
+# What upstream refuses and we only warn about, why, and the bundles that are refused for nothing else.
+MILDER: dict[str, tuple[str, set[str]]] = {
+    "RV1-402": (
+        "owned definitions match by name, version and kind; a group in the entry is superfluous",
+        {
+            "009-aqua-operator-certified-2022.4.848",
+            "144-aqua-6.5.10",
+            "232-kiali-1.33.0",
+            "246-sap-btp-operator-0.1.1",
+            "247-sap-btp-operator-0.1.5",
+            "s207-crd-owned-with-group",
+        },
+    ),
+    "RV1-503": (
+        "the namespace of an object is replaced when it is installed",
+        {
+            "014-cilium-enterprise-1.15.5",
+            "015-cilium-enterprise-1.15.6",
+            "016-cilium-enterprise-1.16.3",
+            "s231-kinds-supported",
+            "s335-opm-namespace-on-object",
+        },
+    ),
+}
+# Upstream crashes without having said anything; what we say.
+CRASHES = {"s016-annotations-leading-doc": {"RV1-103"}, "s248-properties-comment-file": set[str]()}
+# Texts for which there is nothing to tell, and why.
+SILENT = (
+    r"The \"operatorhub\" validator is deprecated",  # about the validator
+)
+
+
+def names() -> list[str]:
+    return sorted(path.name.removesuffix(".opm.json") for path in GOLDENS.glob("*.opm.json"))
+
+
+def golden(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((GOLDENS / f"{name}.opm.json").read_text())
+    return loaded
+
+
+@cache
+def findings(name: str) -> list[Finding]:
+    return validate(open_tree(CORPUS / "bundles" / name), format_name="registry+v1", profiles=[Profile.OPERATORHUB])
+
+
+def rules_of(text: str, table: Table) -> set[str]:
+    found = next((rules for pattern, rules in table if re.search(pattern, text, re.DOTALL)), None)
+    assert found is not None, f"no row for {text!r}"
+    return found
+
+
+def without_counterpart(texts: Iterable[str], table: Table, told: set[str]) -> list[str]:
+    """An unreadable part may hide what upstream says about it."""
+    asked = [text for text in texts if not any(re.search(pattern, text) for pattern in SILENT)]
+    return [text for text in asked if told.isdisjoint(rules_of(text, table)) and told.isdisjoint(UNREADABLE)]
+
+
+@pytest.mark.parametrize("name", names())
+def test_we_say_what_upstream_says(name: str) -> None:
+    said, found = golden(name), findings(name)
+    told = {finding.rule for finding in found}
+    errors = said["format_errors"] + said["content_errors"]
+    assert without_counterpart(errors, ERRORS, told) == []
+    assert without_counterpart(said["dropped_warnings"], WARNINGS, told) == []
+    assert without_counterpart(said["operatorhub_errors"], HUB, told) == []
+    assert without_counterpart(said["operatorhub_warnings"], WARNINGS, told) == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_we_refuse_what_upstream_refuses(name: str) -> None:
+    said = golden(name)
+    refused = {f.rule for f in findings(name) if f.severity is Severity.ERROR and not f.rule.startswith("RV1-6")}
+    errors = said["format_errors"] + said["content_errors"]
+    stricter = {rule for rule, (_, bundles) in STRICTER.items() if name in bundles}
+    milder = {rule for rule, (_, bundles) in MILDER.items() if name in bundles}
+    if name in CRASHES:
+        assert (errors, refused) == ([], CRASHES[name])
+    elif milder:
+        assert (set().union(*(rules_of(text, ERRORS) for text in errors)) >= milder, refused) == (True, set())
+    else:
+        assert (bool(errors), refused & stricter) == (bool(refused - stricter), stricter)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_hub_refuses_the_same(name: str) -> None:
+    """Of a CSV that cannot be decoded upstream judged what it had so far, or nothing at all: that is not compared."""
+    found, said = findings(name), golden(name)
+    is_decoded = not any(finding.rule in UNREADABLE and finding.file.startswith("manifests") for finding in found)
+    refused = {rule for _, rules in HUB for rule in rules} & {f.rule for f in found if f.severity is Severity.ERROR}
+    assert not is_decoded or bool(refused) == bool(said["operatorhub_errors"])
