@@ -35,6 +35,11 @@ def test_owned_definitions_match_by_name_version_and_kind(owned: Json, expected:
     ]
 
 
+def test_an_entry_is_listed_once() -> None:
+    message = f"{NOT_FOUND.format(f'{NAME}/v1')}: it is listed twice"
+    assert told(bundle(csv=csv_document(owned=[owned_crd(), owned_crd()])), registry.FAMILY) == [("RV1-405", message)]
+
+
 def test_a_group_in_an_entry_is_a_warning_only() -> None:
     tree = bundle(csv=csv_document(owned=[{**owned_crd(), "group": "demo.example.com"}]))
     (finding,) = findings_of(tree, registry.FAMILY)

@@ -96,6 +96,21 @@ def a_release_substitutes_nothing(reading: Reading) -> Iterator[Problem]:
             yield Problem(message=message, place=csv.place("metadata", "annotations", _SUBSTITUTES))
 
 
+@FAMILY.rule(
+    "RV1-405",
+    title="An owned definition is listed once for each version and kind",
+    hint="Remove the repetition: `opm` takes the second entry for another definition, and finds none.",
+)
+def owned_definitions_are_listed_once(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        listed: set[Api] = set()
+        for path, api, _ in _owned(csv):
+            if api in listed:
+                message = f'owned CRD {api} not found in bundle "{name_of(csv)}": it is listed twice'
+                yield Problem(message=message, place=csv.place(*path, "name"))
+            listed.add(api)
+
+
 def _owned(csv: Document) -> Iterator[tuple[tuple[str | int, ...], Api, str]]:
     for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
         yield path, Api(text(owned, "name"), text(owned, "version"), text(owned, "kind")), text(owned, "group")
