@@ -40,6 +40,19 @@ def test_a_policy_rule_never_keeps_what_it_does_not_know(*, keep_unknown: bool) 
     assert unknown == [(0, "Resources")]
 
 
+def test_of_a_cluster_service_version_only_pods_keep_what_they_do_not_know() -> None:
+    template = {"new": 1, "metadata": {"new": 1}, "spec": {"new": 1, "containers": [{"name": "c", "new": 1}]}}
+    deployment = {"new": 1, "name": "d", "spec": {"new": 1, "template": template}}
+    webhook = {"new": 1, "rules": [{"new": 1, "scope": "*"}], "objectSelector": {"new": 1}}
+    spec = {"webhookdefinitions": [webhook], "install": {"strategy": "s", "spec": {"deployments": [deployment]}}}
+    csv, unknown = restored({"spec": spec}, "ClusterServiceVersion", keep_unknown=True)
+    assert len(unknown) == 9
+    pods = csv["spec"]["install"]["spec"]["deployments"][0]["spec"]["template"]["spec"]
+    assert pods == {"new": 1, "containers": [{"name": "c", "new": 1, "resources": {}}]}
+    assert str(csv).count("'new'") == 2
+    assert csv["spec"]["webhookdefinitions"][0]["rules"] == [{"scope": "*"}]
+
+
 def test_a_hostile_document_fills_no_memory_with_its_unknown_members() -> None:
     _, unknown = restored({str(number): 1 for number in range(5000)}, "PodSpec", keep_unknown=False)
     assert len(unknown) == 1000

@@ -20,7 +20,7 @@ def restore(value: Any, type_name: str, *, keep_unknown: bool, defects: list[Typ
     """The typed JSON form of `value`. `type_name` is a type of go_types.json, or an expression of such: `[]EnvVar`.
 
     The first of the added defects is the one that Go reports. Members that the type does not know are added to
-    `unknown`; `keep_unknown` keeps them all the same, except in policy rules.
+    `unknown`; `keep_unknown` keeps them all the same, of a ClusterServiceVersion in its pods only.
     """
     compiled = codec(shape(type_name))
     trace = Trace(keep_unknown=keep_unknown)

@@ -68,7 +68,7 @@ class Trace:
         """Whether the member that no type knows stays; it is remembered."""
         if len(self._unknown) < MOST:
             self._unknown.append(at)
-        return self.keep_unknown
+        return self.keep_unknown and _is_open(at)
 
     def defects(self) -> list[TypeDefect]:
         """The first is the one that Go reports."""
@@ -76,6 +76,16 @@ class Trace:
 
     def unknown(self) -> list[Path]:
         return list(map(_path, self._unknown))
+
+
+def _is_open(at: At) -> bool:
+    """Of a ClusterServiceVersion only pods stay as they were written; what else it makes objects of is closed."""
+    for part, step in _cells(at):
+        if step.struct == "PodTemplateSpec":
+            return part == "spec"
+        if step.struct == "ClusterServiceVersion":
+            return False
+    return True
 
 
 def _cells(at: At) -> Iterator[tuple[str | int, Step]]:

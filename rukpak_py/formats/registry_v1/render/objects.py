@@ -15,12 +15,10 @@ def other_objects(installation: Installation) -> Iterator[Json]:
 
 def _placed(installation: Installation, document: Document) -> Json:
     metadata = document.manifest.get("metadata", {})
-    parity = installation.bundle.parity
-    if metadata is None and parity:
+    if metadata is None:
         return document.manifest  # upstream cannot set a field of null, and goes on
-    metadata = metadata or {}
     is_placed = SUPPORTED[document.kind]
-    if document.kind == AUTOSCALER and not parity:
+    if document.kind == AUTOSCALER and not installation.bundle.parity:
         is_placed = not metadata.get("namespace")
     if not is_placed:
         return document.manifest
