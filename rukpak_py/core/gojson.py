@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from rukpak_py.core.errors import ContentError
-
 _SPECIAL = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029\ud800-\udfff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -38,10 +36,7 @@ class Fields:
 
 
 def encode(value: object) -> bytes:
-    try:
-        return _encode(value).encode()
-    except RecursionError as error:
-        raise ContentError("nested too deeply to be written as JSON") from error
+    return _encode(value).encode()
 
 
 def deep_hash(value: object) -> str:

@@ -189,7 +189,7 @@ class FileReader:
                 break
         try:
             return gojson.encode(document).decode()
-        except ContentError:  # nested too deeply
+        except RecursionError:  # hundreds of levels
             return excerpt(document)
 
 

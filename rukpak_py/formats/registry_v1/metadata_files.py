@@ -73,11 +73,7 @@ def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> C
         document = _load(PROPERTIES_FILE, tree, defects, limits, before=_OF_FILE)
     except _UndecodableError:
         return csv
-    try:
-        of_file, found = properties.of_file(document)
-    except ContentError as error:  # nested too deeply
-        defects.add(METADATA, str(error), upstream=f"{_OF_FILE}{error}", place=Place(file=PROPERTIES_FILE))
-        return csv
+    of_file, found = properties.of_file(document)
     for defect in found:
         _tell(PROPERTIES_FILE, document, defect, defects, before=_OF_FILE)
     return _annotated(csv, properties.merged(of_annotation, of_file))
