@@ -10,6 +10,7 @@ the key may replace it, as in Go.
 """
 
 import re
+from functools import partial
 from typing import Any, Final
 
 from yaml.error import MarkedYAMLError, YAMLError
@@ -25,7 +26,7 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
-from rukpak_py.content.yaml_errors import YamlError, go_text_of, located
+from rukpak_py.content.yaml_errors import GoText, YamlError, go_text_of, located
 from rukpak_py.content.yaml_events import events_of
 from rukpak_py.content.yaml_go_words import go_words, is_excessive
 from rukpak_py.content.yaml_positions import position_in
@@ -82,15 +83,15 @@ def load_document(
 def _told(error: Exception, chunk: bytes, limits: Limits, line: int, column: int) -> YamlError:
     problem = str(error)
     at: tuple[int, int] | None = None
-    go_text = None
+    go_text: GoText | None = None
     match error:
         case _Refused():
             at = (error.line, error.column)
-            go_text = go_words(chunk, limits)
+            go_text = partial(_decoding_words, chunk, limits, problem)
         case _UnrepresentableError():
             position = position_in(chunk, error.path, on_key=error.is_key, limits=limits)
             at = (position.line - 1, position.column - 1) if position is not None else None
-            go_text = go_words(chunk, limits)
+            go_text = partial(_decoding_words, chunk, limits, problem)
         case MarkedYAMLError(problem=str(problem), problem_mark=mark):
             at = (mark.line, mark.column) if mark is not None else None
             go_text = go_text_of(error)
@@ -105,6 +106,10 @@ def _told(error: Exception, chunk: bytes, limits: Limits, line: int, column: int
     if at is None:
         return YamlError(f"yaml: {problem}", go_text=go_text)
     return located(problem, line + at[0], at[1] + (0 if at[0] else column), go_text=go_text)
+
+
+def _decoding_words(chunk: bytes, limits: Limits, problem: str) -> str:
+    return go_words(chunk, limits) or f"yaml: {problem}"
 
 
 def _defect_before(chunk: bytes, position: int) -> MarkedYAMLError | None:

@@ -8,6 +8,7 @@ its members where they are written; that also keeps the tree as small as the fil
 
 import json
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -107,7 +108,8 @@ class _Lines:
             text, self.line, self.column = piece.text, 0, 0
         else:
             text, self.line, self.column = _text(piece.data), piece.line, piece.column
-        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.starts = array("I", [0])
+        self.starts.extend(match.end() for match in re.finditer("\n", text))
 
     def position(self, index: int) -> Position:
         line = bisect_right(self.starts, index) - 1

@@ -18,7 +18,6 @@ _GUESS_BYTES = 4096
 # The decoder that gives up on JSON looks at the rest in steps of this many bytes, and gives up altogether on less.
 _LOOK_AHEAD = 4
 _AMBIGUOUS_VALUES = 1
-_SHOWN = 140  # characters of a broken separator's message
 
 
 class Chunk(NamedTuple):
@@ -136,7 +135,7 @@ def _chunks(data: bytes, first: Chunk) -> Iterator[Chunk]:
         if rest and not rest.startswith("#"):
             line = chunk.line + data.count(b"\n", start, separator)
             problem = f"invalid Yaml document separator: {rest}"
-            raise located(problem[:_SHOWN], line, 0, go_text=chunk.no_json or problem)
+            raise located(problem, line, 0, go_text=chunk.no_json or problem)
         if separator > start:
             yield chunk._replace(data=data[start:separator])
             chunk = Chunk(b"", chunk.line + data.count(b"\n", start, end))
