@@ -28,6 +28,7 @@ from rukpak_py.sources.local import open_tree
 
 if TYPE_CHECKING:
     from rukpak_py.formats.registry_v1.bundle import Bundle
+    from rukpak_py.formats.registry_v1.reading import Reading
 
 Json: TypeAlias = dict[str, Any]
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -93,11 +94,29 @@ class OpenedBundle:
     limits: Limits
 
     @cached_property
-    def bundle(self) -> "Bundle":
-        """Of a registry+v1 bundle; an error when it cannot be rendered."""
+    def reading(self) -> "Reading":
+        """Of a registry+v1 bundle."""
         from rukpak_py.formats.registry_v1.read import read  # noqa: PLC0415 - plain bundles do not pay for it
 
-        return read(self.tree, parity=self.parity, limits=self.limits).complete()
+        return read(self.tree, parity=self.parity, limits=self.limits)
+
+    @cached_property
+    def bundle(self) -> "Bundle":
+        """Of a registry+v1 bundle; an error when it cannot be rendered."""
+        return self.reading.complete()
+
+    def warnings(self) -> list[Finding]:
+        """What a rendering leaves out, adds or merges, and did not refuse."""
+        from rukpak_py.formats.registry_v1.rules import accounts, collisions, own  # noqa: PLC0415 - see reading
+        from rukpak_py.formats.rules import Locator, judge  # noqa: PLC0415 - see reading
+
+        if self.format is not FormatName.REGISTRY:
+            return []
+        locator = Locator(self.tree, self.limits)
+        found = [defect.finding for defect in self.reading.defects]
+        found += judge((own.READING_FAMILY,), self.reading, locator)
+        found += judge((own.FAMILY, accounts.FAMILY, collisions.FAMILY), self.bundle, locator)
+        return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column, finding.rule))
 
     def findings(self, profiles: Collection[str] = ()) -> list[Finding]:
         from rukpak_py.formats import validation  # noqa: PLC0415 - who renders does not pay for the rules
@@ -116,9 +135,9 @@ class OpenedBundle:
 
     def configured(self, options: RenderOptions, config: bytes) -> RenderOptions:
         """With what a configuration (YAML or JSON) says: watchNamespace and deploymentConfig."""
-        from rukpak_py.content import yaml  # noqa: PLC0415 - see bundle
-        from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see bundle
-        from rukpak_py.formats.registry_v1.render.config import checked_config  # noqa: PLC0415 - see bundle
+        from rukpak_py.content import yaml  # noqa: PLC0415 - see reading
+        from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see reading
+        from rukpak_py.formats.registry_v1.render.config import checked_config  # noqa: PLC0415 - see reading
 
         if self.format is not FormatName.REGISTRY:
             raise ContentError(
@@ -135,8 +154,8 @@ class OpenedBundle:
         return replace(options, watch_namespaces=watched, deployment_config=found.deployment_config)
 
     def _rendered_registry(self, options: RenderOptions) -> Rendering:
-        from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see bundle
-        from rukpak_py.formats.rules import Locator  # noqa: PLC0415 - see bundle
+        from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see reading
+        from rukpak_py.formats.rules import Locator  # noqa: PLC0415 - see reading
 
         return Rendering(
             objects=renderer.render(self.bundle, options, Locator(self.tree, self.limits)),

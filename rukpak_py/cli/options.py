@@ -7,7 +7,7 @@ from typing import IO, Any, TypeVar
 import click
 
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.library import Rendering, open_bundle
+from rukpak_py.library import OpenedBundle, Rendering, open_bundle
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,14 +37,19 @@ class Choice:
     certificates: str
     config: bytes | None
 
-    def rendered(self, path: str, *, parity: bool = False) -> Rendering:
-        opened = open_bundle(path, format=self.format_name, parity=parity)
+    def opened(self, path: str, *, parity: bool = False) -> OpenedBundle:
+        return open_bundle(path, format=self.format_name, parity=parity)
+
+    def render(self, opened: OpenedBundle) -> Rendering:
         options = RenderOptions(
             install_namespace=self.install_namespace,
             watch_namespaces=self.watch_namespaces or None,
             certificates=Certificates(self.certificates),
         )
         return opened.render(options if self.config is None else opened.configured(options, self.config))
+
+    def rendered(self, path: str) -> Rendering:
+        return self.render(self.opened(path))
 
 
 def rendering_options(command: F) -> F:

@@ -1,12 +1,13 @@
 """What goes to standard output. JSON and YAML are texts for programs that may land on a terminal all the same."""
 
 import json
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from rukpak_py.cli.terminal import clean_text
+from rukpak_py.cli.terminal import Style, clean, clean_text
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -27,3 +28,7 @@ def print_yaml(documents: Iterable[Any]) -> None:
 
 def print_list(objects: list[Any]) -> None:
     print_json({"apiVersion": "v1", "kind": "List", "items": objects})
+
+
+def print_warning(text: str) -> None:
+    click.echo(f"{Style(sys.stderr).paint('Warning:', 'yellow', 'bold')} {clean(text)}", err=True)

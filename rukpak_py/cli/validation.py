@@ -7,14 +7,13 @@ program: these are told as bundles that cannot be read.
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rukpak_py import library
 from rukpak_py.cli.reports.report import Report
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.findings import Severity
 
 if TYPE_CHECKING:
     from rukpak_py.formats.rules import Family
@@ -42,11 +41,9 @@ def reports_of(paths: Sequence[str], checks: Checks, *, jobs: int | None = None)
 def report_of(path: str, checks: Checks) -> Report:
     try:
         opened = library.open_bundle(path, format=checks.format_name)
-        findings = opened.findings(checks.profiles)
+        findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
     except RukPakError as error:
         return Report(path=path, failure=str(error).removeprefix(f"{path}: "))
-    if checks.is_strict:
-        findings = [replace(finding, severity=Severity.ERROR) for finding in findings]
     return Report(path=path, format=opened.format.value, findings=findings)
 
 
@@ -70,14 +67,14 @@ def titles_of_rules() -> dict[str, str]:
     """Of all rules, by id."""
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
     from rukpak_py.formats.registry_v1 import defects  # noqa: PLC0415 - see above
-    from rukpak_py.formats.registry_v1.rules import families as rules  # noqa: PLC0415 - see above
+    from rukpak_py.formats.registry_v1.rules import families as registry  # noqa: PLC0415 - see above
 
     families: list[Family[Any]] = [
-        *rules.BUNDLE_FAMILIES,
-        *rules.REQUEST_FAMILIES,
-        *rules.READING_FAMILIES,
-        *rules.HUB_FAMILIES,
-        *rules.OLM_V1_FAMILIES,
+        *registry.BUNDLE_FAMILIES,
+        *registry.REQUEST_FAMILIES,
+        *registry.READING_FAMILIES,
+        *registry.HUB_FAMILIES,
+        *registry.OLM_V1_FAMILIES,
         *validation.PLAIN_FAMILIES,
         *validation.HELM_FAMILIES,
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
-from rukpak_py.cli.printing import print_list, print_yaml
+from rukpak_py.cli.printing import print_list, print_warning, print_yaml
 
 
 @click.command()
@@ -14,8 +14,15 @@ from rukpak_py.cli.printing import print_list, print_yaml
 @click.option("--parity", is_flag=True, help="Exactly what OLM's own renderer makes, its flaws included.")
 @output_option("yaml", "json")
 def render(*, path: str, output: str, parity: bool, **chosen: Any) -> None:
-    """Print the objects that installing a bundle applies."""
-    objects = choice(chosen).rendered(path, parity=parity).objects
+    """Print the objects that installing a bundle applies.
+
+    What is left out, added or merged on the way is told on standard error.
+    """
+    how = choice(chosen)
+    opened = how.opened(path, parity=parity)
+    objects = how.render(opened).objects
+    for warning in [] if parity else opened.warnings():
+        print_warning(str(warning))
     if output == "json":
         print_list(objects)
     else:

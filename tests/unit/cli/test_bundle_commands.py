@@ -30,6 +30,13 @@ def archive(bundle: Path, target: Path) -> Path:
     return target
 
 
+def misspelt_bundle(folder: Path) -> Path:
+    shutil.copytree(V1, folder / "b")
+    csv = folder / "b/manifests/greeter.clusterserviceversion.yaml"
+    csv.write_text(csv.read_text(encoding="utf-8").replace("  maturity:", "  maturty:"), encoding="utf-8")
+    return folder / "b"
+
+
 def hostile_bundle(folder: Path) -> Path:
     """A good one, with control characters wherever texts may have them."""
     shutil.copytree(V1, folder / "hostile")
@@ -74,11 +81,9 @@ class TestValidate:
         assert ran.out.endswith("notes (plain): fine\n2 bundles fine: 0 errors, 0 warnings\n")
 
     def test_strict_makes_errors_of_warnings(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
-        shutil.copytree(V1, tmp_path / "b")
-        csv = tmp_path / "b/manifests/greeter.clusterserviceversion.yaml"
-        csv.write_text(csv.read_text(encoding="utf-8").replace("  maturity:", "  maturty:"), encoding="utf-8")
-        assert rukpakctl("bundle", "validate", tmp_path / "b").status == 0
-        strict = rukpakctl("bundle", "validate", tmp_path / "b", "--strict")
+        bundle = misspelt_bundle(tmp_path)
+        assert rukpakctl("bundle", "validate", bundle).status == 0
+        strict = rukpakctl("bundle", "validate", bundle, "--strict")
         assert strict.status == 1
         assert ":14:3  error  RV1-911  unknown field" in strict.out
 
@@ -150,6 +155,13 @@ class TestRender:
         *_, deployment = json.loads(rukpakctl("bundle", "render", V1, "-o", "json", "--config", config).out)["items"]
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
         assert container["env"][-1] == {"name": "LANGUAGE", "value": "en"}
+
+    def test_what_is_left_out_is_a_warning(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        ran = rukpakctl("bundle", "render", misspelt_bundle(tmp_path))
+        assert ran.status == 0
+        place = "manifests/greeter.clusterserviceversion.yaml:14:3"
+        assert ran.err.startswith(f"Warning: {place}: unknown field spec.maturty")
+        assert rukpakctl("bundle", "render", tmp_path / "b", "--parity").err == ""
 
     def test_a_broken_bundle_is_told_with_places(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "render", BROKEN)
