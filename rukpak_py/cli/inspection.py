@@ -9,7 +9,8 @@ from typing import Any
 
 from rukpak_py.cli.rbac.grants import mapping, text
 from rukpak_py.content.tree import Tree
-from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.bundle import Bundle, Dependency, Json
+from rukpak_py.formats.registry_v1.dependencies import NO_VALUE
 
 _POD_SPECS = {
     "Pod": ("spec",),
@@ -65,8 +66,13 @@ def of_bundle(bundle: Bundle) -> Json:
             for kind, count in sorted(Counter(other.kind for other in bundle.others).items())
         ],
         "images": _images(_deployment_images(bundle), _related_images(spec)),
-        "dependencies": [{"type": found.type, "value": found.value} for found in bundle.metadata.dependencies],
+        "dependencies": [_dependency(found) for found in bundle.metadata.dependencies],
     }
+
+
+def _dependency(dependency: Dependency) -> Json:
+    """Without `value` where the bundle gives none: that is not null."""
+    return {"type": dependency.type} | ({} if dependency.value is NO_VALUE else {"value": dependency.value})
 
 
 _CRD = "CustomResourceDefinition"

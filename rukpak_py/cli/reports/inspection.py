@@ -49,7 +49,13 @@ def _lists(found: Json) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
             for one in found["images"]
         ],
     )
-    yield "dependencies", [(one["type"], orjson.dumps(one["value"]).decode()) for one in found.get("dependencies", ())]
+    yield (
+        "dependencies",
+        [
+            (one["type"], orjson.dumps(one["value"]).decode() if "value" in one else "(no value)")
+            for one in found.get("dependencies", ())
+        ],
+    )
 
 
 def _api(definition: Json) -> str:

@@ -250,6 +250,15 @@ class TestInspect:
             {"image": "registry.example.com/greeter:2.0.0", "pinned": False, "usedBy": ["greeter"]}
         ]
 
+    def test_dependencies_with_and_without_a_value(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        bundle = shutil.copytree(V1, tmp_path / "b")
+        entries = '[{"type": "olm.gvk"}, {"type": "olm.label", "value": {"label": "x"}}]'
+        (bundle / "metadata/dependencies.yaml").write_text(f"dependencies: {entries}", encoding="utf-8")
+        assert json.loads(rukpakctl("bundle", "inspect", bundle, "-o", "json").out)["dependencies"] == json.loads(
+            entries
+        )
+        assert 'olm.gvk    (no value)\n  olm.label  {"label":"x"}\n' in rukpakctl("bundle", "inspect", bundle).out
+
     def test_plain(self, rukpakctl: CommandLine) -> None:
         found = json.loads(rukpakctl("bundle", "inspect", NOTES, "-o", "json").out)
         assert found["format"] == "plain"
