@@ -12,6 +12,7 @@ from tests.unit.readings import findings_of, told
 
 NAME = "demos.demo.example.com"
 NOT_FOUND = 'owned CRD {} not found in bundle "demo.v1.2.3"'
+NO_KIND = "a document without kind"
 NOT_OWNED = 'CRD {} is present in bundle "demo.v1.2.3" but not defined in CSV'
 
 
@@ -76,11 +77,11 @@ def test_without_a_csv_nothing_is_compared() -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("# comment only\n", ""), ("# licence\n---\nkind: ConfigMap\n", ""), ("kind: List\nitems: []\n", "List ")],
+    [("# nothing\n", NO_KIND), ("# licence\n---\nkind: ConfigMap\n", NO_KIND), ("kind: List\nitems: []\n", "List")],
 )
 def test_first_documents_that_are_no_supported_object_are_told(text: str, kind: str) -> None:
     found = told(bundle(files={"manifests/x.yaml": text}), objects.FAMILY)
-    assert found == [("RV1-501", f"{kind}is not supported type for registryV1 bundle: manifests/x.yaml")]
+    assert found == [("RV1-501", f"{kind} is not supported type for registryV1 bundle: manifests/x.yaml")]
 
 
 BAD_KEY = dns.qualified_name("a b")[0]

@@ -45,7 +45,8 @@ def first_documents_are_supported(reading: Reading) -> Iterator[Problem]:
     for document in first_documents(reading):
         kind = text(document.manifest, "kind")
         if kind not in SUPPORTED:
-            message = f"{kind} is not supported type for registryV1 bundle: {document.file}".lstrip()
+            what = kind or "a document without kind"
+            message = f"{what} is not supported type for registryV1 bundle: {document.file}"
             yield Problem(message=message, place=document.place("kind"))
 
 
