@@ -6,7 +6,7 @@ import click
 
 from rukpak_py.cli import inspection
 from rukpak_py.cli.options import format_option, output_option, path_argument
-from rukpak_py.cli.printing import print_json, print_lines
+from rukpak_py.cli.printing import print_json, print_lines, print_warning
 from rukpak_py.cli.reports import inspection as report
 from rukpak_py.cli.terminal import Style
 from rukpak_py.formats.detection import FormatName
@@ -26,7 +26,10 @@ def inspect(*, path: str, format_name: str | None, output: str) -> None:
     opened = open_bundle(path, format=format_name)
     found = inspection.of_tree(opened.tree, opened.format.value)
     if opened.format is FormatName.REGISTRY:
-        found |= inspection.of_bundle(opened.bundle)
+        bundle = opened.reading.bundle or opened.bundle  # what has defects can be looked at, what is not there cannot
+        if opened.reading.defects:
+            print_warning(f"the bundle has defects, `rukpakctl bundle validate` tells them: {path}")
+        found |= inspection.of_bundle(bundle)
     else:
         found |= inspection.of_objects(opened.render(RenderOptions()).objects)
     if output == "json":

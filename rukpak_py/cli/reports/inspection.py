@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.cli.reports.report import counted
 from rukpak_py.cli.terminal import Style, clean, table
 
 Json = dict[str, Any]
@@ -68,7 +69,7 @@ def _text(value: Any) -> str:
 
 def _size(found: Json) -> str:
     largest = found["largestFile"]
-    told = f"{_bytes(found['bytes'])} in {found['files']} files"
+    told = f"{_bytes(found['bytes'])} in {counted(found['files'], 'file')}"
     return told if largest is None else f"{told}, the largest is {clean(largest['path'])} ({_bytes(largest['bytes'])})"
 
 

@@ -259,6 +259,12 @@ class TestInspect:
         )
         assert 'olm.gvk    (no value)\n  olm.label  {"label":"x"}\n' in rukpakctl("bundle", "inspect", bundle).out
 
+    def test_a_broken_bundle_is_shown_as_far_as_it_goes(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "inspect", BROKEN)
+        assert ran.status == 0
+        assert "package             greeter\n" in ran.out
+        assert ran.err.startswith("Warning: the bundle has defects")
+
     def test_plain(self, rukpakctl: CommandLine) -> None:
         found = json.loads(rukpakctl("bundle", "inspect", NOTES, "-o", "json").out)
         assert found["format"] == "plain"
