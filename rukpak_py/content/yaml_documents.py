@@ -334,16 +334,22 @@ def _merge(container: dict[Any, Any], value: Any, event: Any) -> None:
 
 
 def _check_representable(root: Any) -> None:
-    todo: list[tuple[tuple[Any, ...], Any]] = [((), root)]
-    while todo:
-        path, value = todo.pop()
-        if type(value) is dict:
-            for key in value:
-                if type(key) is not str:
-                    problem = "unsupported map key: null, or an integer that needs more than 63 bits"
-                    raise _UnrepresentableError(problem, (*path, key), is_key=True)
-            todo += [((*path, key), item) for key, item in reversed(value.items())]
-        elif type(value) is list:
-            todo += [((*path, number), value[number]) for number in reversed(range(len(value)))]
-        elif not representable(value):
-            raise _UnrepresentableError("unsupported value: infinity or not a number", path, is_key=False)
+    around: list[Any] = [iter([(None, root)])]
+    path: list[Any] = [None]  # of the value in hand; its first part stands for the document
+    while around:
+        for path[-1], value in around[-1]:
+            if type(value) in _CONTAINERS:
+                for key in value if type(value) is dict else ():
+                    if type(key) is not str:
+                        problem = "unsupported map key: null, or an integer that needs more than 63 bits"
+                        raise _UnrepresentableError(problem, (*path[1:], key), is_key=True)
+                around.append(iter(value.items() if type(value) is dict else enumerate(value)))
+                path.append(None)
+                break
+            if not representable(value):
+                raise _UnrepresentableError(
+                    "unsupported value: infinity or not a number", tuple(path[1:]), is_key=False
+                )
+        else:
+            around.pop()
+            path.pop()

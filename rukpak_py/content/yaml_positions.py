@@ -126,16 +126,22 @@ class _BrokenOffError(Exception):
     """The loader would refuse what comes next, or a limit is reached."""
 
 
-class _Node:
+class _Container:
     __slots__ = ("index", "members")
 
-    def __init__(self, index: int, members: "_Members | None" = None) -> None:
+    def __init__(self, index: int, members: "_Members") -> None:
         self.index = index
         self.members = members
 
 
-# A list's members are numbered. With each node goes the number of its key's first character.
-_Members: TypeAlias = dict[Any, tuple[int, _Node]]
+# A scalar is no more than the number of its first character. With each node goes that of its key; a list's members
+# are numbered.
+_Node: TypeAlias = "_Container | int"
+_Members: TypeAlias = "dict[Any, tuple[int, _Node]]"
+
+
+def _index(node: _Node) -> int:
+    return node if isinstance(node, int) else node.index
 
 
 class _Tree:
@@ -157,20 +163,19 @@ class _Tree:
         return self.is_mapping and self.key_index is None
 
     def leaf(self, index: int, raw: Any, anchor: str | None = None) -> None:
-        node = _Node(index)
         if anchor is not None:
-            self.anchors[anchor] = (node, "<<" if raw is _MERGE else raw)
+            self.anchors[anchor] = (index, "<<" if raw is _MERGE else raw)
         if self.key_is_due:
             self.key = raw if raw is _MERGE else as_key(raw)
             self.key_index = index
         else:
-            self.add(node)
+            self.add(index)
 
     def open(self, index: int, *, is_mapping: bool, anchor: str | None = None) -> None:
         if self.key_is_due or len(self.around) >= self.depth_limit:
             raise _BrokenOffError
         members: _Members = {}
-        node = _Node(index, members)
+        node = _Container(index, members)
         if anchor is not None:
             self.anchors[anchor] = (node, None)
         if self.key is not _MERGE:
@@ -188,27 +193,29 @@ class _Tree:
         if name not in self.anchors:
             raise _BrokenOffError
         node, raw = self.anchors[name]
-        if node.members is None:
+        if isinstance(node, int):
             self.leaf(index, raw)
         elif self.key_is_due:
             raise _BrokenOffError
         elif self.key is _MERGE:
             self.merge(node.members)
         else:
-            self.add(_Node(index, node.members))
+            self.add(_Container(index, node.members))
 
     def add(self, node: _Node) -> None:
         self.count(1)
         if self.key is _MERGE:
             raise _BrokenOffError
         if not self.is_mapping:
-            self.members[len(self.members)] = (node.index, node)
+            self.members[len(self.members)] = (_index(node), node)
         elif self.key_index is not None:
             self.members[self.key] = (self.key_index, node)
         self.key = self.key_index = None
 
     def merge(self, merged: _Members) -> None:
-        maps = [node.members or {} for _, node in merged.values()] if 0 in merged else [merged]
+        maps = [merged]
+        if 0 in merged:
+            maps = [node.members for _, node in merged.values() if isinstance(node, _Container)]
         for members in reversed(maps):
             self.count(len(members))
             self.members.update(members)
@@ -224,10 +231,10 @@ class _Tree:
             return None
         index, node = self.top[0]
         for part in path:
-            if node.members is None or part not in node.members:
+            if isinstance(node, int) or part not in node.members:
                 break
             index, node = node.members[part]
-        return self.lines.position(index if on_key else node.index)
+        return self.lines.position(index if on_key else _index(node))
 
 
 def _grow_from_yaml(tree: _Tree, chunk: Chunk) -> None:
@@ -236,7 +243,9 @@ def _grow_from_yaml(tree: _Tree, chunk: Chunk) -> None:
         event = next_event()
         kind = type(event)
         if kind is ScalarEvent:
-            tree.leaf(event.start_mark.index, _raw(event, is_key=tree.key_is_due), event.anchor)
+            is_key = tree.key_is_due
+            raw = _raw(event, is_key=is_key) if is_key or event.anchor is not None else None
+            tree.leaf(event.start_mark.index, raw, event.anchor)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             tree.open(event.start_mark.index, is_mapping=kind is MappingStartEvent, anchor=event.anchor)
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
