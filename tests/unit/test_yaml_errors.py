@@ -78,6 +78,16 @@ JSON = [  # as the third value of a stream
     (b'["\\u1', 5, "unexpected EOF"),
 ]
 
+# Where libyaml's newer parser differs from Go's: the text, what Go says (None: nothing), what we say. Found by comparing
+# 40,000 mutated documents; every other text was equal, but for defects of encoding near other defects (the two read
+# blocks of different sizes), and for which of several unsupported keys is told (Go takes the members of a map at random).
+DIFFERENT = [
+    ("{a:}", None, "yaml: found unexpected ':'"),  # a colon in front of a flow indicator is text to Go
+    ("{a: b? c}", "yaml: did not find expected ',' or '}'", None),  # a question mark ends a plain scalar of Go
+    ("a: ![", None, "yaml: did not find expected whitespace or line break"),  # Go takes brackets for a part of a tag
+    ('{}"a": 1}', None, "yaml: did not find expected key"),  # only Go ends the document behind the braces
+]
+
 
 @pytest.mark.parametrize(("text", "place", "go_text"), DOCUMENTS)
 def test_documents(text: str, place: tuple[int, int], go_text: str) -> None:
@@ -95,6 +105,16 @@ def test_streams(text: str, place: tuple[int, int], go_text: str) -> None:
     error = caught.value
     assert (error.line, error.column, error.go_text) == (*place, go_text)
     assert "line {}, column {}: ".format(*place) in str(error)
+
+
+@pytest.mark.parametrize(("text", "go_text", "ours"), DIFFERENT)
+def test_known_differences(text: str, go_text: str | None, ours: str | None) -> None:
+    found = None
+    try:
+        yaml.load(text.encode())
+    except YamlError as error:
+        found = error.go_text
+    assert found == ours != go_text
 
 
 @pytest.mark.parametrize(("data", "offset", "problem"), JSON)
