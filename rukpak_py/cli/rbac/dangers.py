@@ -88,6 +88,13 @@ DANGERS = (
         resources=_WORKLOADS,
     ),
     Danger(
+        id="privileged",
+        text="lifts restrictions of pods",
+        verbs=("use",),
+        resources=(("security.openshift.io", "securitycontextconstraints"), ("policy", "podsecuritypolicies")),
+        also_named=True,
+    ),
+    Danger(
         id="nodes",
         text="speaks to the kubelet: runs commands in every pod of a node",
         verbs=("get", "create"),

@@ -14,6 +14,7 @@ from rukpak_py.cli.terminal import Style, clean, table, wrapped
 from rukpak_py.core.objects import ObjectKey
 
 _LONGEST_VALUE = 160
+_BEFORE = 40  # characters before the first difference of long texts
 _MASK = "(not shown: content of a Secret)"
 _SIGNS = {Change.ADDED: ("+", "green"), Change.REMOVED: ("-", "red"), Change.CHANGED: ("~", "yellow")}
 
@@ -49,19 +50,38 @@ def _name(key: ObjectKey) -> str:
 
 def _difference(found: Difference, style: Style) -> Iterator[str]:
     sign, colour = _SIGNS[found.change]
-    head = f"    {sign} {clean(found.path)}: "
+    head = f"    {sign} {clean(found.path)}"
     if found.is_secret:
-        text = _MASK
+        values = [("", _MASK)]
     elif found.change is Change.CHANGED:
-        text = f"{_value(found.old)} → {_value(found.new)}"
+        start = _common_start(_text(found.old), _text(found.new))
+        values = [("- ", _shown(_text(found.old), start)), ("+ ", _shown(_text(found.new), start))]
     else:
-        text = _value(found.new if found.change is Change.ADDED else found.old)
-    yield style.paint(wrapped(text, width=style.width, first=head, indent=8), colour)
+        values = [("", _shown(_text(found.new if found.change is Change.ADDED else found.old), 0))]
+    line = f"{head}: {' → '.join(value for _, value in values)}"
+    if len(line) <= style.width:
+        yield style.paint(line, colour)
+        return
+    yield style.paint(f"{head}:", colour)
+    for mark, value in values:
+        yield style.paint(wrapped(value, width=style.width, first=f"        {mark}", indent=10), colour)
 
 
-def _value(value: Any) -> str:
-    text = clean(orjson.dumps(value).decode())
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}… ({len(text)} characters)"
+def _text(value: Any) -> str:
+    return clean(orjson.dumps(value).decode())
+
+
+def _shown(text: str, start: int) -> str:
+    """All of a short text; of a long one the part where it begins to differ."""
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    begin = max(0, start - _BEFORE)
+    part = f"{'…' if begin else ''}{text[begin : begin + _LONGEST_VALUE]}"
+    return part if begin + _LONGEST_VALUE >= len(text) else f"{part}… ({len(text)} characters)"
+
+
+def _common_start(old: str, new: str) -> int:
+    return next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
 
 
 def _rights(found: Comparison, style: Style) -> Iterator[str]:

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.rbac.rights import Right
 from rukpak_py.cli.reports import comparison as report
@@ -11,8 +13,13 @@ from tests.unit.cli.objects import binding, manifest, role, rule
 from tests.unit.cli.streams import pipe
 
 
-def printed(old: list[Any], new: list[Any]) -> str:
-    return "\n".join(report.lines_of(compare(old, new), Style(pipe())))
+def printed(old: list[Any], new: list[Any], *, width: int | None = None) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        if width is None:
+            patched.delenv("COLUMNS", raising=False)
+        else:
+            patched.setenv("COLUMNS", str(width))
+        return "\n".join(report.lines_of(compare(old, new), Style(pipe())))
 
 
 def test_the_same_is_no_difference() -> None:
@@ -107,3 +114,24 @@ def test_a_document_names_rights_one_by_one() -> None:
         "gained": [{"namespace": "here", "verb": "get", "group": "", "resource": "pods", "name": "a"}],
         "lost": [],
     }
+
+
+def test_long_texts_are_shown_where_they_begin_to_differ() -> None:
+    old, new = (manifest("ConfigMap", "a", data={"text": "x" * 500 + end}) for end in ("one", "two" + "y" * 500))
+    _, path, before, after, *_ = printed([old], [new], width=200).splitlines()
+    assert path == "    ~ data.text:"
+    assert before.startswith("        - …xxx")
+    assert before.endswith('one"')
+    assert "two" in after
+    assert after.endswith("yy… (1005 characters)")
+
+
+def test_values_that_do_not_fit_have_lines_of_their_own() -> None:
+    old, new = (manifest("ConfigMap", "a", data={"text": f"{word} " * 8}) for word in ("before", "after"))
+    assert printed([old], [new], width=60).splitlines()[1:6] == [
+        "    ~ data.text:",
+        '        - "before before before before before before before',
+        '          before "',
+        '        + "after after after after after after after after "',
+        "",
+    ]

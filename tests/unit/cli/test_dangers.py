@@ -26,6 +26,7 @@ from tests.unit.cli.objects import RBAC, rule
         (Right("", "update", "certificates.k8s.io", "certificatesigningrequests/approval"), ["certificates"]),
         (Right("", "patch", "", "namespaces"), ["namespaces"]),
         (Right("", "create", "", "persistentvolumes"), ["volumes"]),
+        (Right("", "use", "security.openshift.io", "securitycontextconstraints", "privileged"), ["privileged"]),
         (Right("", "get", url="*"), ["wildcard"]),
         (Right("", "get", "", "pods"), []),
         (Right("", "get", "", "configmaps"), []),
