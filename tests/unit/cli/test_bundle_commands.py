@@ -16,6 +16,9 @@ from tests.unit.cli.running import ROOT, SAMPLES, CommandLine
 
 V1, V2, BROKEN, NOTES = (SAMPLES / name for name in ("greeter-v1", "greeter-v2", "greeter-broken", "notes"))
 
+# The command line forks while it has one thread; a test's process may have more, of which newer Pythons warn.
+forking = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+
 
 @pytest.fixture(autouse=True)
 def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,6 +68,7 @@ class TestValidate:
         assert f"{place}:61:17  error  RV1-002  invalid cluster service version strategy deployment name" in ran.out
         assert '      hint: Put it in quotes: value: "8080"\n' in ran.out
 
+    @forking
     def test_several_bundles_come_in_the_order_in_which_they_were_given(self, rukpakctl: CommandLine) -> None:
         absent = Path("absent")
         paths = [V2, BROKEN, NOTES, V1, V1, BROKEN, V2, absent, V1, NOTES]
@@ -112,6 +116,7 @@ class TestValidate:
         assert ran.status == 3
         assert "absent: cannot be read\n  there is no such file or directory" in ran.out
 
+    @forking
     def test_a_process_that_dies_costs_its_bundles_only(
         self, rukpakctl: CommandLine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
