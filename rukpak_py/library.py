@@ -73,7 +73,7 @@ def validate(
 ) -> list[Finding]:
     """Everything that is wrong with the bundle at `path`, by file and line; an empty list is a good sign.
 
-    `profiles` add rules: `operatorhub`, `olmv1`; `strict` makes errors of what only works on some clusters.
+    `profiles` add rules: `operatorhub`, `bundle-objects`, `practices`, `olmv1`; `strict` makes warnings errors.
     """
     return open_bundle(path, format=format, limits=limits).findings(profiles)
 
@@ -131,7 +131,7 @@ class OpenedBundle:
             case FormatName.PLAIN:
                 return self._rendered_plain(options)
             case FormatName.HELM:
-                raise ContentError("helm charts cannot be rendered yet")
+                raise ContentError("Chart.yaml makes it a helm chart, and these cannot be rendered yet")
 
     def configured(self, options: RenderOptions, config: bytes) -> RenderOptions:
         """With what a configuration (YAML or JSON) says: watchNamespace and deploymentConfig."""
@@ -178,7 +178,10 @@ def open_bundle(
 ) -> OpenedBundle:
     """What is at `path`, its format found out unless it is given; ContentError when it cannot be opened."""
     tree = open_tree(Path(path), limits=limits)
-    name = detect_format(tree, limits) if format is None else _member(FormatName, format, "format")
+    if format is not None:
+        name = _member(FormatName, format, "format")
+    else:  # the reference renderer knows one format, and says what it misses of it
+        name = FormatName.REGISTRY if parity else detect_format(tree, limits)
     return OpenedBundle(tree=tree, format=name, parity=parity, limits=limits)
 
 

@@ -6,8 +6,7 @@ once: `SAID_BETTER` names the pairs. A profile adds rules, or makes warnings err
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Finding, Severity
@@ -18,15 +17,11 @@ from rukpak_py.formats.plain_reading import PlainReading
 from rukpak_py.formats.registry_v1 import defects
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.rules import families
+from rukpak_py.formats.registry_v1.rules.families import Profile
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
 from rukpak_py.formats.rules import Family, Locator, Place, Problem, judge
 
-
-class Profile(StrEnum):
-    STRICT = "strict"  # every warning is an error
-    OPERATORHUB = "operatorhub"  # what operatorhub.io asks for
-    OLM_V1 = "olmv1"  # what operator-controller refuses to install
-
+__all__ = ["ALL_FAMILIES", "SAID_BETTER", "Profile", "arranged", "validate"]
 
 # Rule -> rules that tell the same defect better, when they tell it at the same place or around it.
 SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
@@ -52,6 +47,7 @@ def charts_come_later(_: None) -> Iterator[Problem]:
 
 PLAIN_FAMILIES: Final = (plain_rules.FAMILY,)
 HELM_FAMILIES: Final = (_HELM,)
+ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*families.ALL, *PLAIN_FAMILIES, *HELM_FAMILIES)
 
 
 def validate(
@@ -89,15 +85,13 @@ def _of_registry(
 ) -> Iterator[Finding]:
     reading = read(tree, parity=False, limits=limits)
     yield from (defect.finding for defect in reading.defects)
-    yield from judge(families.READING_FAMILIES, reading, locator)
-    if Profile.OPERATORHUB in profiles:
-        yield from judge(families.HUB_FAMILIES, reading, locator)
+    asked = [family for profile, family in families.READING_FAMILIES_OF.items() if profile in profiles]
+    yield from judge((*families.READING_FAMILIES, *asked), reading, locator)
     if reading.bundle is None:
         return
     request = InstallRequest(bundle=reading.bundle, makes_certificates=makes_certificates)
-    yield from judge(families.REQUEST_FAMILIES, request, locator)
-    if Profile.OLM_V1 in profiles:
-        yield from judge(families.OLM_V1_FAMILIES, request, locator)
+    refusing = [family for profile, family in families.REQUEST_FAMILIES_OF.items() if profile in profiles]
+    yield from judge((*families.REQUEST_FAMILIES, *refusing), request, locator)
     yield from judge(families.BUNDLE_FAMILIES, reading.bundle, locator)
 
 
@@ -114,9 +108,9 @@ def _is_said_better(finding: Finding, told: dict[tuple[str, str], list[Finding]]
 
 
 def _is_around(outer: Finding, inner: Finding) -> bool:
-    """Equal paths of two documents in one file are told apart by their lines."""
+    """Equal paths of two documents in one file are told apart by their lines; without one it is about the file."""
     if outer.path == inner.path:
-        return outer.line == inner.line
+        return inner.line in {0, outer.line}
     return inner.path.startswith(outer.path) and (not outer.path or inner.path[len(outer.path)] in ".[")
 
 

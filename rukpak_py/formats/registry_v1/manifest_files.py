@@ -38,6 +38,7 @@ def manifest_paths(tree: Tree, defects: Defects) -> Iterator[str]:
             LAYOUT,
             f"the directory manifests/ {found}",
             upstream=f"stat {MANIFESTS}: no such file or directory",
+            place=Place(file=MANIFESTS),
             hint=_where_manifests_are(tree),
         )
         return

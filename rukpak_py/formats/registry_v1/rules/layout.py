@@ -12,7 +12,7 @@ from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.dependencies import dependency_problems, read_dependencies
-from rukpak_py.formats.registry_v1.metadata import catalog_annotations_file
+from rukpak_py.formats.registry_v1.metadata import ANNOTATIONS_FILE, catalog_annotations_file
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     MANIFESTS,
@@ -76,9 +76,9 @@ def _first_document(reading: Reading, path: str) -> Any:
 )
 def there_are_manifests(reading: Reading) -> Iterator[Problem]:
     if MANIFESTS not in reading.tree.directories:
-        yield Problem(message="Unable to locate manifests directory")
+        yield Problem(message="Unable to locate manifests directory", place=Place(file=MANIFESTS))
     elif not manifest_files(reading):
-        yield Problem(message=f"The directory {MANIFESTS} contains no yaml files")
+        yield Problem(message=f"The directory {MANIFESTS} contains no yaml files", place=Place(file=MANIFESTS))
 
 
 @FAMILY.rule(
@@ -89,9 +89,9 @@ def there_are_manifests(reading: Reading) -> Iterator[Problem]:
 )
 def there_are_annotations(reading: Reading) -> Iterator[Problem]:
     if _METADATA not in reading.tree.directories:
-        yield Problem(message="Unable to locate metadata directory")
+        yield Problem(message="Unable to locate metadata directory", place=Place(file=ANNOTATIONS_FILE))
     elif bundle_annotations(reading) is None:
-        yield Problem(message="Could not find annotations file")
+        yield Problem(message="Could not find annotations file", place=Place(file=ANNOTATIONS_FILE))
 
 
 @FAMILY.rule(
