@@ -77,7 +77,11 @@ def test_empty_directories_count() -> None:
 
 
 def test_only_kept_paths_are_read_and_counted() -> None:
-    beside = {"bin/sh": b"x" * 5000, "manifestsx": b"2", "dev/null": Entry(type=tarfile.CHRTYPE)}
+    beside: dict[str, bytes | Entry] = {
+        "bin/sh": b"x" * 5000,
+        "manifestsx": b"2",
+        "dev/null": Entry(type=tarfile.CHRTYPE),
+    }
     found = files(
         layer({**beside, "manifests/a": b"1"}), keep=below("manifests", "metadata"), limits=Limits(content_bytes=10)
     )

@@ -164,11 +164,15 @@ def _is_always_written(field: Field, compiled: Codec) -> bool:
 
 
 def _list(shape: List, element: Codec) -> Codec:
-    return _container(shape, element, holder=list, pairs=enumerate, finish=lambda restored: list(restored.values()))
+    return _container(
+        shape, element, holder=list, items=iter, pairs=enumerate, finish=lambda restored: list(restored.values())
+    )
 
 
 def _map(shape: Map, element: Codec) -> Codec:
-    return _container(shape, element, holder=dict, pairs=dict.items, finish=lambda restored: restored)
+    return _container(
+        shape, element, holder=dict, items=dict.values, pairs=dict.items, finish=lambda restored: restored
+    )
 
 
 def _container(
@@ -176,6 +180,7 @@ def _container(
     element: Codec,
     *,
     holder: type,
+    items: Callable[[Any], Iterable[Any]],
     pairs: Callable[[Any], Iterable[tuple[Any, Any]]],
     finish: Callable[[dict[Any, Any]], Any],
 ) -> Codec:
@@ -187,7 +192,7 @@ def _container(
             return trace.refuse(value, shape, at)
         if element.verbatim:
             return value
-        if same is not None and {*map(type, value.values() if holder is dict else value)} <= {same}:
+        if same is not None and {*map(type, items(value))} <= {same}:
             return value
         restored: dict[Any, Any] = {}
         for key, item in pairs(value):

@@ -95,7 +95,9 @@ def shape(expression: str) -> Shape:
 def fields(name: str) -> tuple[Field, ...]:
     """Of a struct, embedded ones unfolded."""
     found: list[Field] = []
-    for field_name, expression, *options in _table()[name][1]:
+    definition = _table()[name][1]
+    assert isinstance(definition, list)  # noqa: S101 - only structs have fields
+    for field_name, expression, *options in definition:
         if field_name:
             found.append(Field(field_name, shape(expression), "omitempty" in options, "omitzero" in options))
         else:
