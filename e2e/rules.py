@@ -26,17 +26,16 @@ PLAIN = "## Plain bundles and charts"
 
 
 def page() -> str:
-    registry: list[tuple[Family[Any], ...]] = [
-        families.BUNDLE_FAMILIES,
-        families.REQUEST_FAMILIES,
-        families.READING_FAMILIES,
-        families.HUB_FAMILIES,
-        families.OLM_V1_FAMILIES,
-    ]
     defects = (_row(kind.id, kind.severity, kind.title, kind.hint, "rukpak-py") for kind in DEFECT_KINDS)
     sections = [HEADER, REGISTRY, "", *_table(READING, defects)]
-    for family in sorted((family for group in registry for family in group), key=_first_id):
-        sections += _table(family.title, _rows(family))
+    asked_for: dict[str, str] = {
+        family.title: profile
+        for families_of in (families.READING_FAMILIES_OF, families.REQUEST_FAMILIES_OF)
+        for profile, family in families_of.items()
+    }
+    for family in sorted(families.ALL, key=_first_id):
+        profile = asked_for.get(family.title)
+        sections += _table(family.title + (f" (`--profile {profile}`)" if profile else ""), _rows(family))
     sections += [PLAIN, ""]
     for family in (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES):
         sections += _table(family.title, _rows(family))

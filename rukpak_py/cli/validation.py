@@ -9,16 +9,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from rukpak_py import library
 from rukpak_py.cli.reports.report import Report
 from rukpak_py.core.errors import RukPakError
 
-if TYPE_CHECKING:
-    from rukpak_py.formats.rules import Family
-
-PROFILES = ("operatorhub", "olmv1")
+PROFILES = ("operatorhub", "bundle-objects", "practices", "olmv1")
 _WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of them
 
 
@@ -67,16 +63,6 @@ def titles_of_rules() -> dict[str, str]:
     """Of all rules, by id."""
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
     from rukpak_py.formats.registry_v1 import defects  # noqa: PLC0415 - see above
-    from rukpak_py.formats.registry_v1.rules import families as registry  # noqa: PLC0415 - see above
 
-    families: list[Family[Any]] = [
-        *registry.BUNDLE_FAMILIES,
-        *registry.REQUEST_FAMILIES,
-        *registry.READING_FAMILIES,
-        *registry.HUB_FAMILIES,
-        *registry.OLM_V1_FAMILIES,
-        *validation.PLAIN_FAMILIES,
-        *validation.HELM_FAMILIES,
-    ]
-    titles = {rule.id: rule.title for family in families for rule in family.rules}
+    titles = {rule.id: rule.title for family in validation.ALL_FAMILIES for rule in family.rules}
     return titles | {kind.id: kind.title for kind in defects.DEFECT_KINDS}

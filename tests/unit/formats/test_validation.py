@@ -1,25 +1,20 @@
 """Validation as a whole: which rules a bundle is judged by, and how what they found is arranged."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.registry_v1.defects import DEFECT_KINDS
-from rukpak_py.formats.registry_v1.rules import families
 from rukpak_py.formats.validation import (
-    HELM_FAMILIES,
-    PLAIN_FAMILIES,
+    ALL_FAMILIES,
     SAID_BETTER,
     Profile,
     arranged,
     validate,
 )
 from tests.unit.bundles import Content, bundle, crd, csv_document, deployment, manifest, owned_crd, tree_of, webhook
-
-if TYPE_CHECKING:
-    from rukpak_py.formats.rules import Family
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 MEDIA_TYPE = "operators.operatorframework.io.bundle.mediatype.v1"
@@ -109,16 +104,7 @@ def test_an_owned_definition_that_is_missing_is_told_once() -> None:
 
 
 def test_ids_are_unique_and_every_rule_explains_itself() -> None:
-    every: tuple[Family[Any], ...] = (
-        *families.BUNDLE_FAMILIES,
-        *families.READING_FAMILIES,
-        *families.REQUEST_FAMILIES,
-        *families.HUB_FAMILIES,
-        *families.OLM_V1_FAMILIES,
-        *PLAIN_FAMILIES,
-        *HELM_FAMILIES,
-    )
-    known = [rule for family in every for rule in family.rules]
+    known = [rule for family in ALL_FAMILIES for rule in family.rules]
     ids = [*(rule.id for rule in known), *(kind.id for kind in DEFECT_KINDS)]
     assert len(ids) == len(set(ids))
     assert [rule.id for rule in known if not (rule.title and rule.hint and rule.origin)] == []
@@ -127,4 +113,4 @@ def test_ids_are_unique_and_every_rule_explains_itself() -> None:
 
 
 def test_profiles_have_names_for_the_command_line() -> None:
-    assert [profile.value for profile in Profile] == ["strict", "operatorhub", "olmv1"]
+    assert [profile.value for profile in Profile] == ["strict", "operatorhub", "bundle-objects", "practices", "olmv1"]

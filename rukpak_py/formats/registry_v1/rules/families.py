@@ -1,8 +1,12 @@
 """All rules for registry+v1 bundles, by what they judge.
 
 A family judges a Bundle (what was read), a Reading (the files too, also when there is no bundle), or an InstallRequest.
-A new family is added to the tuple of its subject; what is asked for in a profile only has a tuple of its own.
+A new family is added to the tuple of its subject, or to the profile that asks for it.
 """
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
 
 from rukpak_py.formats.registry_v1.bundle import Bundle
 from rukpak_py.formats.registry_v1.reading import Reading
@@ -25,6 +29,15 @@ from rukpak_py.formats.registry_v1.rules import (
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
 from rukpak_py.formats.rules import Family
 
+
+class Profile(StrEnum):
+    STRICT = "strict"  # every warning is an error
+    OPERATORHUB = "operatorhub"  # what operatorhub.io asks for
+    BUNDLE_OBJECTS = "bundle-objects"  # objects that can make a cluster unstable
+    PRACTICES = "practices"  # what makes an operator pleasant to run
+    OLM_V1 = "olmv1"  # what operator-controller refuses to install
+
+
 BUNDLE_FAMILIES: tuple[Family[Bundle], ...] = (renderable.FAMILY, own.FAMILY, accounts.FAMILY, collisions.FAMILY)
 READING_FAMILIES: tuple[Family[Reading], ...] = (
     layout.FAMILY,
@@ -34,13 +47,21 @@ READING_FAMILIES: tuple[Family[Reading], ...] = (
     definition_parts.FAMILY,
     registry.FAMILY,
     objects.FAMILY,
-    objects.STABILITY_FAMILY,
-    practices.FAMILY,
     own.READING_FAMILY,
 )
 REQUEST_FAMILIES: tuple[Family[InstallRequest], ...] = (refusals.FAMILY,)
 
-# Asked for by the profile `operatorhub` only.
-HUB_FAMILIES: tuple[Family[Reading], ...] = (hub.FAMILY,)
-# Asked for by the profile `olmv1` only.
-OLM_V1_FAMILIES: tuple[Family[InstallRequest], ...] = (refusals.OLM_V1_FAMILY,)
+READING_FAMILIES_OF: Final[Mapping[Profile, Family[Reading]]] = {
+    Profile.OPERATORHUB: hub.FAMILY,
+    Profile.BUNDLE_OBJECTS: objects.STABILITY_FAMILY,
+    Profile.PRACTICES: practices.FAMILY,
+}
+REQUEST_FAMILIES_OF: Final[Mapping[Profile, Family[InstallRequest]]] = {Profile.OLM_V1: refusals.OLM_V1_FAMILY}
+
+ALL: Final[tuple[Family[Any], ...]] = (
+    *BUNDLE_FAMILIES,
+    *READING_FAMILIES,
+    *REQUEST_FAMILIES,
+    *READING_FAMILIES_OF.values(),
+    *REQUEST_FAMILIES_OF.values(),
+)

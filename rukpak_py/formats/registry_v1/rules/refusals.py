@@ -20,7 +20,7 @@ class InstallRequest:
 
 FAMILY: Family[InstallRequest] = Family(title="What is refused", origin="operator-controller, before it renders")
 OLM_V1_FAMILY: Family[InstallRequest] = Family(
-    title="What operator-controller refuses (profile `olmv1`)", origin="operator-controller, default feature gates"
+    title="What operator-controller refuses", origin="operator-controller, default feature gates"
 )
 
 _REACHABLE_MODES: Final = (InstallMode.ALL, InstallMode.SINGLE, InstallMode.OWN)
