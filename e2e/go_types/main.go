@@ -1,7 +1,7 @@
 // Command go_types prints what Kubernetes' Go types say about JSON: the facts that rukpak_py/formats/registry_v1/shapes.py
 // reads. It walks by reflection from the types that a bundle's manifests are decoded into. To renew the table:
 //
-//	cd e2e/go_types && go run . > ../../rukpak_py/formats/registry_v1/go_types.json
+//	cd e2e/go_types && go run . > ../../rukpak_py/formats/registry_v1/typed/go_types.json
 //
 // The output maps the name of each named type that is reachable to [package, definition]. A definition is null (the type
 // has its own JSON code), a text (the type expression that it stands for) or a list of fields in Go's order, each

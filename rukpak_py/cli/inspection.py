@@ -10,7 +10,7 @@ from typing import Any
 from rukpak_py.cli.rbac.grants import mapping, text
 from rukpak_py.content.tree import Tree
 from rukpak_py.formats.registry_v1.bundle import Bundle, Dependency, Json
-from rukpak_py.formats.registry_v1.dependencies import NO_VALUE
+from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE
 
 _POD_SPECS = {
     "Pod": ("spec",),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.yaml_scalars import Raw, as_value
-from rukpak_py.formats.registry_v1.quantity import canonical
+from rukpak_py.formats.registry_v1.typed.quantity import canonical
 
 CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 VECTORS = CORPUS / "quantity-vectors.json"

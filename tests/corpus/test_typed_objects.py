@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.content import yaml
-from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from tests.corpus.canonical_form import Json, digest
 
 CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 63) - 1) | st.floats(allow_nan=False) | st.text(),

@@ -1,9 +1,9 @@
 """The generated table of Go's types, and what the codecs take for granted about it."""
 
-from rukpak_py.formats.registry_v1 import shapes
-from rukpak_py.formats.registry_v1.codecs import codec
-from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
-from rukpak_py.formats.registry_v1.shapes import Own, Struct
+from rukpak_py.formats.registry_v1.typed import shapes
+from rukpak_py.formats.registry_v1.typed.codecs import codec
+from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.typed.shapes import Own, Struct
 
 TABLE = shapes._table()
 

@@ -18,8 +18,8 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.manifests import excerpt, go_kind, has_kind, items_of, not_an_object
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_OBJECT, UNPARSABLE, Defects
-from rukpak_py.formats.registry_v1.object_meta import object_meta_defects
 from rukpak_py.formats.registry_v1.reading import ManifestFile
+from rukpak_py.formats.registry_v1.typed.object_meta import object_meta_defects
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place
 from rukpak_py.formats.syntax import syntax_defect

@@ -16,9 +16,9 @@ from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Definition, Docume
 from rukpak_py.formats.registry_v1.csv_values import csv_of
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_CSV, NO_OBJECT, SEVERAL_CSVS, UNPARSABLE, Defects
 from rukpak_py.formats.registry_v1.manifest_files import MANIFESTS, FileReader, manifest_paths
-from rukpak_py.formats.registry_v1.metadata_files import read_metadata, with_properties
+from rukpak_py.formats.registry_v1.metadata.files import read_metadata, with_properties
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
-from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place
 

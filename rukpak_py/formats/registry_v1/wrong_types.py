@@ -11,7 +11,7 @@ from typing import Any
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.defects import WRONG_TYPE, Defects
-from rukpak_py.formats.registry_v1.traces import TypeDefect
+from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
 from rukpak_py.formats.rules import path_text
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core import versions
-from rukpak_py.formats.registry_v1 import operator_version
+from rukpak_py.formats.registry_v1.typed import operator_version
 
 numbers = st.integers(min_value=0, max_value=(1 << 64) - 1)
 identifiers = st.one_of(numbers.map(str), st.from_regex(r"[0-9]*[a-zA-Z-][0-9A-Za-z-]*", fullmatch=True))

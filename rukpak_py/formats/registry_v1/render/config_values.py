@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.registry_v1.bundle import Json
-from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.rules import path_text
 
 DEPLOYMENT_CONFIG: Final = "deploymentConfig"

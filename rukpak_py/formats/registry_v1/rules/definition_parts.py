@@ -7,7 +7,6 @@ from typing import Any, Final
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.restore import TypeDefect, restore
 from rukpak_py.formats.registry_v1.rules.definitions import (
     Written,
     each_definition,
@@ -15,6 +14,7 @@ from rukpak_py.formats.registry_v1.rules.definitions import (
 )
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.urls import parts_of
+from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.rules import Family, Problem, path_text
 
 FAMILY: Family[Reading] = Family(

@@ -11,8 +11,8 @@ from typing import Any, Final
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.dependencies import dependency_problems, read_dependencies
-from rukpak_py.formats.registry_v1.metadata import ANNOTATIONS_FILE, catalog_annotations_file
+from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, catalog_annotations_file
+from rukpak_py.formats.registry_v1.metadata.dependencies import dependency_problems, read_dependencies
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     MANIFESTS,

@@ -5,7 +5,7 @@ from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Bundle, Webhook
+from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Webhook
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.rules import Family, Place, Problem, path_text
@@ -131,6 +131,25 @@ def default_channel_is_listed(bundle: Bundle) -> Iterator[Problem]:
             message=f"default channel '{metadata.default_channel}' is not one of the channels '{metadata.channels}'",
             place=Place(file="metadata/annotations.yaml", path=("annotations", DEFAULT_CHANNEL)),
         )
+
+
+@FAMILY.rule(
+    "RV1-923",
+    title="Install modes have names that are known",
+    hint=f"Write {', '.join(InstallMode)}: what has another name has no effect.",
+    severity=Severity.WARNING,
+)
+def install_modes_are_known(bundle: Bundle) -> Iterator[Problem]:
+    """It is an error when there is no other way to install the bundle."""
+    supported = set(bundle.csv.supported_modes)
+    fatal = supported and not supported & set(InstallMode)
+    for index, (mode, is_supported) in enumerate(bundle.csv.install_modes):
+        if mode not in set(InstallMode):
+            yield Problem(
+                message=f"there is no install mode '{mode}'",
+                place=bundle.csv.document.place("spec", "installModes", index, "type"),
+                severity=Severity.ERROR if fatal and is_supported else None,
+            )
 
 
 def _ports(webhook: Webhook) -> tuple[int, int | str]:

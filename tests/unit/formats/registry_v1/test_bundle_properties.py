@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1.properties import merged, of_annotation, of_file
+from rukpak_py.formats.registry_v1.metadata.properties import merged, of_annotation, of_file
 
 
 def test_annotation_and_file_are_joined_in_this_order_without_removing_repetitions() -> None:

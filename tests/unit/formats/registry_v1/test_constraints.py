@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1 import cel_rule
-from rukpak_py.formats.registry_v1.constraints import LARGEST, constraint_flaws
+from rukpak_py.formats.registry_v1.metadata import cel_rule
+from rukpak_py.formats.registry_v1.metadata.constraints import LARGEST, constraint_flaws
 
 GVK = {"group": "a.b", "version": "v1", "kind": "C"}
 PACKAGE = {"packageName": "a", "versionRange": ">=1.0.0"}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1.dependencies import NO_VALUE, dependency_problems, read_dependencies
+from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE, dependency_problems, read_dependencies
 
 
 def found(entry: str) -> list[tuple[Path, str]]:

@@ -5,7 +5,11 @@ import pytest
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.registry_v1.bundle import Metadata
-from rukpak_py.formats.registry_v1.metadata import catalog_annotations, catalog_annotations_file, decode_metadata
+from rukpak_py.formats.registry_v1.metadata.annotations import (
+    catalog_annotations,
+    catalog_annotations_file,
+    decode_metadata,
+)
 
 NAMES = "operators.operatorframework.io.bundle."
 

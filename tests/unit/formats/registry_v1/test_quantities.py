@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rukpak_py.formats.registry_v1.quantity import canonical
+from rukpak_py.formats.registry_v1.typed.quantity import canonical
 
 MALFORMED = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 BAD_SUFFIX = "unable to parse quantity's suffix"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.formats.registry_v1.go_time import canonical
+from rukpak_py.formats.registry_v1.typed.go_time import canonical
 
 LAYOUT = '"2006-01-02T15:04:05Z07:00"'
 

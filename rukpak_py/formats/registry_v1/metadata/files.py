@@ -10,18 +10,18 @@ from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.registry_v1 import properties
 from rukpak_py.formats.registry_v1.bundle import Csv, Dependency, Metadata
 from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
-from rukpak_py.formats.registry_v1.dependencies import read_dependencies
-from rukpak_py.formats.registry_v1.metadata import (
+from rukpak_py.formats.registry_v1.metadata import properties
+from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
     UNMARSHALING,
     catalog_annotations_file,
     decode_metadata,
 )
-from rukpak_py.formats.registry_v1.properties import ANNOTATION, PROPERTIES_FILE
-from rukpak_py.formats.registry_v1.traces import TypeDefect
+from rukpak_py.formats.registry_v1.metadata.dependencies import read_dependencies
+from rukpak_py.formats.registry_v1.metadata.properties import ANNOTATION, PROPERTIES_FILE
+from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
 from rukpak_py.formats.registry_v1.wrong_types import explained
 from rukpak_py.formats.rules import Place
 from rukpak_py.formats.syntax import syntax_defect

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from rukpak_py.content.yaml_scalars import integral
-from rukpak_py.formats.registry_v1 import shapes
-from rukpak_py.formats.registry_v1.leaves import LEAVES, base64_of, canonical_base64
-from rukpak_py.formats.registry_v1.shapes import (
+from rukpak_py.formats.registry_v1.typed import shapes
+from rukpak_py.formats.registry_v1.typed.leaves import LEAVES, base64_of, canonical_base64
+from rukpak_py.formats.registry_v1.typed.shapes import (
     INTEGER_BITS,
     Bytes,
     Field,
@@ -28,7 +28,7 @@ from rukpak_py.formats.registry_v1.shapes import (
     Shape,
     Struct,
 )
-from rukpak_py.formats.registry_v1.traces import ABSENT, DOCUMENT_ITEM, ITEM, At, Step, Trace
+from rukpak_py.formats.registry_v1.typed.traces import ABSENT, DOCUMENT_ITEM, ITEM, At, Step, Trace
 
 Decode: TypeAlias = Callable[[Any, At, Trace], Any]
 

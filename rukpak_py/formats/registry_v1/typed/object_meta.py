@@ -13,8 +13,8 @@ from rukpak_py.content.yaml_positions import Path
 from rukpak_py.content.yaml_scalars import INT64_MAX, INT64_MIN
 from rukpak_py.core import gojson
 from rukpak_py.formats.manifests import go_kind
-from rukpak_py.formats.registry_v1 import go_time
-from rukpak_py.formats.registry_v1.traces import TypeDefect
+from rukpak_py.formats.registry_v1.typed import go_time
+from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

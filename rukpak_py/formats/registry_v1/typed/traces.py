@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.gojson import encode
-from rukpak_py.formats.registry_v1.shapes import INTEGER_BITS, Map, Scalar, Shape, Struct
+from rukpak_py.formats.registry_v1.typed.shapes import INTEGER_BITS, Map, Scalar, Shape, Struct
 
 At: TypeAlias = tuple[Any, ...]  # () is the root
 # Enough for any author; a hostile document has a million, each with a long path.

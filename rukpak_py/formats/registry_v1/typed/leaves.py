@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.formats.registry_v1 import go_time, operator_version, quantity
-from rukpak_py.formats.registry_v1.shapes import Scalar
-from rukpak_py.formats.registry_v1.traces import json_word
+from rukpak_py.formats.registry_v1.typed import go_time, operator_version, quantity
+from rukpak_py.formats.registry_v1.typed.shapes import Scalar
+from rukpak_py.formats.registry_v1.typed.traces import json_word
 
 _INT32 = Scalar("int32", "int32")
 _STRING = Scalar("string", "string")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core import gojson
 from rukpak_py.core.ranges import Range
-from rukpak_py.formats.registry_v1 import cel_rule
-from rukpak_py.formats.registry_v1.go_fields import renamed
+from rukpak_py.formats.registry_v1.metadata import cel_rule
+from rukpak_py.formats.registry_v1.metadata.go_fields import renamed
 
 CONSTRAINT = "olm.constraint"
 LARGEST = 131_072  # bytes of the value as JSON

@@ -10,8 +10,8 @@ from typing import Any
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.manifests import go_kind
 from rukpak_py.formats.registry_v1.bundle import Metadata
-from rukpak_py.formats.registry_v1.go_fields import fields, text_of
-from rukpak_py.formats.registry_v1.traces import TypeDefect
+from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
+from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
 
 ANNOTATIONS_FILE = "metadata/annotations.yaml"
 PREFIX = "operators.operatorframework.io.bundle."

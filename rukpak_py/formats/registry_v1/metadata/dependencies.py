@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from rukpak_py.formats.registry_v1.bundle import Dependency
-from rukpak_py.formats.registry_v1.constraints import (
+from rukpak_py.formats.registry_v1.metadata.constraints import (
     CONSTRAINT,
     GVK_TEXTS,
     Flaw,
@@ -17,7 +17,7 @@ from rukpak_py.formats.registry_v1.constraints import (
     constraint_flaws,
     empty_texts,
 )
-from rukpak_py.formats.registry_v1.go_fields import fields, renamed, text_of
+from rukpak_py.formats.registry_v1.metadata.go_fields import fields, renamed, text_of
 from rukpak_py.formats.rules import Place, Problem
 
 DEPENDENCIES_FILE = "metadata/dependencies.yaml"

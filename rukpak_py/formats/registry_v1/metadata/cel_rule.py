@@ -5,7 +5,7 @@ Not checked: types of operands and arguments, how many arguments there are, and 
 What a CEL compiler accepts must never be refused here; the other way round it may happen.
 """
 
-from rukpak_py.formats.registry_v1.cel_tokens import Token, tokens
+from rukpak_py.formats.registry_v1.metadata.cel_tokens import Token, tokens
 
 UNCHECKED = "The types within the rule are not checked here: try it with the resolver."
 

@@ -15,8 +15,8 @@ from rukpak_py.content.yaml_scalars import without_surrogates
 from rukpak_py.core import gojson, json_text
 from rukpak_py.core.json_text import Span
 from rukpak_py.formats.manifests import go_kind
-from rukpak_py.formats.registry_v1.go_fields import fields, text_of
-from rukpak_py.formats.registry_v1.traces import TypeDefect
+from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
+from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
 
 ANNOTATION = "olm.properties"
 PROPERTIES_FILE = "metadata/properties.yaml"
