@@ -10,7 +10,9 @@ _HERE = "rukpak_py.cli.commands"
 @click.group(
     cls=LazyGroup,
     commands_at={
+        "build": f"{_HERE}.build:build",
         "diff": f"{_HERE}.diff:diff",
+        "generate": f"{_HERE}.generate:generate",
         "inspect": f"{_HERE}.inspect:inspect",
         "permissions": f"{_HERE}.permissions:permissions",
         "render": f"{_HERE}.render:render",
@@ -18,7 +20,7 @@ _HERE = "rukpak_py.cli.commands"
     },
 )
 def bundle() -> None:
-    """Check, render and compare bundles.
+    """Check, render, compare and build bundles.
 
     A bundle is a directory, a tar archive of one (.tar, .tgz), or an OCI image layout.
     """

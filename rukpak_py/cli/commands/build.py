@@ -1,0 +1,107 @@
+"""`rukpakctl bundle build`."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rukpak_py.cli.exits import Exit
+from rukpak_py.cli.packaging import layouts, tools
+from rukpak_py.cli.packaging.checking import is_fit
+from rukpak_py.cli.packaging.generating import carry_out
+from rukpak_py.cli.packaging.options import generating_options
+from rukpak_py.cli.packaging.plan import Plan, Request, make_plan
+from rukpak_py.cli.terminal import clean
+from rukpak_py.sources.image.build import image_of, layout_of
+from rukpak_py.sources.image.reference import parse_reference
+
+
+@click.command()
+@generating_options
+@click.option("-o", "--overwrite", is_flag=True, help="Replace annotations.yaml and bundle.Dockerfile.")
+@click.option("-t", "--tag", default="", metavar="NAME", help="The image's name. Default: that of --push.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR|FILE.tar",
+    help="Where the OCI image layout goes: a directory, or an archive.",
+)
+@click.option("--push", default="", metavar="NAME", help="Push the image under this name: [REGISTRY/]REPOSITORY[:TAG].")
+@click.option(
+    "--plain-http/--no-plain-http",
+    default=None,
+    help="Push without TLS. Default: only to a registry on this machine's loopback.",
+)
+@click.option(
+    "-b", "--tool", "--image-builder", default="", metavar="TOOL", help="Build with docker, podman or buildah instead."
+)
+@click.option("--skip-validation", is_flag=True, help="Build whatever it is.")
+def build(
+    *,
+    tag: str,
+    output: Path | None,
+    push: str,
+    plain_http: bool | None,
+    tool: str,
+    skip_validation: bool,
+    **chosen: Any,
+) -> int:
+    """Make the image of a bundle, without a container engine.
+
+    Writes annotations and Dockerfile as `generate` does, but keeps those that are there. Then checks the bundle, makes
+    its image, and writes, pushes, or both. Prints the image's digest: the same files give the same one.
+    """
+    _check_usage(tag=tag, output=output, push=push, tool=tool, base_image=chosen["base_image"])
+    if output is not None:
+        layouts.check_output(output)
+    plan = make_plan(Request(**chosen))
+    if not skip_validation and not is_fit(plan, sys.stderr):
+        return Exit.NO
+    for line in carry_out(plan):
+        click.echo(line, err=True)
+    if tool:
+        tools.execute(tools.argv(tool, tag))
+    else:
+        _build(plan, tag=tag, output=output, push=push, plain_http=plain_http)
+    return Exit.OK
+
+
+def _check_usage(*, tag: str, output: Path | None, push: str, tool: str, base_image: str) -> None:
+    if tool:
+        if not tools.is_supported(tool):
+            raise click.UsageError(f"{tool} is not supported image builder")
+        if output is not None or push:
+            raise click.UsageError(f"--output and --push are for images that are made without {tool}")
+        if not tag:
+            raise click.UsageError("--tool needs --tag")
+        return
+    if output is None and not push:
+        raise click.UsageError("give --output, --push or --tool")
+    if base_image != "scratch":
+        raise click.UsageError("--base-image needs --tool: without one the image holds the bundle and nothing else")
+    for name in filter(None, (tag, push)):
+        parse_reference(name)
+
+
+def _build(plan: Plan, *, tag: str, output: Path | None, push: str, plain_http: bool | None) -> None:
+    image = image_of(plan.tree, labels=plan.labels.values(), created=_created())
+    if output is not None:
+        outcome = layouts.write_layout(layout_of(image, tag or push), output)
+        click.echo(clean(f"{outcome} {output}"), err=True)
+    if push:
+        from rukpak_py.sources.image.push import push_image  # noqa: PLC0415 - only who pushes pays for the client
+
+        reference = parse_reference(push)
+        push_image(image, reference, plain_http=reference.is_on_loopback if plain_http is None else plain_http)
+        click.echo(f"pushed {reference}", err=True)
+    click.echo(image.digest)
+
+
+def _created() -> int | None:
+    """As reproducible builds say it, where they do."""
+    text = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 11):
+        raise click.UsageError("SOURCE_DATE_EPOCH is not a number of seconds")
+    return int(text) if text else None

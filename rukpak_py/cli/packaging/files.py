@@ -1,0 +1,50 @@
+"""Files and directories that are there completely, under their names, or not at all; and what became of each."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+
+
+class Outcome(StrEnum):
+    WROTE = "wrote"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+
+
+def write(path: Path, content: bytes, *, mode: int = 0o644) -> Outcome:
+    """Directories around it are made; a file with the same content is left alone."""
+    existed = path.exists()
+    if existed and path.is_file() and path.read_bytes() == content:
+        return Outcome.UNCHANGED
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        temporary.chmod(mode)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return Outcome.REPLACED if existed else Outcome.WROTE
+
+
+@contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """A directory to fill that takes the name, and the place of what has it, when the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        new, old = temporary / "new", temporary / "old"
+        new.mkdir()
+        yield new
+        if path.exists():
+            path.rename(old)
+        new.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

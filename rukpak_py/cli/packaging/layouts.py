@@ -1,0 +1,52 @@
+"""An image layout written to disk: as a directory, or as a tar archive where the name ends in .tar.
+
+What is replaced is a file, an empty directory, or a layout of one image. A layout with more of them is somebody's
+collection, and any other directory is somebody's work.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from rukpak_py.cli.packaging import files
+from rukpak_py.cli.packaging.files import Outcome
+from rukpak_py.content.canonical import write_tar
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
+
+
+class _Index(msgspec.Struct):
+    manifests: list[object]
+
+
+def check_output(path: Path) -> None:
+    """Before anything is done, whether it may be written."""
+    if _is_archive(path):
+        if path.is_dir():
+            raise ContentError(f"{path} is a directory: a name that ends in .tar is for an archive")
+    elif path.exists() and (not path.is_dir() or not _may_be_replaced(path)):
+        raise ContentError(f"{path} is there already, and is no image layout of one image: it is not replaced")
+
+
+def write_layout(layout: Tree, path: Path) -> Outcome:
+    if _is_archive(path):
+        return files.write(path, b"".join(write_tar(layout)))
+    outcome = Outcome.REPLACED if path.exists() else Outcome.WROTE
+    with files.new_directory(path) as directory:
+        for name, content in layout.items():
+            files.write(directory / name, content)
+    return outcome
+
+
+def _is_archive(path: Path) -> bool:
+    return path.suffix == ".tar"
+
+
+def _may_be_replaced(directory: Path) -> bool:
+    if not any(directory.iterdir()):
+        return True
+    try:
+        index = msgspec.json.decode((directory / "index.json").read_bytes(), type=_Index)
+    except (OSError, msgspec.DecodeError):
+        return False
+    return (directory / "oci-layout").is_file() and len(index.manifests) <= 1

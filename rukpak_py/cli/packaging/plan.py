@@ -1,0 +1,184 @@
+"""What `generate` writes, and what is in the image then, worked out before anything is written.
+
+Annotations go beside the manifests, or with them into an output directory; the Dockerfile goes into the working
+directory, and its paths start there. The image holds what the two directories hold afterwards: files of an output
+directory that do not come from the input are still in it, and are told.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rukpak_py.content import yaml
+from rukpak_py.content.tree import Tree, TreeBuilder
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations
+from rukpak_py.formats.registry_v1.packaging.labels import Labels, annotations_file, differences, dockerfile
+from rukpak_py.formats.registry_v1.packaging.media_type import media_type
+from rukpak_py.formats.registry_v1.packaging.package_directory import Inferred, infer, no_bundle_directory
+from rukpak_py.sources.local_directory import read_directory
+
+DOCKERFILE = "bundle.Dockerfile"
+ANNOTATIONS = "annotations.yaml"
+MANIFESTS = "manifests"
+METADATA = "metadata"
+# Such names in a layer do not stand for files: they remove some of the layers below.
+_WHITEOUT = ".wh."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The options, as they were given; empty is not given."""
+
+    directory: Path
+    package: str = ""
+    channels: str = ""
+    default_channel: str = ""
+    output_directory: Path | None = None
+    base_image: str = "scratch"
+    overwrite: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedFile:
+    path: Path
+    content: bytes
+    mode: int = 0o644
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    labels: Labels
+    inferred: Inferred | None
+    files: list[PlannedFile]
+    kept: list[str]  # with why, for people
+    tree: Tree  # of the image
+
+
+@dataclass(kw_only=True)
+class _Files:
+    planned: list[PlannedFile] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+def make_plan(request: Request) -> Plan:
+    source = _absolute(request.directory)
+    if not source.is_dir():
+        raise ContentError(f"{request.directory}: there is no such directory")
+    manifests = read_directory(source)
+    kind = media_type(manifests, shown=str(source))
+    inferred = None if request.package and request.channels else _inferred(source)
+    labels = _labels(request, kind, inferred)
+    root = source.parent if request.output_directory is None else _absolute(request.output_directory)
+    metadata = _read(root / METADATA)
+    files = _Files()
+    if request.output_directory is not None:
+        manifests = _plan_copies(source, root / MANIFESTS, manifests, files, overwrite=request.overwrite)
+        source = root / MANIFESTS
+    annotations = _plan_annotations(root / METADATA / ANNOTATIONS, metadata, labels, files, request)
+    _plan_dockerfile(labels, source, root / METADATA, files, request)
+    tree = _image_tree({MANIFESTS: manifests, METADATA: _overlaid(metadata, {ANNOTATIONS: annotations})}, files)
+    return Plan(labels=labels, inferred=inferred, files=files.planned, kept=files.kept, tree=tree)
+
+
+def shown(path: Path) -> str:
+    """Relative to the working directory, with `/` on every system."""
+    return Path(os.path.relpath(path)).as_posix()
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 - without `..`, and without following links
+
+
+def _inferred(source: Path) -> Inferred:
+    """Only files that lie directly in directories beside this one are looked at."""
+    builder = TreeBuilder()
+    for child in sorted(source.parent.iterdir()):
+        if not child.is_dir():
+            _add_file(builder, child.name, child)
+        elif child == source or not no_bundle_directory(child.name):
+            builder.add_directory(child.name)
+            for file in sorted(child.iterdir()):
+                _add_file(builder, f"{child.name}/{file.name}", file)
+    return infer(builder.build(), source.name, shown=str(source.parent))
+
+
+def _add_file(builder: TreeBuilder, path: str, file: Path) -> None:
+    if file.is_file() and file.stat().st_size <= DEFAULT_LIMITS.yaml_bytes:
+        builder.add(path, file.read_bytes())
+
+
+def _labels(request: Request, kind: str, inferred: Inferred | None) -> Labels:
+    channels = request.channels or (inferred.channels if inferred else "")
+    if not channels:
+        raise ContentError("error interpreting channels, please manually input channels instead")
+    return Labels(
+        media_type=kind,
+        package=request.package or (inferred.package if inferred else ""),
+        channels=channels,
+        default_channel=request.default_channel or (inferred.default_channel if inferred else ""),
+    )
+
+
+def _plan_copies(source: Path, target: Path, manifests: Tree, files: _Files, *, overwrite: bool) -> Tree:
+    """What the target holds afterwards: sub-directories stay what they are."""
+    if target.is_relative_to(source) and target != source:
+        raise ContentError(f"{shown(target)} lies in {shown(source)}: choose an output directory outside of it")
+    existing = _read(target)
+    copied = {path: manifests[path] for path in manifests if overwrite or path not in existing}
+    for path, content in copied.items():
+        mode = (source / path).stat().st_mode & 0o777
+        files.planned.append(PlannedFile(path=target / path, content=content, mode=mode))
+    for path in existing:
+        if path not in manifests:
+            files.kept.append(f"{shown(target / path)} (not from {shown(source)}, but in the image)")
+        elif path not in copied and existing[path] != manifests[path]:
+            files.kept.append(f"{shown(target / path)} (is different in {shown(source)}; --overwrite replaces it)")
+    return _overlaid(existing, copied)
+
+
+def _plan_annotations(path: Path, metadata: Tree, labels: Labels, files: _Files, request: Request) -> bytes:
+    content = annotations_file(labels)
+    if not request.overwrite and (existing := metadata.get(path.name)) is not None:
+        if wrong := differences(catalog_annotations(yaml.load(existing)) or {}, labels):
+            raise ContentError(f"{wrong}\n{shown(path)} is there already, and says so; --overwrite replaces it")
+        files.kept.append(f"{shown(path)} (says the same)")
+        return existing
+    files.planned.append(PlannedFile(path=path, content=content))
+    return content
+
+
+def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Files, request: Request) -> None:
+    path = Path(DOCKERFILE).absolute()
+    if not request.overwrite and path.exists():
+        files.kept.append(f"{DOCKERFILE} (not looked at; --overwrite replaces it)")
+        return
+    content = dockerfile(labels, base_image=request.base_image, manifests=shown(manifests), metadata=shown(metadata))
+    files.planned.append(PlannedFile(path=path, content=content))
+
+
+def _read(directory: Path) -> Tree:
+    return read_directory(directory) if directory.is_dir() else TreeBuilder().build()
+
+
+def _overlaid(lower: Tree, upper: Mapping[str, bytes]) -> Tree:
+    builder = TreeBuilder()
+    for path, content in {**lower, **upper}.items():
+        builder.add(path, content)
+    for path in lower.empty_directories:
+        builder.add_directory(path)
+    return builder.build()
+
+
+def _image_tree(directories: Mapping[str, Tree], files: _Files) -> Tree:
+    builder = TreeBuilder()
+    for directory, tree in directories.items():
+        builder.add_directory(directory)
+        for path, content in tree.items():
+            if any(part.startswith(_WHITEOUT) for part in path.split("/")):
+                files.kept.append(f"{directory}/{path} out of the image (its name means a removed file there)")
+            else:
+                builder.add(f"{directory}/{path}", content)
+    return builder.build()

@@ -1,0 +1,52 @@
+"""The name of an image, as people write it, with what is left out by custom: docker.io, library/, latest."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from rukpak_py.core.errors import ContentError
+
+_DEFAULT_REGISTRY: Final = "docker.io"
+_DEFAULT_TAG: Final = "latest"
+_REFERENCE: Final = re.compile(
+    r"(?:(?P<registry>localhost|\[[0-9a-fA-F:]+\](?=:)|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d+/))(?P<port>:\d{1,5})?/)?"
+    r"(?P<repository>[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*)"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?",
+    re.ASCII,
+)
+_LONGEST_REPOSITORY: Final = 255
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    registry: str  # with its port
+    repository: str
+    tag: str
+
+    def __str__(self) -> str:
+        return f"{self.registry}/{self.repository}:{self.tag}"
+
+    @property
+    def is_on_loopback(self) -> bool:
+        host = re.sub(r":\d+$", "", self.registry).strip("[]")
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+
+def parse_reference(text: str) -> Reference:
+    """A reference by tag; ContentError for what is none."""
+    if "@" in text:
+        raise ContentError(f"{text!r} names an image by digest: its content makes the digest, give a tag")
+    found = _REFERENCE.fullmatch(text)
+    if found is None or len(found["repository"]) > _LONGEST_REPOSITORY:
+        raise ContentError(
+            f"{text!r} is no name of an image: give REGISTRY/REPOSITORY:TAG, in lower case but for the tag"
+        )
+    registry = f"{found['registry'] or _DEFAULT_REGISTRY}{found['port'] or ''}"
+    repository = found["repository"]
+    if registry == _DEFAULT_REGISTRY and "/" not in repository:
+        repository = f"library/{repository}"
+    return Reference(registry=registry, repository=repository, tag=found["tag"] or _DEFAULT_TAG)
