@@ -124,6 +124,7 @@ STRICTER: dict[str, tuple[str, set[str]]] = {
             "s251-properties-bad-yaml",
         },
     ),
+    "RV1-923": ("cannot be rendered: no mode that is known is supported", {"s199-modes-unknown-only"}),
     "RV1-913": ("two different objects of one name", {"s235-other-duplicates"}),
     "RV1-918": (
         "webhooks of one port with different targets make no valid Service",

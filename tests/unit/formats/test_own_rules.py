@@ -180,3 +180,17 @@ def test_the_default_channel_is_listed(channels: str, default: str, *, is_told: 
     found = told(tree, "RV1-922")
     assert bool(found) is is_told
     assert all(finding.line > 1 for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("install_modes", "severity"),
+    [
+        (modes("OwnNamespace"), None),
+        (modes("OwnNamespace", "AllNamespace"), "warning"),
+        (modes("AllNamespace"), "error"),  # nothing else is supported: it cannot be installed at all
+    ],
+)
+def test_an_unknown_install_mode_is_told(install_modes: list[Json], severity: str | None) -> None:
+    found = told(with_csv(installModes=install_modes), "RV1-923")
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    assert all(finding.message == "there is no install mode 'AllNamespace'" and finding.line > 1 for finding in found)
