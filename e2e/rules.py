@@ -22,7 +22,7 @@ warnings are worth a look, and are errors in the profile `strict`. A defect is t
 """
 READING = "Reading a bundle"
 REGISTRY = "## Bundles of OLM (registry+v1)"
-PLAIN = "## Plain bundles and charts"
+PLAIN = "## Plain bundles, charts, and all files"
 
 
 def page() -> str:
@@ -37,7 +37,7 @@ def page() -> str:
         profile = asked_for.get(family.title)
         sections += _table(family.title + (f" (`--profile {profile}`)" if profile else ""), _rows(family))
     sections += [PLAIN, ""]
-    for family in (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES):
+    for family in (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, *validation.FILE_FAMILIES):
         sections += _table(family.title, _rows(family))
     return "\n".join(sections).rstrip() + "\n"
 

@@ -56,13 +56,24 @@ class Positions:
         tree = self._tree(document)
         return tree.position(path, on_key=on_key) if tree is not None else None
 
+    def repeated_keys(self) -> Iterator[tuple[str, Position]]:
+        """Keys that a mapping gives again, which every reader lets overwrite the earlier ones."""
+        for document in range(len(self._all_pieces())):
+            tree = self._tree(document)
+            if tree is not None:
+                yield from ((str(key), tree.lines.position(index)) for key, index in tree.repeated)
+
+    def _all_pieces(self) -> list[Piece]:
+        if self._pieces is None:
+            self._pieces = list(_until_defect(self._data, self._limits))
+        return self._pieces
+
     def _tree(self, document: int) -> "_Tree | None":
         if document not in self._trees:
-            if self._pieces is None:
-                self._pieces = list(_until_defect(self._data, self._limits))
-            if not 0 <= document < len(self._pieces):
+            found = self._all_pieces()
+            if not 0 <= document < len(found):
                 return None
-            tree = self._grown(self._pieces[document])
+            tree = self._grown(found[document])
             if document == 0 and not tree.top:
                 # As a stream it begins with an empty document, so whoever asks has read the file as `load` does.
                 tree = self._grown(Chunk(self._data))
@@ -157,6 +168,8 @@ class _Tree:
         self.key_index: int | None = None
         self.around: list[tuple[_Members, bool, Any, int | None]] = []
         self.anchors: dict[str, tuple[_Node, Raw]] = {}
+        self.repeated: list[tuple[Any, int]] = []
+        self.merged: set[int] = set()  # keys that a merge brought; giving those again is what merges are for
 
     @property
     def key_is_due(self) -> bool:
@@ -209,6 +222,9 @@ class _Tree:
         if not self.is_mapping:
             self.members[len(self.members)] = (_index(node), node)
         elif self.key_index is not None:
+            before = self.members.get(self.key)
+            if before is not None and before[0] not in self.merged:
+                self.repeated.append((self.key, self.key_index))
             self.members[self.key] = (self.key_index, node)
         self.key = self.key_index = None
 
@@ -219,6 +235,7 @@ class _Tree:
         for members in reversed(maps):
             self.count(len(members))
             self.members.update(members)
+            self.merged.update(index for index, _ in members.values())
         self.key = self.key_index = None
 
     def count(self, nodes: int) -> None:

@@ -6,12 +6,13 @@ once: `SAID_BETTER` names the pairs. A profile adds rules, or makes warnings err
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.formats import plain_rules
+from rukpak_py.formats import file_rules, plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.plain_reading import PlainReading
 from rukpak_py.formats.registry_v1 import defects
@@ -45,9 +46,10 @@ def charts_come_later(_: None) -> Iterator[Problem]:
     yield Problem(message="helm charts cannot be validated yet", place=Place(file="Chart.yaml"))
 
 
+FILE_FAMILIES: Final = (file_rules.FAMILY,)
 PLAIN_FAMILIES: Final = (plain_rules.FAMILY,)
 HELM_FAMILIES: Final = (_HELM,)
-ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*families.ALL, *PLAIN_FAMILIES, *HELM_FAMILIES)
+ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*families.ALL, *FILE_FAMILIES, *PLAIN_FAMILIES, *HELM_FAMILIES)
 
 
 def validate(
@@ -64,7 +66,9 @@ def validate(
         case FormatName.HELM:
             found = judge(HELM_FAMILIES, None, locator)
         case FormatName.PLAIN:
-            found = judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator)
+            found = chain(
+                judge(FILE_FAMILIES, tree, locator), judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator)
+            )
         case FormatName.REGISTRY:
             found = _of_registry(tree, profiles, locator, makes_certificates=makes_certificates, limits=limits)
     return arranged(_strictly(finding) if Profile.STRICT in profiles else finding for finding in found)
@@ -85,6 +89,7 @@ def _of_registry(
 ) -> Iterator[Finding]:
     reading = read(tree, parity=False, limits=limits)
     yield from (defect.finding for defect in reading.defects)
+    yield from judge(FILE_FAMILIES, tree, locator)
     asked = [family for profile, family in families.READING_FAMILIES_OF.items() if profile in profiles]
     yield from judge((*families.READING_FAMILIES, *asked), reading, locator)
     if reading.bundle is None:

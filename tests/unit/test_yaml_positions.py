@@ -223,3 +223,21 @@ def test_whatever_loads_has_a_place(data: bytes) -> None:
             assert document is None or positions.of(number, path) is not None
             if path:
                 assert positions.of(number, path) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "repeated"),
+    [
+        ("a: 1\nb: 2\n", []),
+        ("a: 1\nb: {c: 1, d: 2, c: 3}\na: 2\n", [("c", (2, 17)), ("a", (3, 1))]),
+        ("- a: 1\n- a: 1\n", []),
+        ("x: 1\n---\nk: 1\n'k': 2\n", [("k", (4, 1))]),
+        ("yes: 1\ntrue: 2\n'yes': 3", [("true", (2, 1))]),  # two of them are one key to Kubernetes
+        ("a: &a {k: 1}\nb:\n  <<: *a\n  k: 2\nc: {<<: {k: 1}, k: 2}\n", []),
+        ("b: {k: 1, <<: {k: 2}, k: 3, k: 4}\n", [("k", (1, 29))]),
+        ('{"a": 1, "b": {"a": 1}, "a": 2}', [("a", (1, 25))]),
+        ("a: 1\na: 2\nb: [\n", [("a", (2, 1))]),
+    ],
+)
+def test_keys_that_are_given_again(text: str, repeated: list[tuple[str, tuple[int, int]]]) -> None:
+    assert list(Positions(text.encode()).repeated_keys()) == repeated

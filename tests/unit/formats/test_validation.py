@@ -114,3 +114,16 @@ def test_ids_are_unique_and_every_rule_explains_itself() -> None:
 
 def test_profiles_have_names_for_the_command_line() -> None:
     assert [profile.value for profile in Profile] == ["strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
+
+
+@pytest.mark.parametrize("files", [{}, {"metadata/annotations.yaml": b"annotations: {a: b, a: c}"}])
+def test_keys_given_again_are_told_for_every_format(files: dict[str, bytes]) -> None:
+    tree = tree_of(
+        {"manifests/a.yaml": b"kind: ConfigMap\nkind: Secret\napiVersion: v1\nmetadata: {name: a}\n", **files}
+    )
+    found = [finding for finding in validate(tree) if finding.rule == "FILE-001"]
+    assert [(finding.location, finding.message) for finding in found] == [
+        ("manifests/a.yaml:2:1", "key 'kind' is given again"),
+        *([("metadata/annotations.yaml:1:21", "key 'a' is given again")] if files else []),
+    ]
+    assert {finding.severity for finding in found} == {Severity.WARNING}
