@@ -1,4 +1,4 @@
-"""The programs of the cluster, built from the Go modules beside this file and kept in a cache.
+"""The programs of the cluster and of tests, built from Go modules of this folder and beside, kept in a cache.
 
 `${XDG_CACHE_HOME:-~/.cache}/rukpak-py/bin/<key>/NAME`, where the key is made of everything that decides
 what comes out: go.mod, go.sum, our own sources, the Go version and platform, the linker's flags. A binary
@@ -52,6 +52,7 @@ HELM = Module(
     ),
 )
 PAUSE = Module(folder=HERE / "pause", is_ours=True)
+REGISTRY = Module(folder=HERE.parent / "registry", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {
     "etcd": (KUBERNETES, "go.etcd.io/etcd/server/v3"),
@@ -64,6 +65,7 @@ PACKAGES: dict[str, tuple[Module, str]] = {
     "helm": (HELM, "helm.sh/helm/v3/cmd/helm"),
     "pause": (PAUSE, "rukpak.io/e2e/cluster/pause"),
     "probe": (PAUSE, "rukpak.io/e2e/cluster/pause/probe"),
+    "registry": (REGISTRY, "rukpak.io/e2e/registry"),
 }
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 NODE = (*CONTROL_PLANE, "kubelet", "kube-proxy", "pause")
