@@ -84,6 +84,15 @@ def test_first_documents_that_are_no_supported_object_are_told(text: str, kind: 
     assert found == [("RV1-501", f"{kind} is not supported type for registryV1 bundle: manifests/x.yaml")]
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("# nothing\n", "remove the file"), ("# licence\n---\nkind: ConfigMap\n", "remove comments above")],
+)
+def test_what_to_do_about_a_first_document_depends_on_what_follows(text: str, hint: str) -> None:
+    (found,) = findings_of(bundle(files={"manifests/x.yaml": text}), objects.FAMILY)
+    assert hint in found.hint
+
+
 BAD_KEY = dns.qualified_name("a b")[0]
 BAD_VALUE = dns.label_value("c d")[0]
 

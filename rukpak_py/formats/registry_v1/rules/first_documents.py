@@ -29,6 +29,11 @@ def first_documents(reading: Reading) -> list[Document]:
     ]
 
 
+def is_blank(reading: Reading, path: str) -> bool:
+    """Whether the file holds no document that is more than comments."""
+    return all(document is None for file in reading.files if file.path == path for document in file.documents or ())
+
+
 def of_kind(reading: Reading, kind: str) -> list[Document]:
     return [document for document in first_documents(reading) if text(document.manifest, "kind") == kind]
 

@@ -8,7 +8,15 @@ from rukpak_py.formats.registry_v1.bundle import Document, Json
 from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, SUPPORTED
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import object_metadata
-from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, first_documents, of_kind, text, texts
+from rukpak_py.formats.registry_v1.rules.first_documents import (
+    at,
+    entries,
+    first_documents,
+    is_blank,
+    of_kind,
+    text,
+    texts,
+)
 from rukpak_py.formats.registry_v1.rules.layout import media_type
 from rukpak_py.formats.rules import Family, Problem
 
@@ -47,7 +55,8 @@ def first_documents_are_supported(reading: Reading) -> Iterator[Problem]:
         if kind not in SUPPORTED:
             what = kind or "a document without kind"
             message = f"{what} is not supported type for registryV1 bundle: {document.file}"
-            yield Problem(message=message, place=document.place("kind"))
+            hint = "There is no object in it: remove the file." if is_blank(reading, document.file) else None
+            yield Problem(message=message, place=document.place("kind"), hint=hint)
 
 
 @FAMILY.rule(
