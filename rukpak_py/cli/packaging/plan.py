@@ -142,12 +142,19 @@ def _plan_copies(source: Path, target: Path, manifests: Tree, files: _Files, *, 
 def _plan_annotations(path: Path, metadata: Tree, labels: Labels, files: _Files, request: Request) -> bytes:
     content = annotations_file(labels)
     if not request.overwrite and (existing := metadata.get(path.name)) is not None:
-        if wrong := differences(catalog_annotations(yaml.load(existing)) or {}, labels):
+        if wrong := differences(_annotations(existing, path), labels):
             raise ContentError(f"{wrong}\n{shown(path)} is there already, and says so; --overwrite replaces it")
         files.kept.append(f"{shown(path)} (says the same)")
         return existing
     files.planned.append(PlannedFile(path=path, content=content))
     return content
+
+
+def _annotations(existing: bytes, path: Path) -> dict[str, str]:
+    try:
+        return catalog_annotations(yaml.load(existing)) or {}
+    except ContentError as error:
+        raise ContentError(f"{shown(path)}: {error}") from error
 
 
 def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Files, request: Request) -> None:

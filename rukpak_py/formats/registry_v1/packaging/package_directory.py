@@ -89,7 +89,7 @@ def _package_manifest(package: Tree, shown: str) -> tuple[str, _PackageManifest]
         if name not in package:
             continue
         try:
-            found = _decoded(yaml.load(package[name]))
+            found = _decoded(_loaded(package[name]))
         except ContentError as error:
             wrong.append(f"{_unparsed(name, shown)}, could not decode contents into package manifest - {error}")
             continue
@@ -105,6 +105,13 @@ def _package_manifest(package: Tree, shown: str) -> tuple[str, _PackageManifest]
 
 def _unparsed(name: str, shown: str) -> str:
     return f"error parsing {shown}/{name} as package.yaml file"
+
+
+def _loaded(data: bytes) -> Any:
+    try:
+        return yaml.load(data)
+    except ContentError as error:
+        raise ContentError(f"error converting YAML to JSON: {error}") from error
 
 
 def _decoded(document: Any) -> _PackageManifest:

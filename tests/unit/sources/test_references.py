@@ -1,0 +1,51 @@
+"""Names of images, with what is left out by custom."""
+
+import pytest
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.sources.image.reference import parse_reference
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("demo", "docker.io/library/demo:latest"),
+        ("team/demo:1.0", "docker.io/team/demo:1.0"),
+        ("quay.io/demo", "quay.io/demo:latest"),
+        ("quay.io/a/b/c-d__e.f:V1_x", "quay.io/a/b/c-d__e.f:V1_x"),
+        ("localhost/demo:1", "localhost/demo:1"),
+        ("localhost:5000/demo:1", "localhost:5000/demo:1"),
+        ("registry:5000/demo", "registry:5000/demo:latest"),
+        ("127.0.0.1:5000/x/demo:1", "127.0.0.1:5000/x/demo:1"),
+        ("[::1]:5000/demo:1", "[::1]:5000/demo:1"),
+        ("demo:5000", "docker.io/library/demo:5000"),
+    ],
+)
+def test_names(text: str, expected: str) -> None:
+    assert str(parse_reference(text)) == expected
+
+
+NO_NAMES = (
+    *("", "Demo", "quay.io/Demo", "quay.io/", "/demo", "a//b", "demo:", "demo:-x", "a b", "x:y:z", "demo\n", "é"),
+    *(f"demo:{'x' * 129}", f"quay.io/{'x' * 256}"),
+    *("quay.io:99999999/demo", "https://quay.io/demo", "quay.io/../demo"),
+)
+
+
+@pytest.mark.parametrize("text", NO_NAMES)
+def test_what_is_no_name(text: str) -> None:
+    with pytest.raises(ContentError, match="is no name of an image"):
+        parse_reference(text)
+
+
+def test_a_digest_is_made_by_the_content() -> None:
+    with pytest.raises(ContentError, match="give a tag"):
+        parse_reference(f"quay.io/demo@sha256:{'0' * 64}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("localhost/x", True), ("127.8.0.1:5000/x", True), ("[::1]:80/x", True), ("10.0.0.1:80/x", False), ("x", False)],
+)
+def test_loopback(text: str, *, expected: bool) -> None:
+    assert parse_reference(text).is_on_loopback is expected
