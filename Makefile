@@ -48,6 +48,8 @@ build: env ## dist/: the wheel and the source archive
 .PHONY: bench
 bench: env ## ratios within one run; the figures we keep are in bench/RESULTS.md
 	@$(PYTHON) bench/yaml_loading.py
+	@$(PYTHON) bench/rendering.py
+	@$(PYTHON) bench/cli_start.py
 	@$(PYTHON) bench/install.py
 
 .PHONY: lock
