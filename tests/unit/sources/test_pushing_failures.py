@@ -1,0 +1,226 @@
+"""What a push makes of registries that refuse, redirect, or are none. That it works is shown with a real one."""
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.sources.image import push
+from rukpak_py.sources.image.build import image_of
+from rukpak_py.sources.image.push import push_image
+from rukpak_py.sources.image.reference import Reference
+from tests.unit.bundles import tree_of
+
+IMAGE = image_of(tree_of({"manifests/x": "a: b", "metadata/y": "c: d"}), labels={})
+UPLOADS = "/v2/x/demo/blobs/uploads/"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Asked:
+    method: str
+    path: str
+    login: str | None
+
+
+class Server(ThreadingHTTPServer):
+    """Answers as the test says; by default like a registry that takes everything."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[Asked] = []
+        self.answer: Callable[[Asked], Answer | None] = lambda asked: None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server_port}"
+
+    @property
+    def reference(self) -> Reference:
+        return Reference(registry=self.address, repository="x/demo", tag="1")
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        asked = Asked(self.command, self.path, self.headers.get("Authorization"))
+        self.server.asked.append(asked)
+        answer = self.server.answer(asked) or usual(asked)
+        self.send_response(answer.status)
+        for name, value in (answer.headers | {"Content-Length": str(len(answer.body))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    do_GET = do_POST = do_PUT = do_HEAD = do  # noqa: N815 - names of the library
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def usual(asked: Asked) -> Answer:
+    match asked.method:
+        case "GET":
+            return Answer(200)
+        case "POST":
+            return Answer(202, {"Location": f"{UPLOADS}1?state=s"})
+        case _:
+            return Answer(201)
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where nobody is logged in, and waits between repetitions are none."""
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setattr(push, "_RETRY", push._RETRY.new(backoff_factor=0))
+    return tmp_path / "config.json"
+
+
+def log_in(configuration: Path, server: Server) -> None:
+    auth = base64.b64encode(b"me:s3cret").decode()
+    configuration.write_text(json.dumps({"auths": {server.address: {"auth": auth}}}))
+
+
+def refused(server: Server, answer: Callable[[Asked], Answer | None], kind: type[RukPakError]) -> str:
+    server.answer = answer
+    with pytest.raises(kind) as caught:
+        push_image(IMAGE, server.reference, plain_http=True)
+    assert str(caught.value).startswith(f"{server.reference} cannot be pushed: ")
+    assert "s3cret" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_manifest_comes_last(server: Server) -> None:
+    push_image(IMAGE, server.reference, plain_http=True)
+    blobs = [f"{UPLOADS}1?state=s&digest={blob.digest}" for blob in (*IMAGE.layers, IMAGE.config)]
+    assert [asked.path for asked in server.asked if asked.method == "PUT"] == [*blobs, "/v2/x/demo/manifests/1"]
+
+
+def test_what_may_pass_is_tried_again(server: Server) -> None:
+    unwell = iter([503, 429, 502])
+    server.answer = lambda asked: Answer(next(unwell, 201)) if asked.method == "PUT" else None
+    push_image(IMAGE, server.reference, plain_http=True)
+
+
+def test_what_does_not_pass_is_told_in_the_words_of_the_registry(server: Server) -> None:
+    body = json.dumps({"errors": [{"code": "NAME_UNKNOWN", "message": "no such repository"}, {"code": "X"}]}).encode()
+    text = refused(server, lambda asked: Answer(404, body=body) if asked.method == "POST" else None, UnavailableError)
+    assert text.endswith("the registry answers POST with 404: no such repository; X")
+    assert len([asked for asked in server.asked if asked.method == "POST"]) == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"errors": [1]}', b'{"errors": 1}', b"\xff"])
+def test_any_other_body_is_left_out(server: Server, body: bytes) -> None:
+    text = refused(server, lambda asked: Answer(400, body=body) if asked.method == "POST" else None, UnavailableError)
+    assert text.endswith("the registry answers POST with 400: Bad Request")
+
+
+def test_a_registry_that_never_gets_well(server: Server) -> None:
+    text = refused(server, lambda asked: Answer(503) if asked.method == "POST" else None, UnavailableError)
+    assert "503" in text
+
+
+def test_a_registry_that_is_not_there() -> None:
+    with serving() as server:
+        reference = server.reference
+    with pytest.raises(UnavailableError, match=r"does not answer: .*Connection refused"):
+        push_image(IMAGE, reference, plain_http=True)
+
+
+def test_a_registry_without_tls(server: Server) -> None:
+    with pytest.raises(UnavailableError, match="--plain-http is for registries without TLS"):
+        push_image(IMAGE, server.reference)
+    assert server.asked == []
+
+
+def test_without_a_place_for_blobs_nothing_is_sent(server: Server) -> None:
+    text = refused(server, lambda asked: Answer(202) if asked.method == "POST" else None, UnavailableError)
+    assert text.endswith("the registry does not say where blobs go")
+
+
+def test_another_manifest_than_ours_is_an_error(server: Server) -> None:
+    other = f"sha256:{'0' * 64}"
+    stored = Answer(201, {"Docker-Content-Digest": other})
+    text = refused(server, lambda asked: stored if "/manifests/" in asked.path else None, ContentError)
+    assert text.endswith(f"the registry stored {other} instead of {IMAGE.digest}")
+
+
+def test_who_is_not_logged_in_is_told_before_anything_is_sent(server: Server) -> None:
+    challenge = Answer(401, {"WWW-Authenticate": 'Basic realm="x"'})
+    text = refused(server, lambda _: challenge, AccessError)
+    assert text.endswith(f"{server.address} refuses: it wants a login. Log in with `docker login {server.address}`")
+    assert [asked.path for asked in server.asked] == ["/v2/"]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_password_is_told_at_once(server: Server, configuration: Path, status: int) -> None:
+    log_in(configuration, server)
+    challenge = Answer(401, {"WWW-Authenticate": 'Basic realm="x"'})
+    denied = Answer(status, {"WWW-Authenticate": 'Basic realm="x"'}, b'{"errors": [{"message": "denied"}]}')
+    text = refused(server, lambda asked: challenge if asked.path == "/v2/" else denied, AccessError)
+    assert "refuses: denied. Log in" in text
+
+
+def test_no_token_is_told_at_once(server: Server, configuration: Path) -> None:
+    log_in(configuration, server)
+    challenge = Answer(401, {"WWW-Authenticate": f'Bearer realm="http://{server.address}/token",scope="s"'})
+    text = refused(server, lambda asked: Answer(401) if "token" in asked.path else challenge, AccessError)
+    assert "refuses: no token for this login" in text
+
+
+def test_logins_stay_with_the_registry(server: Server, configuration: Path) -> None:
+    """Blobs may go to a store elsewhere, which is told by its address what it takes."""
+    log_in(configuration, server)
+
+    def with_token(asked: Asked) -> Answer | None:
+        if asked.path.startswith("/token"):
+            return Answer(200, body=b'{"token": "t0ken"}')
+        if asked.login != "Bearer t0ken":
+            return Answer(401, {"WWW-Authenticate": f'Bearer realm="http://{server.address}/token",scope="s"'})
+        return Answer(202, {"Location": f"http://{store.address}/put"}) if asked.method == "POST" else None
+
+    with serving() as store:
+        server.answer = with_token
+        push_image(IMAGE, server.reference, plain_http=True)
+    assert [asked.path.partition("?")[0] for asked in store.asked] == ["/put"] * 3
+    assert {asked.login for asked in store.asked} == {None}
+
+
+@pytest.mark.parametrize("location", ["https://elsewhere.example/x", "file:///etc/passwd"])
+def test_uploads_do_not_change_the_protocol(server: Server, location: str) -> None:
+    answer = Answer(202, {"Location": location})
+    text = refused(server, lambda asked: answer if asked.method == "POST" else None, UnavailableError)
+    assert "the registry sends uploads from http to " in text
