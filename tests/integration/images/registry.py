@@ -1,0 +1,159 @@
+"""A real registry on loopback, and a token service as large registries have one."""
+
+import base64
+import json
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from e2e.cluster import binaries
+from e2e.cluster.ports import free_ports
+
+PATIENCE_SECONDS = 30.0
+QUIET = {"OTEL_TRACES_EXPORTER": "none"}
+USER, PASSWORD = "someone", "a pass:word"
+# Of the password, with bcrypt: the one kind that the registry takes. The cost is the lowest.
+HTPASSWD = "someone:$2a$04$cJvYTq2nF9Lc3v176RByP..Le3L1PP26IkhlXbwdHJfYzIQwe0brK\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registry:
+    address: str
+
+    def get(self, path: str, *, accept: str = "*/*", login: str = "") -> bytes:
+        headers = {"Accept": accept, **({"Authorization": login} if login else {})}
+        request = urllib.request.Request(f"http://{self.address}/v2/{path}", headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - see above
+            body: bytes = answer.read()
+        return body
+
+
+@contextmanager
+def running_registry(folder: Path, auth: dict[str, Any] | None = None) -> Iterator[Registry]:
+    folder.mkdir(parents=True, exist_ok=True)
+    address = f"127.0.0.1:{free_ports(['registry'])['registry']}"
+    configuration = {
+        "version": 0.1,
+        "log": {"level": "error", "accesslog": {"disabled": True}},
+        "storage": {"inmemory": {}},
+        "http": {"addr": address, "secret": "of a test"},
+        **({"auth": auth} if auth else {}),
+    }
+    file, log = folder / "registry.json", folder / "registry.log"
+    file.write_text(json.dumps(configuration))
+    with (
+        log.open("wb") as output,
+        subprocess.Popen([binaries.path("registry"), file], env=QUIET, stdout=output, stderr=output) as process,
+    ):
+        try:
+            _wait(address, process, log)
+            yield Registry(address=address)
+        finally:
+            process.kill()
+
+
+def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            Registry(address=address).get("")
+        except urllib.error.HTTPError:
+            return  # it wants a login
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError(f"the registry does not answer: {log.read_text()}")
+
+
+class TokenService(ThreadingHTTPServer):
+    """Gives tokens for any scope to who is logged in; what was asked for is in `scopes`."""
+
+    issuer, service = "tests", "registry"
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _TokenHandler)
+        self.scopes: list[str] = []
+        self._key = ec.generate_private_key(ec.SECP256R1())
+
+    def auth(self, folder: Path) -> dict[str, Any]:
+        """What a registry is configured with that believes this service."""
+        folder.mkdir(parents=True, exist_ok=True)
+        numbers = self._key.public_key().public_numbers()
+        coordinates = {name: _encoded(number.to_bytes(32)) for name, number in {"x": numbers.x, "y": numbers.y}.items()}
+        key = {"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "one", **coordinates}
+        keys = folder / "keys.json"
+        keys.write_text(json.dumps({"keys": [key]}))
+        realm = f"http://127.0.0.1:{self.server_port}/token"
+        return {"token": {"realm": realm, "service": self.service, "issuer": self.issuer, "jwks": str(keys)}}
+
+    def token(self, scope: str) -> str:
+        self.scopes.append(scope)
+        kind, name, actions = scope.split(":")
+        now = int(time.time())
+        claims = {
+            "iss": self.issuer,
+            "aud": self.service,
+            "sub": USER,
+            "iat": now,
+            "nbf": now - 10,
+            "exp": now + 300,
+            "jti": uuid.uuid4().hex,
+            "access": [{"type": kind, "name": name, "actions": actions.split(",")}],
+        }
+        header = {"typ": "JWT", "alg": "ES256", "kid": "one"}
+        signed = ".".join(_encoded(json.dumps(part).encode()) for part in (header, claims))
+        r, s = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(SHA256())))
+        return f"{signed}.{_encoded(r.to_bytes(32) + s.to_bytes(32))}"
+
+
+class _TokenHandler(BaseHTTPRequestHandler):
+    server: TokenService
+
+    def do_GET(self) -> None:
+        if self.headers.get("Authorization") != basic():
+            self.send_error(401)
+            return
+        [scope] = parse_qs(urlsplit(self.path).query)["scope"]
+        body = json.dumps({"token": self.server.token(scope)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def running_token_service() -> Iterator[TokenService]:
+    with TokenService() as service:
+        thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield service
+        finally:
+            service.shutdown()
+            thread.join()
+
+
+def basic(password: str = PASSWORD) -> str:
+    return f"Basic {base64.b64encode(f'{USER}:{password}'.encode()).decode()}"
+
+
+def _encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
