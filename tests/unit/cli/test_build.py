@@ -9,7 +9,7 @@ import pytest
 from rukpak_py.library import open_bundle
 from rukpak_py.sources.local import open_tree
 from tests.unit.bundles import bundle, csv_document
-from tests.unit.cli.running import CommandLine
+from tests.unit.cli.running import CommandLine, run_python
 from tests.unit.cli.test_generate import files_in, fill
 
 GIVEN = ("bundle", "build", "-d", "b/manifests", "-p", "demo", "-c", "stable", "-e", "stable")
@@ -226,3 +226,15 @@ def install(here: Path, monkeypatch: pytest.MonkeyPatch, tool: str, *, status: i
     fill(here, {f"bin/{tool}": BUILDER.format(record=here / "record", status=status).encode()})
     (here / "bin" / tool).chmod(0o755)
     monkeypatch.setenv("PATH", str(here / "bin"))
+
+
+def test_only_who_pushes_pays_for_the_client(here: Path) -> None:
+    arguments = ["rukpakctl", *GIVEN[:2], "-d", str(here / "b/manifests"), *GIVEN[4:], "--output", str(here / "image")]
+    code = f"""
+import os, sys
+os.chdir({str(here)!r})
+from rukpak_py.cli.main import run
+status = run({arguments!r})
+print(int(status), {{"oras", "requests", "asyncio"}} & set(sys.modules))
+"""
+    assert run_python(code).splitlines()[-1] == "0 set()"
