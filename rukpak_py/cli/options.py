@@ -52,12 +52,21 @@ class Choice:
         return self.render(self.opened(path))
 
 
+def _namespace(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
+
+    if name and (reasons := dns.label(name)):
+        raise click.BadParameter(f"{name!r} is no name for a namespace: {', '.join(reasons)}")
+    return name
+
+
 def rendering_options(command: F) -> F:
     """Adds them; the command takes them as `**chosen` and hands them to `choice`."""
     options: Sequence[Callable[[F], F]] = (
         format_option,
         click.option(
             "--install-namespace",
+            callback=_namespace,
             metavar="NAMESPACE",
             help="Where it is installed. Default: what the CSV suggests, else <package>-system.",
         ),

@@ -234,17 +234,11 @@ def different_objects_of_one_name(case: Case) -> bool:
     return any(len(group) > 1 for group in groups.values())
 
 
-def no_name_for_a_namespace(case: Case) -> bool:
-    """Of neither table: the API server refuses every object in it, so we say it before."""
-    return not re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", case.options.install_namespace or "")
-
-
 REFUSALS: dict[Sign, str] = {
     several_csvs: "ClusterServiceVersions: ",
     owned_api_services: "apiServiceDefintions are not supported",
     webhooks_without_certificates: "certificate provider is nil",
     different_objects_of_one_name: "is defined differently",
-    no_name_for_a_namespace: "is no name for a namespace",
 }
 
 

@@ -35,7 +35,6 @@ COUNTS = {
     "duplicates_are_merged": 11,
     "is_of_trimmed_name": 1,
     "namespace_of_autoscalers": 1,
-    "no_name_for_a_namespace": 1,
     "no_namespace_on_webhook_configurations": 61,
     "old_definitions_stay_as_they_are": 25,
     "own_namespace_by_default": 76,

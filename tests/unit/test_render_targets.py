@@ -107,20 +107,3 @@ def test_the_install_namespace_is_given_or_suggested_or_named_after_the_package(
     assert install_namespace(bundle_of(bundle(csv=SUGGESTING))) == "suggested"
     assert install_namespace(bundle_of(bundle(package="argo"))) == "argo-system"
     assert install_namespace(bundle_of(bundle(package="argo")), "") == "argo-system"
-
-
-@pytest.mark.parametrize(
-    ("suggested", "given", "origin"),
-    [
-        ("x", "Not.A.Label", "as given"),
-        ("Not.A.Label", None, "annotation operatorframework.io/suggested-namespace in manifests/csv.yaml"),
-        ("", None, "made from the name of the package in metadata/annotations.yaml"),
-    ],
-)
-def test_an_impossible_install_namespace_is_refused(suggested: str, given: str | None, origin: str) -> None:
-    csv = csv_document(annotations={"operatorframework.io/suggested-namespace": suggested})
-    tree = bundle(csv=csv, package="Not.A.Label")
-    with pytest.raises(ContentError) as refused:
-        install_namespace(bundle_of(tree), given)
-    assert f"({origin}) is no name for a namespace" in str(refused.value)
-    assert install_namespace(bundle_of(tree, parity=True), given).startswith("Not.A.Label")

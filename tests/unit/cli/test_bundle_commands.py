@@ -233,6 +233,12 @@ class TestPermissions:
         assert "    create            namespaces\n" in out
 
 
+def test_an_install_namespace_is_one_that_can_be(rukpakctl: CommandLine) -> None:
+    ran = rukpakctl("bundle", "render", V1, "--install-namespace", "4.8-system")
+    assert (ran.status, ran.out) == (2, "")
+    assert "'4.8-system' is no name for a namespace" in ran.err
+
+
 class TestInspect:
     def test_text(self, rukpakctl: CommandLine) -> None:
         out = rukpakctl("bundle", "inspect", V2).out

@@ -14,22 +14,8 @@ SUGGESTED_NAMESPACE = "operatorframework.io/suggested-namespace"
 
 
 def install_namespace(bundle: Bundle, given: str | None = None) -> str:
-    """As given, else as the CSV suggests, else named after the package."""
-    namespace = given or bundle.csv.annotations.get(SUGGESTED_NAMESPACE) or f"{bundle.metadata.package}-system"
-    if not bundle.parity and dns.label(namespace):
-        raise ContentError(
-            f"the install namespace {namespace!r} ({_origin(bundle, given)}) is no name for a namespace: "
-            f"{', '.join(dns.label(namespace))}; give another install namespace"
-        )
-    return namespace
-
-
-def _origin(bundle: Bundle, given: str | None) -> str:
-    if given:
-        return "as given"
-    if bundle.csv.annotations.get(SUGGESTED_NAMESPACE):
-        return f"annotation {SUGGESTED_NAMESPACE} in {bundle.csv.document.file}"
-    return "made from the name of the package in metadata/annotations.yaml"
+    """As given, else as the CSV suggests, else named after the package; rule RV1-919 tells of names that cannot be."""
+    return given or bundle.csv.annotations.get(SUGGESTED_NAMESPACE) or f"{bundle.metadata.package}-system"
 
 
 def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -37,7 +23,7 @@ def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | Non
     targets = _default(bundle, namespace) if not given else tuple(given)
     if not bundle.parity:
         targets = tuple(dict.fromkeys(targets))
-        _demand_names(targets)
+        _demand_names(given or ())
     problem = _problem(targets, namespace, modes)
     if problem:
         hint = "" if bundle.parity else f"; {_advice(modes, namespace)}: see {bundle.csv.document.file}"
