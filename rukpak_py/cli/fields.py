@@ -77,8 +77,6 @@ def _member(key: str, *, is_first: bool) -> str:
 
 
 def _items(path: str, old: list[Any], new: list[Any]) -> Iterator[_Pair]:
-    if old == new:
-        return
     for fields in _KEYS:
         old_keys, new_keys = _keys(old, fields), _keys(new, fields)
         if old_keys is not None and new_keys is not None:

@@ -45,6 +45,7 @@ def found(old: Any, new: Any) -> list[tuple[str, str]]:
             [("added", "v[mountPath=/a].readOnly")],
         ),
         ({"l": [{"a": {"b": 1}}]}, {"l": [{"a": {"b": 2}}]}, [("changed", "l[0].a.b")]),
+        ({"l": [True, 0]}, {"l": [1, 0]}, [("changed", "l[0]")]),  # equal to Python
     ],
 )
 def test_what_differs(old: Any, new: Any, expected: list[tuple[str, str]]) -> None:
