@@ -23,7 +23,7 @@ def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | Non
     targets = _default(bundle, namespace) if not given else tuple(given)
     if not bundle.parity:
         targets = tuple(dict.fromkeys(targets))
-        _demand_names(given or ())
+        _demand_names([target for target in given or () if target != namespace])
     problem = _problem(targets, namespace, modes)
     if problem:
         hint = "" if bundle.parity else f"; {_advice(modes, namespace)}: see {bundle.csv.document.file}"
