@@ -49,6 +49,7 @@ class Positions:
         self._limits = limits
         self._pieces: list[Piece] | None = None
         self._trees: dict[int, _Tree] = {}
+        self._json_lines: _Lines | None = None  # of the whole text, which all its values share
         self._nodes_left = limits.yaml_nodes
 
     def of(self, document: int, path: Path, *, on_key: bool = False) -> Position | None:
@@ -81,18 +82,26 @@ class Positions:
         return self._trees[document]
 
     def _grown(self, piece: Piece) -> "_Tree":
-        tree = _grown(piece, self._limits, self._nodes_left)
+        tree = _grown(piece, self._lines(piece), self._limits, self._nodes_left)
         self._nodes_left = tree.nodes_left
         return tree
+
+    def _lines(self, piece: Piece) -> "_Lines":
+        if isinstance(piece, Chunk):
+            return _Lines(piece)
+        if self._json_lines is None:
+            self._json_lines = _Lines(piece)
+        return self._json_lines
 
 
 def position_in(chunk: bytes, path: tuple[Any, ...], *, on_key: bool, limits: Limits) -> Position | None:
     """Where a path of the chunk's document begins; as `load_document` counts lines."""
-    return _grown(Chunk(chunk), limits, limits.yaml_nodes).position(path, on_key=on_key)
+    piece = Chunk(chunk)
+    return _grown(piece, _Lines(piece), limits, limits.yaml_nodes).position(path, on_key=on_key)
 
 
-def _grown(piece: Piece, limits: Limits, nodes: int) -> "_Tree":
-    tree = _Tree(_Lines(piece), limits=limits, nodes_left=nodes)
+def _grown(piece: Piece, lines: "_Lines", limits: Limits, nodes: int) -> "_Tree":
+    tree = _Tree(lines, limits=limits, nodes_left=nodes)
     try:
         if isinstance(piece, JsonValue):
             _grow_from_json(tree, piece)

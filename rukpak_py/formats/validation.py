@@ -4,7 +4,7 @@ Reading gives the first of them; all rules run on what could be read. What two f
 once: `SAID_BETTER` names the pairs. A profile adds rules, or makes warnings errors.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
@@ -26,6 +26,7 @@ __all__ = ["ALL_FAMILIES", "SAID_BETTER", "Profile", "arranged", "validate"]
 
 # Rule -> rules that tell the same defect better, when they tell it at the same place or around it.
 SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
+    "RV1-005": ("RV1-904", "RV1-907"),
     "RV1-101": ("RV1-904",),
     "RV1-102": ("RV1-904", "RV1-907"),
     "RV1-103": ("RV1-005",),
@@ -77,9 +78,9 @@ def validate(
 def arranged(findings: Iterable[Finding]) -> list[Finding]:
     """Each defect once, by place; at one place errors first."""
     unique = list(dict.fromkeys(findings))
-    told: dict[tuple[str, str], list[Finding]] = {}
+    told: dict[tuple[str, str], _Told] = {}
     for finding in unique:
-        told.setdefault((finding.rule, finding.file), []).append(finding)
+        told.setdefault((finding.rule, finding.file), _Told()).add(finding)
     kept = [finding for finding in unique if not _is_said_better(finding, told)]
     return sorted(kept, key=_order)
 
@@ -104,19 +105,34 @@ def _strictly(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.ERROR)
 
 
-def _is_said_better(finding: Finding, told: dict[tuple[str, str], list[Finding]]) -> bool:
+def _is_said_better(finding: Finding, told: Mapping[tuple[str, str], "_Told"]) -> bool:
     return finding.rule != WRONG_TYPE and any(
-        _is_around(better, finding)
+        (rule, finding.file) in told and told[rule, finding.file].is_around(finding)
         for rule in (*SAID_BETTER.get(finding.rule, ()), WRONG_TYPE)
-        for better in told.get((rule, finding.file), ())
     )
 
 
-def _is_around(outer: Finding, inner: Finding) -> bool:
-    """Equal paths of two documents in one file are told apart by their lines; without one it is about the file."""
-    if outer.path == inner.path:
-        return inner.line in {0, outer.line}
-    return inner.path.startswith(outer.path) and (not outer.path or inner.path[len(outer.path)] in ".[")
+class _Told:
+    """Where one rule has told something in one file. Looked up by path: both sides may be many thousands."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, set[int]] = {}
+        self._lengths: set[int] = set()
+
+    def add(self, finding: Finding) -> None:
+        self._lines.setdefault(finding.path, set()).add(finding.line)
+        self._lengths.add(len(finding.path))
+
+    def is_around(self, inner: Finding) -> bool:
+        """Equal paths of two documents in one file are told apart by their lines; without one it is about the file."""
+        path = inner.path
+        if inner.line in self._lines.get(path, ()) or (inner.line == 0 and path in self._lines):
+            return True
+        return any(
+            (length == 0 or path[length] in ".[") and path[:length] in self._lines
+            for length in self._lengths
+            if length < len(path)
+        )
 
 
 def _order(finding: Finding) -> tuple[str, int, int, bool, str, str]:

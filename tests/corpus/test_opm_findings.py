@@ -104,7 +104,6 @@ STRICTER: dict[str, tuple[str, set[str]]] = {
     "RV1-001": ("cannot be rendered", {"s317-dup-deployments"}),
     "RV1-002": ("cannot be rendered", {"s115-csv-deployment-null", "s318-bad-deployment-names"}),
     "RV1-003": ("cannot be rendered", {"s202-crd-duplicate"}),
-    "RV1-005": ("cannot be rendered: the renderer reads annotations.yaml only", {"s019-annotations-other-name"}),
     "RV1-007": ("cannot be rendered", {"s300-wh-no-deployment"}),
     "RV1-008": ("cannot be rendered", {"s301-wh-duplicate-name"}),
     "RV1-009": ("cannot be rendered", {"s302-wh-bad-names"}),

@@ -107,6 +107,28 @@ def test_labels_of_a_dockerfile_are_compared() -> None:
     assert finding.message == f'label "{DEFAULT}" has value "fast", but the annotation has "stable"'
 
 
+@pytest.mark.parametrize(
+    ("instruction", "line", "column"),
+    [
+        (f"LABEL a=b \\\n  {DEFAULT}=fast c=d", 3, 3),
+        (f'label\t"{DEFAULT}"="fast"', 2, 7),
+        (f"LABEL {DEFAULT}='fast'", 2, 7),
+        (f"LABEL {DEFAULT} fast ", 2, 7),
+        (f'  LABEL {CHANNELS}="stable" {DEFAULT}="f\\ast"', 2, 68),
+    ],
+)
+def test_labels_are_read_in_every_way_to_write_them(instruction: str, line: int, column: int) -> None:
+    text = f"FROM scratch\r\n{instruction}\r\nRUN echo {DEFAULT}=x\n"
+    (finding,) = findings_of(bundle(files={"Dockerfile": text}), layout.FAMILY)
+    assert finding.message == f'label "{DEFAULT}" has value "fast", but the annotation has "stable"'
+    assert (finding.line, finding.column) == (line, column)
+
+
+@pytest.mark.parametrize("text", ["\n" * 1_000_000, "LABEL " + "a" * 1_000_000, "LABEL a=" + '"\\\n' * 500_000])
+def test_a_hostile_dockerfile_is_read_in_one_pass(text: str) -> None:
+    assert told(bundle(files={"Dockerfile": text}), layout.FAMILY) == []
+
+
 def test_an_empty_file_is_told_and_one_with_comments_is_not() -> None:
     files: dict[str, Content | None] = {"manifests/a.yaml": "", "manifests/b.yaml": "# nothing\n"}
     assert told(bundle(files=files), layout.FAMILY) == [("RV1-108", "EOF: the file is empty")]

@@ -241,3 +241,10 @@ def test_whatever_loads_has_a_place(data: bytes) -> None:
 )
 def test_keys_that_are_given_again(text: str, repeated: list[tuple[str, tuple[int, int]]]) -> None:
     assert list(Positions(text.encode()).repeated_keys()) == repeated
+
+
+def test_lines_of_a_stream_of_json_are_counted_once() -> None:
+    """Counted again for each value these would take minutes."""
+    positions = Positions(b'{"a": 1}\n' * 50_000)
+    assert [positions.of(number, ("a",)) for number in (0, 1, 49_999)] == [(1, 7), (2, 7), (50_000, 7)]
+    assert all(positions.of(number, ()) == (number + 1, 1) for number in range(50_000))

@@ -5,13 +5,15 @@ on with what is sound of it, so that it can be judged further.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.content.yaml_streams import JsonValue, pieces
+from rukpak_py.content.yaml_streams import JsonValue, Piece, pieces
 from rukpak_py.core import gojson
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
@@ -183,15 +185,21 @@ class FileReader:
 
     def _as_json(self, index: int, document: dict[str, Any]) -> str:
         """The document as upstream has it before it decodes it: JSON stays as it was written."""
-        for number, piece in enumerate(pieces(self.data, self.limits)):
-            if number == index and isinstance(piece, JsonValue):
-                return piece.text[piece.start : piece.end]
-            if number >= index:
-                break
+        piece = self._pieces[index]
+        if isinstance(piece, JsonValue):
+            return piece.text[piece.start : piece.end]
         try:
             return gojson.encode(document).decode()
         except RecursionError:  # hundreds of levels
             return excerpt(document)
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        """As many as there are documents; what stops them is told elsewhere."""
+        found: list[Piece] = []
+        with suppress(ContentError):
+            found.extend(pieces(self.data, self.limits))
+        return found
 
 
 def _version(item: dict[str, Any]) -> bool:

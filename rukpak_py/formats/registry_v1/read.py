@@ -41,6 +41,7 @@ def read(tree: Tree, *, parity: bool = False, limits: Limits = DEFAULT_LIMITS) -
         bundle=_bundle(parts, metadata, csv) if csv is not None else None,
         defects=defects.found,
         unknown=parts.unknown,
+        limits=limits,
     )
 
 

@@ -1,11 +1,15 @@
 """What reading a bundle gave: the bundle, when there is one, and every defect that was met on the way."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.registry_v1.bundle import Bundle
 from rukpak_py.formats.rules import Place
 
@@ -25,7 +29,7 @@ class ManifestFile:
     documents: Sequence[Any] | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     tree: Tree
     parity: bool
@@ -33,6 +37,19 @@ class Reading:
     bundle: Bundle | None  # None when what is missing or broken leaves nothing to judge
     defects: Sequence[Defect]  # in the order in which the reference renderer would meet them
     unknown: Sequence[Place] = ()  # fields that Go's types of the CSV and the definitions do not have
+    limits: Limits = DEFAULT_LIMITS
+
+    @cached_property
+    def metadata_documents(self) -> Mapping[str, Any]:
+        """The first document of each file directly in metadata/; None where it cannot be parsed."""
+        paths = [f"metadata/{name}" for name in self.tree.names_in("metadata")]
+        return {path: self._first_document(path) for path in paths}
+
+    def _first_document(self, path: str) -> Any:
+        try:
+            return yaml.load(self.tree[path], limits=self.limits) if path in self.tree else None
+        except ContentError:  # told when the bundle is read, where it matters
+            return None
 
     def complete(self) -> Bundle:
         """The bundle, or the error that says why it cannot be rendered (in parity the first defect, in its words)."""

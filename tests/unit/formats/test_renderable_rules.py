@@ -266,6 +266,20 @@ def test_the_dash_that_rendering_removes_is_refused_in_parity_only() -> None:
     assert "'b--'" in finding.message
 
 
+def test_names_that_rendering_makes_equal_are_refused() -> None:
+    tree = with_webhooks(webhook("a"), webhook("a-"), webhook("a-", "Mutating"))
+    (finding,) = judged(tree, parity=False)
+    assert (finding.rule, finding.path) == ("RV1-008", "spec.webhookdefinitions[1].generateName")
+    assert {finding.rule for finding in judged(tree)} == {"RV1-009"}
+
+
+def test_forbidden_resources_are_told_once_for_people() -> None:
+    """Hundreds of thousands of groups and as many resources would be told in as many combinations."""
+    tree = with_webhooks(ruled("v", "Validating", ([ADMISSION] * 3, ["*", "pods"])))
+    assert len(judged(tree)) == 3
+    assert len(judged(tree, parity=False)) == 1
+
+
 def test_in_parity_the_refusal_is_the_joined_texts() -> None:
     tree = bundle(package=None, others=[manifest("Pod", "p")])
     with pytest.raises(InvalidBundleError) as caught:

@@ -93,6 +93,22 @@ def test_a_defect_is_told_once(rule: str) -> None:
             assert len(arranged([worse, better])) == 2
 
 
+def test_many_defects_are_arranged_at_once() -> None:
+    """Compared pair by pair these would take minutes."""
+    many = [
+        Finding(rule=rule, severity=Severity.ERROR, message="m", file="f", path=f"spec.a[{number}].name")
+        for rule in ("RV1-401", "RV1-004", "RV1-201")
+        for number in range(20_000)
+    ]
+    assert {finding.rule for finding in arranged(many)} == {"RV1-004", "RV1-201"}
+
+
+@pytest.mark.parametrize("annotations", [None, "annotations: []\n"])
+def test_a_package_is_not_asked_for_where_nothing_can_be_read(annotations: str | None) -> None:
+    found = validate(bundle(files={"metadata/annotations.yaml": annotations}))
+    assert "RV1-005" not in {finding.rule for finding in found}
+
+
 def test_what_follows_from_a_wrong_type_is_not_told() -> None:
     found = validate(bundle(csv=csv_document(deployments=[deployment(cast("str", 5))], webhooks=[])))
     assert [finding.rule for finding in found if "deployments[0].name" in finding.path] == ["RV1-903"]

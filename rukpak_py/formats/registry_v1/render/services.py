@@ -13,9 +13,11 @@ _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 
 def webhook_services(installation: Installation) -> Iterator[Json]:
+    webhooks: dict[str, list[Webhook]] = {}
+    for webhook in installation.bundle.csv.webhooks:
+        webhooks.setdefault(webhook.deployment_name, []).append(webhook)
     for deployment in _serving(installation):
-        webhooks = [w for w in installation.bundle.csv.webhooks if w.deployment_name == deployment.name]
-        yield _service(installation, deployment, webhooks)
+        yield _service(installation, deployment, webhooks[deployment.name])
 
 
 def certificates(installation: Installation) -> Sequence[Json]:

@@ -3,17 +3,15 @@
 They find the annotations in any file of metadata/, and tell a bundle's media type from its manifests alone.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from rukpak_py.content import yaml
-from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, catalog_annotations_file
 from rukpak_py.formats.registry_v1.metadata.dependencies import dependency_problems, read_dependencies
 from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules.dockerfiles import dockerfile_labels
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     MANIFESTS,
     csvs,
@@ -32,7 +30,6 @@ _CHANNELS: Final = f"{_PREFIX}channels.v1"
 _DEFAULT_CHANNEL: Final = f"{_PREFIX}channel.default.v1"
 _DIRECTORIES: Final = {f"{_PREFIX}manifests.v1": "manifests/", f"{_PREFIX}metadata.v1": "metadata/"}
 _MANDATORY: Final = (_MEDIA_TYPE, *_DIRECTORIES, f"{_PREFIX}package.v1", _CHANNELS)
-_LABEL: Final = re.compile(r"^\s*LABEL\s+\"?([\w.]+)\"?[= ]\s*\"?([^\"\n]*?)\"?\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,25 +45,12 @@ class Annotations:
 
 def bundle_annotations(reading: Reading) -> Annotations | None:
     """Of the first file of metadata/ that has some; one with a value that is no scalar does not count."""
-    documents = _metadata_documents(reading)
+    documents = reading.metadata_documents
     if (found := catalog_annotations_file(documents.items())) is None:
         return None
     file, values = found
     key = max((key for key in documents[file] if key.lower() == "annotations"), key="annotations".__eq__)
     return Annotations(file=file, key=key, values=values)
-
-
-def _metadata_documents(reading: Reading) -> dict[str, Any]:
-    """The first document of each file directly in metadata/; None where it cannot be parsed."""
-    paths = [f"{_METADATA}/{name}" for name in reading.tree.names_in(_METADATA)]
-    return {path: _first_document(reading, path) for path in paths}
-
-
-def _first_document(reading: Reading, path: str) -> Any:
-    try:
-        return yaml.load(reading.tree[path]) if path in reading.tree else None
-    except ContentError:  # told when the bundle is read, where it matters
-        return None
 
 
 @FAMILY.rule(
@@ -173,11 +157,11 @@ def labels_agree(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
     names = [name for name in reading.tree.names_in("") if "Dockerfile" in name and name in reading.tree]
     for file in names if annotations is not None else ():
-        for key, value in _LABEL.findall(reading.tree[file].decode(errors="replace")):
-            if annotations is not None and key.startswith(_PREFIX) and value != annotations.values.get(key, ""):
-                found = annotations.values.get(key, "")
-                message = f'label "{key}" has value "{value}", but the annotation has "{found}"'
-                yield Problem(message=message, place=Place(file=file))
+        for label in dockerfile_labels(reading.tree[file].decode(errors="replace")):
+            found = annotations.values.get(label.key, "") if annotations is not None else ""
+            if label.key.startswith(_PREFIX) and label.value != found:
+                message = f'label "{label.key}" has value "{label.value}", but the annotation has "{found}"'
+                yield Problem(message=message, place=Place(file=file), at=(label.line, label.column))
 
 
 @FAMILY.rule(
@@ -214,7 +198,7 @@ def files_hold_one_document(reading: Reading) -> Iterator[Problem]:
 )
 def dependencies_are_complete(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
-    documents = _metadata_documents(reading)
+    documents = dict(reading.metadata_documents)
     if annotations is not None:
         del documents[annotations.file]
     for dependency in read_dependencies(documents.items()):

@@ -153,12 +153,13 @@ def webhooks_have_a_deployment(bundle: Bundle) -> Iterator[Problem]:
     hint="Give each webhook of a type its own generateName: it becomes the name of a cluster-wide object.",
 )
 def webhook_names_are_unique(bundle: Bundle) -> Iterator[Problem]:
-    places = {_by_type_and_name(webhook): webhook.path for webhook in bundle.csv.webhooks}
-    counted = Counter(map(_by_type_and_name, bundle.csv.webhooks))
-    for kind, name in sorted(key for key, count in counted.items() if count > 1):
+    """Outside of parity the names of the objects are compared, which have lost one `-` at the end."""
+    keys = [(webhook.type, _object_name(bundle, webhook)) for webhook in bundle.csv.webhooks]
+    last = dict(zip(keys, bundle.csv.webhooks, strict=True))
+    for kind, name in sorted(key for key, count in Counter(keys).items() if count > 1):
         yield Problem(
             message=f"duplicate webhook '{name}' of type '{kind}'",
-            place=_at(bundle.csv, *places[kind, name], "generateName"),
+            place=_at(bundle.csv, *last[kind, name].path, "generateName"),
         )
 
 
@@ -168,10 +169,10 @@ def webhook_names_are_unique(bundle: Bundle) -> Iterator[Problem]:
     hint="Use lower case letters, digits, `-` and `.` only, at most 253 of them, with a letter or digit at both ends.",
 )
 def webhook_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
-    """Rendering removes one `-` at the end, so outside of parity the name without it is judged."""
+    """Outside of parity the name of the object is judged, which has lost one `-` at the end."""
     webhooks = {_by_type_and_name(webhook): webhook for webhook in bundle.csv.webhooks}
     for (kind, name), webhook in sorted(webhooks.items()):
-        reasons = sorted(dns.subdomain(name if bundle.parity else name.removesuffix("-")))
+        reasons = sorted(dns.subdomain(_object_name(bundle, webhook)))
         if reasons:
             yield Problem(
                 message=f"webhook of type '{kind}' has invalid name '{name}': {','.join(reasons)}",
@@ -185,18 +186,19 @@ def webhook_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
     hint="Name the definition in the conversionCRDs of one conversion webhook, once.",
 )
 def definitions_have_one_conversion(bundle: Bundle) -> Iterator[Problem]:
-    converters: dict[str, list[Webhook]] = {}
+    references: dict[str, list[tuple[Webhook, int]]] = {}
     for webhook in bundle.csv.webhooks_of(WebhookType.CONVERSION):
-        for definition in webhook.conversion_crds:
-            converters.setdefault(definition, []).append(webhook)
-    for definition, webhooks in sorted(converters.items()):
-        if len(webhooks) > 1:
-            names = sorted(webhook.generate_name for webhook in webhooks)
+        for index, definition in enumerate(webhook.conversion_crds):
+            references.setdefault(definition, []).append((webhook, index))
+    for definition, found in sorted(references.items()):
+        if len(found) > 1:
+            names = sorted(webhook.generate_name for webhook, _ in found)
+            last, index = found[-1]
             yield Problem(
                 message=(
                     f"conversion webhooks [{','.join(names)}] reference same custom resource definition '{definition}'"
                 ),
-                place=_at(bundle.csv, *webhooks[-1].path, "conversionCRDs", _last(webhooks[-1], definition)),
+                place=_at(bundle.csv, *last.path, "conversionCRDs", index),
             )
 
 
@@ -209,13 +211,14 @@ def converted_definitions_are_owned(bundle: Bundle) -> Iterator[Problem]:
     owned = {entry.name for entry in bundle.csv.owned}
     webhooks = bundle.csv.webhooks_of(WebhookType.CONVERSION)
     for webhook in sorted(webhooks, key=lambda webhook: webhook.generate_name):
+        last = {name: index for index, name in enumerate(webhook.conversion_crds)}
         for definition in sorted(name for name in webhook.conversion_crds if name not in owned):
             yield Problem(
                 message=(
                     f"conversion webhook '{webhook.generate_name}' references custom resource definition "
                     f"'{definition}' not owned bundle"
                 ),
-                place=_at(bundle.csv, *webhook.path, "conversionCRDs", _last(webhook, definition)),
+                place=_at(bundle.csv, *webhook.path, "conversionCRDs", last[definition]),
             )
 
 
@@ -229,7 +232,7 @@ def webhook_rules_are_allowed(bundle: Bundle) -> Iterator[Problem]:
         if webhook.type == WebhookType.CONVERSION:
             continue  # a type that nobody knows is judged like admission, as upstream does
         for index, rule in enumerate(webhook.typed.get("rules") or []):
-            for field, position, reference in _forbidden(rule):
+            for field, position, reference in _forbidden(rule, repeats=bundle.parity):
                 yield Problem(
                     message=(
                         f'webhook "{webhook.generate_name}" contains forbidden rule: '
@@ -256,12 +259,14 @@ def objects_are_supported(bundle: Bundle) -> Iterator[Problem]:
             )
 
 
-def _forbidden(rule: Json) -> Iterator[tuple[str, int, str]]:
-    """The field, the position in it, and what it refers to."""
+def _forbidden(rule: Json, *, repeats: bool) -> Iterator[tuple[str, int, str]]:
+    """The field, the position in it, and what it refers to; upstream tells resources again for a repeated group."""
+    resources_are_told = False
     for position, group in enumerate(rule.get("apiGroups") or []):
         if group in _FORBIDDEN_GROUPS:
             yield "apiGroups", position, f'API group "{group}"'
-        elif group == _ADMISSION:
+        elif group == _ADMISSION and (repeats or not resources_are_told):
+            resources_are_told = True
             for index, resource in enumerate(rule.get("resources") or []):
                 if resource.lower() in _FORBIDDEN_ADMISSION_RESOURCES:
                     yield "resources", index, f'resource "{resource}" for API group "{_ADMISSION}"'
@@ -271,9 +276,9 @@ def _at(csv: Csv, *path: str | int) -> Place:
     return csv.document.place(*path)
 
 
+def _object_name(bundle: Bundle, webhook: Webhook) -> str:
+    return webhook.generate_name if bundle.parity else webhook.generate_name.removesuffix("-")
+
+
 def _by_type_and_name(webhook: Webhook) -> tuple[str, str]:
     return webhook.type, webhook.generate_name
-
-
-def _last(webhook: Webhook, definition: str) -> int:
-    return max(index for index, name in enumerate(webhook.conversion_crds) if name == definition)
