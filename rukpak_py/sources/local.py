@@ -7,6 +7,7 @@ all inputs only what `keep` says, where it is given.
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from rukpak_py.content.inflate import inflate
@@ -117,15 +118,18 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 class _DirectoryBlobs:
-    """Files of a layout on disk; names were made from digests, so they cannot lead out of it."""
+    """Files of a layout on disk. Names were made from digests, but what has such a name may be a link."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root = root.resolve(strict=True)
 
     def __call__(self, path: str) -> Iterator[bytes]:
-        if not (self._root / path).is_file():
+        real = (self._root / path).resolve()
+        if not real.is_relative_to(self._root):
+            raise ContentError(f"{path} is a link that points out of the image layout")
+        if not real.is_file():
             raise ContentError(f"{path} is missing in the image layout")
-        return _chunks(self._root / path)
+        return _chunks(real)
 
 
 class _ArchiveBlobs:
@@ -134,12 +138,13 @@ class _ArchiveBlobs:
     def __init__(self, path: Path, limits: Limits) -> None:
         self._path = path
         self._limits = streaming(limits)
+        self._most_members = limits.content_files
 
     def names(self) -> set[str]:
-        """The names at its root that tell what it is, as far as they are needed."""
+        """The names at its root that tell what it is: as far as they are needed, and no further than content may be."""
         found: set[str] = set()
         try:
-            for member in self._members():
+            for member in islice(self._members(), self._most_members):
                 root, _, below = _plain(member.path).partition("/")
                 if root in _BUNDLE_NAMES:
                     break

@@ -71,8 +71,13 @@ class _Walk:
 
 
 def _content(path: str, real: Path, builder: TreeBuilder) -> bytes:
-    with real.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
+    # It may have become a link or a FIFO since it was looked at: neither is followed, nor waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(real, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise ContentError(f"{path!r} is a device, a FIFO or a socket")
+        size = found.st_size
         builder.check_room(path, size)
         content = file.read(size + 1)  # one more than it had, so that a growing file is noticed
     builder.check_room(path, len(content))

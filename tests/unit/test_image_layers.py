@@ -55,6 +55,19 @@ def test_an_opaque_directory_hides_what_is_below_it() -> None:
     assert files(lower, layer({".wh..wh..opq": b"", "x": b"1"})) == {"x": b"1"}
 
 
+def test_many_small_layers_do_not_look_at_everything_again() -> None:
+    """Looking at each path again for each layer would take minutes."""
+    deep = "/".join("d" * 25)
+    lower = layer({f"{deep}/{number}": symlink("x") for number in range(15_000)} | {"a": b"1"})
+    upper = [layer({f".wh.{number}": b"", "b": str(number).encode()}) for number in range(500)]
+    assert files(lower, *upper, keep=below("a", "b")) == {"a": b"1", "b": b"499"}
+
+
+def test_whiteouts_are_counted() -> None:
+    with pytest.raises(ContentError, match="more than 100000 links and whiteouts"):
+        files(layer({f".wh.{number}": b"" for number in range(100_001)}))
+
+
 def test_notes_of_aufs_are_no_content() -> None:
     assert files(layer({"a": b"1"}), layer({".wh..wh.plnk": b"", ".wh..wh.aufs": b""})) == {"a": b"1"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import AccessError, ContentError
+from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.descriptors import Descriptor, Platform
 from rukpak_py.sources.image.layers import below
@@ -108,6 +108,24 @@ def test_nothing_but_regular_files_is_opened(tmp_path: Path) -> None:
 )
 def test_limits_hold_for_directories(tmp_path: Path, limits: Limits, name: str) -> None:
     assert f"--limit-{name}" in refusal(written(tmp_path, BUNDLE), limits=limits)
+
+
+@pytest.mark.parametrize("becomes", ["link", "fifo"])
+def test_a_file_that_changes_after_it_was_looked_at_is_refused(tmp_path: Path, becomes: str) -> None:
+    secret = file_of(tmp_path / "secret", b"secret")
+    root = written(tmp_path / "d", BUNDLE)
+
+    def swapped(path: str) -> bool:
+        if path == "manifests/csv.yaml":
+            (root / path).unlink()
+            if becomes == "link":
+                (root / path).symlink_to(secret)
+            else:
+                os.mkfifo(root / path)
+        return True
+
+    with pytest.raises((ContentError, UnavailableError), match=r"symbolic links|is a device, a FIFO"):
+        open_tree(root, keep=swapped)
 
 
 def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
@@ -272,6 +290,20 @@ def test_damaged_layouts(tmp_path: Path) -> None:
     assert "is no digest" in refusal(root)
     (root / "index.json").write_bytes(b'{"manifests": []}')
     assert "holds no image" in refusal(root)
+
+
+def test_blobs_are_not_read_through_links_out_of_the_layout(tmp_path: Path) -> None:
+    layout = Layout()
+    image = layout.image([BUNDLE])
+    root = written(tmp_path / "layout", layout.index(image).files)
+    blob = root / "blobs" / image["digest"].replace(":", "/")
+    blob.rename(tmp_path / "outside")
+    blob.symlink_to(tmp_path / "outside")
+    assert "is a link that points out of the image layout" in refusal(root)
+    (tmp_path / "outside").rename(root / "inside")
+    blob.unlink()
+    blob.symlink_to("../../inside")
+    assert dict(open_tree(root)) == BUNDLE
 
 
 def test_indexes_that_never_end_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ Content is held of kept paths only, and limits on count and size are theirs; lin
 kept link may lead through others. A link becomes a copy of what it leads to: a file, or a directory of kept files.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.image.descriptors import streaming
-from rukpak_py.sources.image.links import Copier, Link, target_of
+from rukpak_py.sources.image.links import Copier, Link, paths_below, target_of
 
 Keep: TypeAlias = Callable[[str], bool]
 # What stands on a path: content, a link, or a directory.
@@ -29,7 +29,7 @@ _SYSTEM = frozenset(
 )
 _AUFS = ".wh..wh."  # notes of an old file system, not content
 _LINKS = frozenset({Kind.SYMBOLIC_LINK, Kind.HARD_LINK})
-_MOST_LINKS = 100_000  # of paths that are not kept
+_MOST_OTHERS = 100_000  # links of paths that are not kept, and whiteouts
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -73,9 +73,10 @@ class _Image:
     keep: Keep
     limits: Limits
     entries: dict[str, Entry] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)  # of the entries, sorted
     kept_bytes: int = 0  # of all layers, replaced content included
     kept_files: int = 0
-    other_links: int = 0
+    others: int = 0
     transferred: int = 0
 
     def add(self, chunks: Iterable[bytes]) -> None:
@@ -107,6 +108,7 @@ class _Image:
     def _read(self, layer: _Layer, path: str, member: Member, members: TarMembers) -> None:
         directory, _, name = path.rpartition("/")
         if name.startswith(_WHITEOUT):
+            self._count_other()
             if name == _OPAQUE:
                 layer.emptied.add(directory)
             elif not name.startswith(_AUFS):
@@ -140,14 +142,17 @@ class _Image:
 
     def _count(self, path: str, size: int) -> None:
         if not self.keep(path):
-            self.other_links += 1
-            if self.other_links > _MOST_LINKS:
-                raise ContentError(f"the image has more than {_MOST_LINKS} links")
+            self._count_other()
             return
         self.kept_files += 1
         if self.kept_files > self.limits.content_files:
             raise self.limits.exceeded("content_files", "the number of files and directories in the image")
         self._count_bytes(path, size)
+
+    def _count_other(self) -> None:
+        self.others += 1
+        if self.others > _MOST_OTHERS:
+            raise ContentError(f"the image has more than {_MOST_OTHERS} links and whiteouts")
 
     def _count_bytes(self, path: str, size: int) -> None:
         if size > self.limits.file_bytes:
@@ -157,20 +162,24 @@ class _Image:
             raise self.limits.exceeded("content_bytes", "the size of the content of the image")
 
     def _overlay(self, layer: _Layer) -> None:
-        if layer.removed or layer.emptied:
-            self.entries = {
-                path: entry
-                for path, entry in self.entries.items()
-                if not _is_hidden(path, layer.removed, layer.emptied)
-            }
+        """What is looked at of earlier layers is what goes, and no more: there may be a thousand layers."""
+        hidden = set(layer.removed)
+        for path in layer.removed | layer.emptied:
+            hidden.update(self._below(path))
         # A file or a link makes room for a directory, and a directory, with all that is below it, for a file or a link.
-        directories = {parent for path in layer.entries for parent in _parents(path)}
-        others = {path for path, entry in layer.entries.items() if entry is not None}
-        self.entries = {
-            path: entry
-            for path, entry in self.entries.items()
-            if (entry is None or path not in directories) and others.isdisjoint(_parents(path))
-        } | layer.entries
+        for path, entry in layer.entries.items():
+            hidden.update(parent for parent in _parents(path) if self.entries.get(parent) is not None)
+            if entry is not None:
+                hidden.update(self._below(path))
+        for path in hidden:
+            self.entries.pop(path, None)
+        added = [path for path in layer.entries if path not in self.entries]
+        self.entries |= layer.entries
+        if added or hidden:
+            self.paths = sorted([*(path for path in self.paths if path in self.entries and path not in hidden), *added])
+
+    def _below(self, directory: str) -> Sequence[str]:
+        return paths_below(directory, self.paths) if directory else self.paths
 
     def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
@@ -178,11 +187,6 @@ class _Image:
             if self.transferred > self.limits.image_bytes:
                 raise self.limits.exceeded("image_bytes", "the size of all layers together")
             yield chunk
-
-
-def _is_hidden(path: str, removed: set[str], emptied: set[str]) -> bool:
-    parents = _parents(path)
-    return path in removed or not removed.isdisjoint(parents) or not emptied.isdisjoint(parents) or "" in emptied
 
 
 def _parents(path: str) -> list[str]:

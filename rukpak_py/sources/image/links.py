@@ -1,7 +1,7 @@
 """Links inside an image: where they lead, and copies of what is there. Nothing leads out of the image."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -53,7 +53,7 @@ class Copier:
             self._builder.check_room(path, len(entry))
             self._builder.add(path, entry)
             return
-        below = self._below(end) if end else []
+        below = paths_below(end, self._paths) if end else []
         if end not in self._entries and not below:
             raise ContentError(f"link {path!r} points to {end or '/'!r}, which is no file of the image that is read")
         if end in around or source.startswith(f"{end}/"):
@@ -69,10 +69,11 @@ class Copier:
             else:
                 self._copy(copy, source=name, around=around | {end})
 
-    def _below(self, directory: str) -> list[str]:
-        prefix = f"{directory}/"
-        start = bisect_left(self._paths, prefix)
-        return self._paths[start : bisect_left(self._paths, f"{directory}0", start)]  # "0" is what follows "/"
+
+def paths_below(directory: str, paths: Sequence[str]) -> Sequence[str]:
+    """Those of the sorted paths that lie below the directory."""
+    start = bisect_left(paths, f"{directory}/")
+    return paths[start : bisect_left(paths, f"{directory}0", start)]  # "0" is what follows "/"
 
 
 def _end(path: str, entries: Entries) -> str:
