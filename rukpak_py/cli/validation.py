@@ -5,8 +5,9 @@ program: these are told as bundles that cannot be read.
 """
 
 import os
+import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,11 +28,13 @@ class Checks:
     is_strict: bool = False
 
 
-def reports_of(paths: Sequence[str], checks: Checks, *, jobs: int | None = None) -> Iterator[Report]:
+def reports_of(paths: Sequence[str], checks: Checks, *, jobs: int | None = None) -> Generator[Report, None, None]:
+    """Whoever stops reading closes it: what nobody waits for any more is not checked."""
     jobs = min(jobs or os.cpu_count() or 1, len(paths) // _WORTH_A_PROCESS)
     if jobs <= 1:
-        return map(partial(report_of, checks=checks), paths)
-    return _in_processes(paths, checks, jobs)
+        yield from map(partial(report_of, checks=checks), paths)
+    else:
+        yield from _in_processes(paths, checks, jobs)
 
 
 def report_of(path: str, checks: Checks) -> Report:
@@ -50,13 +53,19 @@ def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[R
 
     # Forked where that is safe (no thread runs yet): the children share what is imported here.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as executor:
+    # A terminal sends Ctrl-C to all of them; it is this process that ends the others.
+    executor = ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+    )
+    try:
         waiting = [executor.submit(report_of, path, checks) for path in paths]
         for path, future in zip(paths, waiting, strict=True):
             try:
                 yield future.result()
             except BrokenProcessPool:
                 yield Report(path=path, failure="the process that checked it died, maybe of too little memory")
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 def titles_of_rules() -> dict[str, str]:

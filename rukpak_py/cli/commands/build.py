@@ -12,9 +12,9 @@ from rukpak_py.cli.packaging import layouts, tools
 from rukpak_py.cli.packaging.checking import is_fit
 from rukpak_py.cli.packaging.generating import carry_out
 from rukpak_py.cli.packaging.options import generating_options
-from rukpak_py.cli.packaging.plan import Plan, Request, make_plan
+from rukpak_py.cli.packaging.plan import Request, make_plan
 from rukpak_py.cli.terminal import clean
-from rukpak_py.sources.image.build import image_of, layout_of
+from rukpak_py.sources.image.build import Image, image_of, layout_of
 from rukpak_py.sources.image.reference import parse_reference
 
 
@@ -56,7 +56,10 @@ def build(
     _check_usage(tag=tag, output=output, push=push, tool=tool, base_image=chosen["base_image"])
     if output is not None:
         layouts.check_output(output)
+    created = _created()
     plan = make_plan(Request(**chosen))
+    if output is not None:
+        layouts.check_apart(output, plan.places)
     if not skip_validation and not is_fit(plan, sys.stderr):
         return Exit.NO
     for line in carry_out(plan):
@@ -64,7 +67,8 @@ def build(
     if tool:
         tools.execute(tools.argv(tool, tag))
     else:
-        _build(plan, tag=tag, output=output, push=push, plain_http=plain_http)
+        image = image_of(plan.tree, labels=plan.labels.values(), created=created)
+        _deliver(image, tag=tag, output=output, push=push, plain_http=plain_http)
     return Exit.OK
 
 
@@ -85,8 +89,7 @@ def _check_usage(*, tag: str, output: Path | None, push: str, tool: str, base_im
         parse_reference(name)
 
 
-def _build(plan: Plan, *, tag: str, output: Path | None, push: str, plain_http: bool | None) -> None:
-    image = image_of(plan.tree, labels=plan.labels.values(), created=_created())
+def _deliver(image: Image, *, tag: str, output: Path | None, push: str, plain_http: bool | None) -> None:
     if output is not None:
         outcome = layouts.write_layout(layout_of(image, tag or push), output)
         click.echo(clean(f"{outcome} {output}"), err=True)

@@ -14,6 +14,16 @@ from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style
 
 
+def _service_account(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
+
+    if given is not None:
+        namespace, slash, name = given.rpartition("/")
+        if dns.subdomain(name) or (slash and dns.label(namespace)):
+            raise click.BadParameter(f"{given!r} is no [NAMESPACE/]NAME of an account")
+    return given
+
+
 @click.command()
 @path_argument
 @rendering_options
@@ -23,7 +33,12 @@ from rukpak_py.cli.terminal import Style
     help="The installer may write and bind the bundle's roles without holding their rights (verbs escalate and bind).",
 )
 @click.option("--name", help="Name of the roles of -o yaml. Default: <install namespace>-installer.")
-@click.option("--service-account", metavar="[NAMESPACE/]NAME", help="With -o yaml: bind them to this account, too.")
+@click.option(
+    "--service-account",
+    callback=_service_account,
+    metavar="[NAMESPACE/]NAME",
+    help="With -o yaml: bind them to this account, too.",
+)
 @output_option("text", "json", "yaml")
 def permissions(
     *,

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 
 import click
 
@@ -38,15 +39,16 @@ def validate(
     PATH is a bundle's directory, a tar archive of it (.tar, .tgz), or an OCI image layout.
     """
     checks = Checks(format_name=format_name, profiles=profiles, is_strict=strict)
-    found = _with_progress(reports_of(paths, checks, jobs=jobs), len(paths))
-    match output:
-        case "text":
-            reports = _as_text(found, is_alone=len(paths) == 1)
-        case "github":
-            reports = _as_commands(found)
-        case _:
-            reports = list(found)
-            _as_document(reports, output)
+    with closing(reports_of(paths, checks, jobs=jobs)) as checking:
+        found = _with_progress(checking, len(paths))
+        match output:
+            case "text":
+                reports = _as_text(found, is_alone=len(paths) == 1)
+            case "github":
+                reports = _as_commands(found)
+            case _:
+                reports = list(found)
+                _as_document(reports, output)
     if any(report.failure for report in reports):
         return Exit.FAILED
     return Exit.OK if all(report.is_valid for report in reports) else Exit.NO

@@ -45,6 +45,11 @@ def new_directory(path: Path) -> Iterator[Path]:
         yield new
         if path.exists():
             path.rename(old)
-        new.rename(path)
+        try:
+            new.rename(path)
+        except BaseException:
+            if old.exists() and not path.exists():
+                old.rename(path)
+            raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -4,6 +4,7 @@ What is replaced is a file, an empty directory, or a layout of one image. A layo
 collection, and any other directory is somebody's work.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,14 @@ def check_output(path: Path) -> None:
             raise ContentError(f"{path} is a directory: a name that ends in .tar is for an archive")
     elif path.exists() and (not path.is_dir() or not _may_be_replaced(path)):
         raise ContentError(f"{path} is there already, and is no image layout of one image: it is not replaced")
+
+
+def check_apart(path: Path, places: Iterable[Path]) -> None:
+    """That it is not one of these places, in one, or around one: it would become part of the bundle, or replace it."""
+    resolved = path.resolve()
+    for place in (place.resolve() for place in places):
+        if resolved.is_relative_to(place) or place.is_relative_to(resolved):
+            raise ContentError(f"{path} is where the bundle itself is: choose an output apart from {place}")
 
 
 def write_layout(layout: Tree, path: Path) -> Outcome:

@@ -55,6 +55,7 @@ class Plan:
     files: list[PlannedFile]
     kept: list[str]  # with why, for people
     tree: Tree  # of the image
+    places: tuple[Path, ...]  # what generating reads and writes: nothing else may be written there
 
 
 @dataclass(kw_only=True)
@@ -79,8 +80,9 @@ def make_plan(request: Request) -> Plan:
         source = root / MANIFESTS
     annotations = _plan_annotations(root / METADATA / ANNOTATIONS, metadata, labels, files, request)
     _plan_dockerfile(labels, source, root / METADATA, files, request)
+    places = (_absolute(request.directory), source, root / METADATA, Path(DOCKERFILE).absolute())
     tree = _image_tree({MANIFESTS: manifests, METADATA: _overlaid(metadata, {ANNOTATIONS: annotations})}, files)
-    return Plan(labels=labels, inferred=inferred, files=files.planned, kept=files.kept, tree=tree)
+    return Plan(labels=labels, inferred=inferred, files=files.planned, kept=files.kept, tree=tree, places=places)
 
 
 def shown(path: Path) -> str:

@@ -1,9 +1,11 @@
 """Kinds as resources, without a server to ask: the name in rules, and whether objects live in namespaces.
 
 What a CRD of the same content says wins; kinds that Kubernetes itself serves stand in a table; for the others the name
-is guessed as kubectl does, and an object that names no namespace is taken for one that lives in the install namespace.
+is guessed as English makes plurals, and an object that names no namespace is taken for one that lives in the install
+namespace.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,7 +22,8 @@ _CLUSTER_SCOPED: Mapping[str, str] = {
     "apiextensions.k8s.io": "CustomResourceDefinition",
     "apiregistration.k8s.io": "APIService",
     "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle",
-    "console.openshift.io": "ConsoleCLIDownload ConsoleLink ConsolePlugin ConsoleQuickStart ConsoleYAMLSample",
+    "console.openshift.io": "ConsoleCLIDownload ConsoleExternalLogLink ConsoleLink ConsoleNotification ConsolePlugin "
+    "ConsoleQuickStart ConsoleSample ConsoleYAMLSample",
     "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
     "networking.k8s.io": "IngressClass IPAddress ServiceCIDR",
     "node.k8s.io": "RuntimeClass",
@@ -32,7 +35,7 @@ _CLUSTER_SCOPED: Mapping[str, str] = {
     "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
 }
 _CLUSTER_KINDS = {GroupKind(group, kind) for group, kinds in _CLUSTER_SCOPED.items() for kind in kinds.split()}
-_IRREGULAR = {"Endpoints": "endpoints"}
+_ALREADY_PLURAL = {"Endpoints", "SecurityContextConstraints"}
 
 
 class Resource(NamedTuple):
@@ -54,11 +57,11 @@ class Resources:
 
 def plural_of(kind: str) -> str:
     lower = kind.lower()
-    if kind in _IRREGULAR:
-        return _IRREGULAR[kind]
-    if lower.endswith("s"):
+    if kind in _ALREADY_PLURAL:
+        return lower
+    if lower.endswith(("s", "x", "ch", "sh")):
         return f"{lower}es"
-    return f"{lower[:-1]}ies" if lower.endswith("y") else f"{lower}s"
+    return f"{lower[:-1]}ies" if re.search("[^aeiou]y$", lower) else f"{lower}s"
 
 
 def _definition(manifest: Json) -> tuple[GroupKind, Resource] | None:

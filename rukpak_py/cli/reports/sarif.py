@@ -1,4 +1,7 @@
-"""Findings as SARIF 2.1.0, which forges and editors read. Only the rules that were hit are described."""
+"""Findings as SARIF 2.1.0, which forges and editors read. Only the rules that were hit are described.
+
+GitHub takes less than the standard allows: every result needs a file and a line, every rule its full description.
+"""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -56,6 +59,7 @@ def _rule(rule: str, example: Finding, titles: Mapping[str, str]) -> dict[str, A
     return {
         "id": rule,
         "shortDescription": {"text": title},
+        "fullDescription": {"text": title},
         "help": {"text": example.hint or title},
         "defaultConfiguration": {"level": _LEVELS[example.severity]},
     }
@@ -65,7 +69,7 @@ def _result(report: Report, finding: Finding, rule_index: int) -> dict[str, Any]
     location: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": {"uri": _uri(places.file_of(report, finding))},
-            **_region(report, finding),
+            "region": _region(report, finding),
         }
     }
     logical = _logical_name(report, finding)
@@ -81,10 +85,10 @@ def _result(report: Report, finding: Finding, rule_index: int) -> dict[str, Any]
 
 
 def _region(report: Report, finding: Finding) -> dict[str, Any]:
+    """What is about a whole file, or lies inside an archive, gets the first line."""
     if not finding.line or places.is_inside_archive(report):
-        return {}
-    column = {"startColumn": finding.column} if finding.column else {}
-    return {"region": {"startLine": finding.line, **column}}
+        return {"startLine": 1}
+    return {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
 
 
 def _logical_name(report: Report, finding: Finding) -> str:
@@ -103,4 +107,4 @@ def _notification(report: Report) -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    return quote(path)
+    return quote(path, errors="surrogateescape")  # names of files may be any bytes

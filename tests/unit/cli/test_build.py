@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.cli.packaging.files import new_directory
 from rukpak_py.library import open_bundle
 from rukpak_py.sources.local import open_tree
 from tests.unit.bundles import bundle, csv_document
@@ -67,7 +68,9 @@ def test_the_time_of_reproducible_builds_is_in_the_image(
     config = json.loads((here / "image/blobs" / manifest["config"]["digest"].replace(":", "/")).read_bytes())
     assert config["created"] == "2001-09-09T01:46:40Z"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    (here / "bundle.Dockerfile").unlink()
     assert rukpakctl(*GIVEN, "--output", "b.tar").status == 2
+    assert not (here / "bundle.Dockerfile").exists()
 
 
 def test_a_bundle_with_errors_is_not_built(rukpakctl: CommandLine, here: Path) -> None:
@@ -149,6 +152,34 @@ def test_a_layout_of_one_image_is_replaced(rukpakctl: CommandLine, here: Path) -
     (here / "image").mkdir()
     assert rukpakctl(*GIVEN, "--output", "image").err.endswith("replaced image\n")
     assert rukpakctl(*GIVEN, "--output", "image").err.endswith("replaced image\n")
+
+
+@pytest.mark.parametrize(
+    "output", ["b/metadata", "b/manifests/image.tar", "out", "bundle.Dockerfile", "copy/metadata/x"]
+)
+def test_an_image_does_not_go_where_the_bundle_is(rukpakctl: CommandLine, here: Path, output: str) -> None:
+    """What was generated would be replaced by it, or it would be a file of the next image."""
+    before = files_in(here)
+    more = ("-u", output) if output == "out" else ("-u", "copy") if output.startswith("copy") else ()
+    ran = rukpakctl(*GIVEN, "--output", output, *more)
+    assert (ran.status, ran.out) == (3, "")
+    assert f"{output} is where the bundle itself is: choose an output apart from" in ran.err
+    assert files_in(here) == before
+
+
+def test_a_layout_that_cannot_be_replaced_stays(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(here, {"image/old": b"old"})
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="Input/output"), new_directory(here / "image") as directory:
+        (directory / "new").touch()
+    assert [path for path in files_in(here) if "image" in path] == ["image/old"]
 
 
 @pytest.mark.parametrize("files", [{"work": b""}, {"oci-layout": b"{}", "index.json": b'{"manifests": [{}, {}]}'}])

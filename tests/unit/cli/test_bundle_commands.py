@@ -227,6 +227,12 @@ class TestPermissions:
         assert {one["metadata"]["name"] for one in made} == {"greeter-installer"}
         assert made[1]["subjects"] == [{"kind": "ServiceAccount", "name": "robot", "namespace": "greeter"}]
 
+    @pytest.mark.parametrize("account", ["", "tools/", "/robot", "a/b/robot", "Robot"])
+    def test_an_account_is_one_that_can_be(self, rukpakctl: CommandLine, account: str) -> None:
+        ran = rukpakctl("bundle", "permissions", V2, "-o", "yaml", "--service-account", account)
+        assert (ran.status, ran.out) == (2, "")
+        assert "is no [NAMESPACE/]NAME of an account" in ran.err
+
     def test_plain_bundles_have_an_installer_too(self, rukpakctl: CommandLine) -> None:
         out = rukpakctl("bundle", "permissions", NOTES).out
         assert "What the bundle grants\n  nothing\n" in out

@@ -91,6 +91,9 @@ def test_roles_for_an_account() -> None:
         ("Ingress", "ingresses"),
         ("Endpoints", "endpoints"),
         ("EndpointSlice", "endpointslices"),
+        ("Gateway", "gateways"),
+        ("Elasticsearch", "elasticsearches"),
+        ("SecurityContextConstraints", "securitycontextconstraints"),
     ],
 )
 def test_resources_of_kinds(kind: str, plural: str) -> None:

@@ -107,6 +107,15 @@ def test_a_reader_that_goes_away_ends_it_quietly(output: str) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+def test_a_reader_that_goes_away_ends_several_checks_quietly() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [program(), "bundle", "validate", "--jobs", "2", *[str(SAMPLES / "greeter-broken")] * 12]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
     fifo = tmp_path / "config"
     os.mkfifo(fifo)
@@ -121,6 +130,17 @@ def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
                 process.wait(5)
         out, err = process.communicate()
     assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_ctrl_c_ends_several_checks_quietly() -> None:
+    """A terminal sends it to all processes of the group; only the first one may have something to say."""
+    command = [program(), "bundle", "validate", "--jobs", "2", *[str(SAMPLES / "greeter-broken")] * 5_000]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert all(process.stdout.readline() for _ in range(100))  # of several bundles: the others run
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
 
 
 def test_starting_imports_nothing_that_is_heavy() -> None:

@@ -184,6 +184,7 @@ def test_sarif_describes_the_rules_that_were_hit() -> None:
     assert driver["rules"][0] == {
         "id": "RV1-002",
         "shortDescription": {"text": "Names are valid"},
+        "fullDescription": {"text": "Names are valid"},
         "help": {"text": "Use lower case."},
         "defaultConfiguration": {"level": "error"},
     }
@@ -199,7 +200,8 @@ def test_sarif_results_point_at_relative_files(tmp_path: Path, monkeypatch: pyte
     location = error["locations"][0]["physicalLocation"]
     assert location["artifactLocation"]["uri"] == "my%20bundle/manifests/csv.yaml"
     assert location["region"] == {"startLine": 12, "startColumn": 3}
-    assert warning["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": "my%20bundle"}}}]
+    whole = {"artifactLocation": {"uri": "my%20bundle"}, "region": {"startLine": 1}}
+    assert warning["locations"] == [{"physicalLocation": whole}]
 
 
 def test_sarif_of_an_archive_names_the_file_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +209,7 @@ def test_sarif_of_an_archive_names_the_file_inside(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     (result,) = sarif_run(Report(path="b.tgz", findings=(ERROR,)))["results"]
     (location,) = result["locations"]
-    assert location["physicalLocation"] == {"artifactLocation": {"uri": "b.tgz"}}
+    assert location["physicalLocation"] == {"artifactLocation": {"uri": "b.tgz"}, "region": {"startLine": 1}}
     assert location["logicalLocations"] == [{"fullyQualifiedName": "manifests/csv.yaml:12:3 spec.name"}]
 
 
@@ -224,3 +226,9 @@ def test_sarif_uris_are_ascii_without_controls() -> None:
     uri = json.loads(document)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri.isascii()
     assert uri.isprintable()
+
+
+def test_sarif_names_files_of_any_bytes() -> None:
+    (invocation,) = sarif_run(Report(path="bad\udcff", failure="is empty"))["invocations"]
+    (notification,) = invocation["toolExecutionNotifications"]
+    assert notification["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "bad%FF"

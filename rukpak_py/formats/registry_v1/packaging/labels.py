@@ -2,7 +2,7 @@
 
 The bytes are those of `opm alpha bundle generate`: annotations sorted by key, labels in an order of their own, an empty
 line behind the labels only when the last of them is the default channel. Nothing is quoted in a Dockerfile, so texts
-that could end a line are refused.
+that could end a line, or join it with the next one, are refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ def dockerfile(labels: Labels, *, base_image: str, manifests: str, metadata: str
 
 
 def check_line(value: str, what: str) -> None:
-    if any(not character.isprintable() for character in value):
+    if any(not character.isprintable() for character in value) or value.endswith("\\"):
         raise ContentError(f"the {what} {value!r} has a character that cannot stand in a Dockerfile")
 
 

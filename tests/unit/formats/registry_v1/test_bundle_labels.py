@@ -80,7 +80,7 @@ def test_a_dockerfile_without_one_has_no_line_between() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["p\nRUN x", "a\rb", "a\x00", "a\u2028b"])
+@pytest.mark.parametrize("text", ["p\nRUN x", "a\rb", "a\x00", "a\u2028b", "a\\"])
 def test_no_text_makes_a_line_of_its_own(text: str) -> None:
     with pytest.raises(ContentError, match="cannot stand in a Dockerfile"):
         Labels(media_type="plain", package=text, channels="a")
