@@ -143,7 +143,11 @@ class OpenedBundle:
             raise ContentError(
                 f"only bundles of format {FormatName.REGISTRY} can be configured, this one is {self.format}"
             )
-        given, value = options.watch_namespaces, yaml.load(config)
+        try:
+            value = yaml.load(config, limits=self.limits)
+        except ContentError as error:
+            raise ContentError(f"invalid configuration: {error}") from error
+        given = options.watch_namespaces
         if isinstance(value, dict) and given is not None and len(given) == 1 and given[0]:
             value = {"watchNamespace": given[0], **value}
         namespace = renderer.install_namespace(self.bundle, options.install_namespace)

@@ -116,5 +116,7 @@ def test_a_configuration_chooses_what_is_watched() -> None:
         opened.configured(RenderOptions(watch_namespaces=("here",)), b"watchNamespace: there")
     with pytest.raises(ContentError, match='unknown field "nonsense"'):
         opened.configured(options, b"nonsense: 1")
+    with pytest.raises(ContentError, match=r"^invalid configuration: yaml: line 2, column 1: "):
+        opened.configured(options, b"a: [")
     with pytest.raises(ContentError, match="only bundles of format registry"):
         library.open_bundle(SAMPLES / "notes").configured(options, b"{}")

@@ -215,3 +215,9 @@ def test_findings_point_at_the_line() -> None:
 def test_wrong_types_break_no_rule(path: tuple[str, ...], value: Any) -> None:
     manifest = with_field(GOOD, value, *path)
     assert isinstance(told(bundle(csv=manifest), csv.FAMILY, examples.FAMILY), list)
+
+
+def test_a_repeated_install_mode_is_told_where_it_is_repeated() -> None:
+    repeated = csv_document(installModes=[*modes("AllNamespaces"), *modes("AllNamespaces")[:2]])
+    found = [finding.path for finding in findings_of(bundle(csv=repeated), csv.FAMILY) if finding.rule == "RV1-206"]
+    assert found == ["spec.installModes[4].type", "spec.installModes[5].type"]

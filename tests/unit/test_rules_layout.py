@@ -100,6 +100,20 @@ def test_other_names_of_directories_are_a_warning() -> None:
     assert finding.location == "metadata/annotations.yaml:3:55"
 
 
+def test_advice_is_about_the_file_that_catalog_tools_take() -> None:
+    tree = bundle(files={"metadata/0.yaml": {"annotations": {"a": "b"}}})
+    found = findings_of(tree, layout.FAMILY)
+    assert {(finding.rule, finding.file) for finding in found} == {("RV1-103", "metadata/0.yaml")}
+    assert all(finding.hint.startswith("Remove metadata/0.yaml") for finding in found)
+
+
+@pytest.mark.parametrize(("annotated_as", "advice"), [("registry+v1", "Let the CSV be the first"), ("helm", "Write `")])
+def test_a_media_type_that_is_right_is_not_to_be_written(annotated_as: str, advice: str) -> None:
+    files: dict[str, Content | None] = {"manifests/csv.yaml": [manifest("ConfigMap", "c"), csv_document()]}
+    found = findings_of(bundle(annotations={MEDIA_TYPE: annotated_as}, files=files), layout.FAMILY)
+    assert [finding.hint[: len(advice)] for finding in found if finding.rule == "RV1-104"] == [advice]
+
+
 def test_labels_of_a_dockerfile_are_compared() -> None:
     labels = f"FROM scratch\nLABEL {CHANNELS}=stable\nLABEL {DEFAULT}=fast\nLABEL other=x\n"
     (finding,) = findings_of(bundle(files={"bundle.Dockerfile": labels}), layout.FAMILY)

@@ -93,6 +93,11 @@ def test_a_defect_is_told_once(rule: str) -> None:
             assert len(arranged([worse, better])) == 2
 
 
+def test_what_is_no_object_is_not_told_to_be_of_no_supported_kind() -> None:
+    found = validate(bundle(files={"manifests/x.yaml": "a: 1"}))
+    assert [finding.rule for finding in found if finding.is_error] == ["RV1-902"]
+
+
 def test_many_defects_are_arranged_at_once() -> None:
     """Compared pair by pair these would take minutes."""
     many = [

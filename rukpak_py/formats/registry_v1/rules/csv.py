@@ -141,11 +141,13 @@ def install_modes_are_given(reading: Reading) -> Iterator[Problem]:
 )
 def install_modes_are_listed_once(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        counted = Counter(mode for mode, _ in _modes(csv))
-        for mode, count in counted.items():
-            if count > 1:
-                place = csv.place("spec", "installModes", on_key=True)
-                yield Problem(message=f"duplicate install modes present: {mode}", place=place)
+        listed: Counter[str] = Counter()
+        for path, entry in entries(csv.manifest, "spec", "installModes"):
+            mode = text(entry, "type")
+            listed[mode] += 1
+            if listed[mode] == 2:
+                message = f"duplicate install modes present: {mode}"
+                yield Problem(message=message, place=csv.place(*path, "type"))
 
 
 @FAMILY.rule(

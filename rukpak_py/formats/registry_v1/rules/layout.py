@@ -32,6 +32,12 @@ _DIRECTORIES: Final = {f"{_PREFIX}manifests.v1": "manifests/", f"{_PREFIX}metada
 _MANDATORY: Final = (_MEDIA_TYPE, *_DIRECTORIES, f"{_PREFIX}package.v1", _CHANNELS)
 
 
+_NO_CSV_IN_FRONT: Final = (
+    "Let the CSV be the first document of a file in manifests/, without a comment above `---`: catalog tools see "
+    "nothing else of a file, and believe that a bundle without a CSV is plain."
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Annotations:
     file: str
@@ -85,9 +91,17 @@ def there_are_annotations(reading: Reading) -> Iterator[Problem]:
 )
 def mandatory_annotations_are_given(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
-    for key in _MANDATORY if annotations is not None else ():
-        if annotations is not None and key not in annotations.values:
-            yield Problem(message=f'Missing annotation "{key}"', place=annotations.place(key, on_key=True))
+    if annotations is None:
+        return
+    hint = None
+    if annotations.file != ANNOTATIONS_FILE and ANNOTATIONS_FILE in reading.tree:
+        hint = (
+            f"Remove {annotations.file}, or take `annotations` out of it: catalog tools take it for the annotations, "
+            "because it is the first file of metadata/ that has some."
+        )
+    for key in _MANDATORY:
+        if key not in annotations.values:
+            yield Problem(message=f'Missing annotation "{key}"', place=annotations.place(key, on_key=True), hint=hint)
 
 
 @FAMILY.rule(
@@ -103,7 +117,8 @@ def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
         return
     if (found := annotations.values[_MEDIA_TYPE]) != detected:
         message = f'Expecting annotation "{_MEDIA_TYPE}" to have value "{detected}" instead of "{found}"'
-        yield Problem(message=message, place=annotations.place(_MEDIA_TYPE))
+        hint = None if found != "registry+v1" else _NO_CSV_IN_FRONT
+        yield Problem(message=message, place=annotations.place(_MEDIA_TYPE), hint=hint)
 
 
 def media_type(reading: Reading) -> str | None:

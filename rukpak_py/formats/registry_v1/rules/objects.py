@@ -56,7 +56,8 @@ def first_documents_are_supported(reading: Reading) -> Iterator[Problem]:
             what = kind or "a document without kind"
             message = f"{what} is not supported type for registryV1 bundle: {document.file}"
             hint = "There is no object in it: remove the file." if is_blank(reading, document.file) else None
-            yield Problem(message=message, place=document.place("kind"), hint=hint)
+            at = None if document.manifest else (1, 1)  # comments; the place would be looked for behind them
+            yield Problem(message=message, place=document.place("kind"), hint=hint, at=at)
 
 
 @FAMILY.rule(
