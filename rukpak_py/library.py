@@ -181,6 +181,8 @@ def open_bundle(
     limits: Limits = DEFAULT_LIMITS,
 ) -> OpenedBundle:
     """What is at `path`, its format found out unless it is given; ContentError when it cannot be opened."""
+    if not os.fspath(path):  # for Path it is the working directory; it is a variable that somebody forgot to set
+        raise ContentError("the path of the bundle is empty")
     tree = open_tree(Path(path), limits=limits)
     if format is not None:
         name = _member(FormatName, format, "format")

@@ -107,6 +107,12 @@ def test_mistakes_of_the_caller_are_value_errors(option: str) -> None:
         rukpak_py.validate(SAMPLES / "notes", profiles=["nonsense"])
 
 
+def test_an_empty_path_is_not_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SAMPLES / "greeter-v1")
+    with pytest.raises(ContentError, match="the path of the bundle is empty"):
+        rukpak_py.validate("")
+
+
 def test_a_configuration_chooses_what_is_watched() -> None:
     opened = library.open_bundle(SAMPLES / "greeter-v1")
     options = RenderOptions()
