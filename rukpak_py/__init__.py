@@ -7,28 +7,30 @@ TYPE_CHECKING = False  # type checkers know better; importing `typing` would not
 if TYPE_CHECKING:
     from rukpak_py.core.errors import ContentError
     from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
+    from rukpak_py.core.limits import Limits
     from rukpak_py.library import render, validate
 
 __version__ = "0.1.0"
-__all__ = ["ContentError", "Finding", "InvalidBundleError", "Severity", "render", "validate"]
+__all__ = ["ContentError", "Finding", "InvalidBundleError", "Limits", "Severity", "render", "validate"]
 
 _HOMES = {
     "ContentError": "rukpak_py.core.errors",
     "Finding": "rukpak_py.core.findings",
     "InvalidBundleError": "rukpak_py.core.findings",
+    "Limits": "rukpak_py.core.limits",
     "Severity": "rukpak_py.core.findings",
     "render": "rukpak_py.library",
     "validate": "rukpak_py.library",
 }
 
+if not TYPE_CHECKING:  # which would believe in every name
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - see the docstring
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - see the docstring
 
-    found: object = getattr(import_module(_HOMES[name]), name)
-    return found
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

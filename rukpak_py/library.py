@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
@@ -32,19 +32,23 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = dict[str, Any]
 AnyPath: TypeAlias = str | os.PathLike[str]
+# As texts, because that is what callers have; type checkers know which ones.
+AnyFormat: TypeAlias = Literal["registry+v1", "plain", "helm"]
+AnyCertificates: TypeAlias = Literal["operator", "cert-manager", "openshift", "none"]
+AnyProfile: TypeAlias = Literal["strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
 E = TypeVar("E", bound=StrEnum)
 
 
 def render(
     path: AnyPath,
     *,
-    format: str | None = None,  # noqa: A002 - the name of the option everywhere
+    format: AnyFormat | None = None,  # noqa: A002 - the name of the option everywhere
     install_namespace: str | None = None,
     watch_namespaces: Sequence[str] | None = None,
-    certificates: str = Certificates.OPERATOR,
+    certificates: AnyCertificates = "operator",
     parity: bool = False,
     deployment_config: Json | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | None = None,
 ) -> list[Json]:
     """The objects that installing the bundle at `path` applies, always in the same order.
 
@@ -52,30 +56,36 @@ def render(
     by default the content decides. `watch_namespaces` are those that the operator watches: `[""]` is all of them, None
     lets the bundle decide. `certificates` says who makes those of webhooks: `operator` (our own signer),
     `cert-manager`, `openshift` or `none`. `deployment_config` are the settings of OLM's deploymentConfig. `parity`
-    gives what OLM's own renderer makes, without our deliberate deviations.
+    gives what OLM's own renderer makes, without our deliberate deviations. `limits` bound what is read; see `Limits`.
+    The objects are the caller's: they may be changed.
+
+    Raises InvalidBundleError (with `findings`) or another ContentError when the bundle cannot be rendered so.
     """
+    _demand_several(watch_namespaces, "watch_namespaces")
     options = RenderOptions(
         install_namespace=install_namespace,
         watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
         certificates=_member(Certificates, certificates, "certificates"),
         deployment_config=deployment_config,
-        limits=limits,
+        limits=limits or DEFAULT_LIMITS,
     )
-    return open_bundle(path, format=format, parity=parity, limits=limits).render(options).objects
+    opened = open_bundle(path, format=format, parity=parity, limits=limits or DEFAULT_LIMITS)
+    return [_copied(made) for made in opened.render(options).objects]
 
 
 def validate(
     path: AnyPath,
     *,
-    format: str | None = None,  # noqa: A002 - the name of the option everywhere
-    profiles: Collection[str] = (),
-    limits: Limits = DEFAULT_LIMITS,
+    format: AnyFormat | None = None,  # noqa: A002 - the name of the option everywhere
+    profiles: Collection[AnyProfile] = (),
+    limits: Limits | None = None,
 ) -> list[Finding]:
     """Everything that is wrong with the bundle at `path`, by file and line; an empty list is a good sign.
 
     `profiles` add rules: `operatorhub`, `bundle-objects`, `practices`, `olmv1`; `strict` makes warnings errors.
     """
-    return open_bundle(path, format=format, limits=limits).findings(profiles)
+    _demand_several(profiles, "profiles")
+    return open_bundle(path, format=format, limits=limits or DEFAULT_LIMITS).findings(profiles)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,6 +199,26 @@ def open_bundle(
     else:  # the reference renderer knows one format, and says what it misses of it
         name = FormatName.REGISTRY if parity else detect_format(tree, limits)
     return OpenedBundle(tree=tree, format=name, parity=parity, limits=limits)
+
+
+def _demand_several(given: object, what: str) -> None:
+    if isinstance(given, str):  # which is a sequence of texts too: its letters
+        raise TypeError(f"{what} is a list of texts, not the text {given!r}")
+
+
+def _copied(value: Any) -> Any:
+    """Objects of one rendering share parts. As loops: a frame for each level, and content may be some hundred deep."""
+    if isinstance(value, dict):
+        members = {}
+        for key, member in value.items():
+            members[key] = _copied(member)
+        return members
+    if isinstance(value, list):
+        items = []
+        for item in value:
+            items.append(_copied(item))  # noqa: PERF401 - see above
+        return items
+    return value
 
 
 def _member(choices: type[E], value: str, what: str) -> E:

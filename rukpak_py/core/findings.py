@@ -8,12 +8,16 @@ from rukpak_py.core.errors import ContentError
 
 
 class Severity(StrEnum):
+    """An error prevents the use of a bundle, or its publication; a warning is worth a look."""
+
     ERROR = "error"
     WARNING = "warning"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
+    """One result of a check. What is not known is empty: a text is "", a line or column is 0."""
+
     rule: str  # stable: RV1-004, PLAIN-002
     severity: Severity
     message: str  # what is wrong, in upstream's words where it has any

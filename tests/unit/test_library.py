@@ -54,7 +54,7 @@ def test_public_names() -> None:
     for name in rukpak_py.__all__:
         assert getattr(rukpak_py, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = rukpak_py.nonsense
+        _ = rukpak_py.nonsense  # type: ignore[attr-defined]  # that is the point
 
 
 def test_rendering_is_the_same_in_every_process() -> None:
@@ -104,7 +104,7 @@ def test_mistakes_of_the_caller_are_value_errors(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option} is 'nonsense', not one of"):
         rukpak_py.render(SAMPLES / "notes", **{option: "nonsense"})  # type: ignore[arg-type]  # any text, on purpose
     with pytest.raises(ValueError, match="profile is 'nonsense', not one of"):
-        rukpak_py.validate(SAMPLES / "notes", profiles=["nonsense"])
+        rukpak_py.validate(SAMPLES / "notes", profiles=["nonsense"])  # type: ignore[list-item]  # that is the point
 
 
 def test_an_empty_path_is_not_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,3 +126,54 @@ def test_a_configuration_chooses_what_is_watched() -> None:
         opened.configured(options, b"a: [")
     with pytest.raises(ContentError, match="only bundles of format registry"):
         library.open_bundle(SAMPLES / "notes").configured(options, b"{}")
+
+
+def test_the_objects_are_the_callers() -> None:
+    made = rukpak_py.render(SAMPLES / "greeter-v1", watch_namespaces=["team-a"])
+    again = json.dumps(made)
+    texts: list[object] = [made]
+    seen: set[int] = set()
+    while texts:  # nothing is there twice, so nothing changes in two places
+        value = texts.pop()
+        if isinstance(value, dict | list):
+            assert id(value) not in seen
+            seen.add(id(value))
+            texts += value.values() if isinstance(value, dict) else value
+    made[0]["metadata"]["name"] = "changed"
+    assert json.dumps(rukpak_py.render(SAMPLES / "greeter-v1", watch_namespaces=["team-a"])) == again
+
+
+def test_a_text_is_no_list_of_texts() -> None:
+    with pytest.raises(TypeError, match="watch_namespaces is a list of texts, not the text 'team-a'"):
+        rukpak_py.render(SAMPLES / "greeter-v1", watch_namespaces="team-a")
+    with pytest.raises(TypeError, match="profiles is a list"):
+        rukpak_py.validate(SAMPLES / "greeter-v1", profiles="strict")  # type: ignore[arg-type]  # that is the point
+
+
+def test_type_checkers_know_what_there_is(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import rukpak_py\n"
+        "objects: list[dict[str, object]] = rukpak_py.render('b', certificates='cert-manager')\n"
+        "lines: list[int] = [found.line for found in rukpak_py.validate('b', profiles=['strict'])]\n"
+        "rukpak_py.render('b', certificates='nope')\n"
+        "rukpak_py.validate('b', format='zip')\n"
+        "rukpak_py.nonsense\n"
+    )
+    checked = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--cache-dir",
+            tmp_path / "cache",
+            "--follow-imports=silent",
+            script,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert [line.partition(":")[2].partition(":")[0] for line in checked.stdout.splitlines()[:-1]] == ["4", "5", "6"]
