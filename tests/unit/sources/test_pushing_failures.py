@@ -2,20 +2,23 @@
 
 import base64
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.server import x509
 from rukpak_py.sources.image import push
 from rukpak_py.sources.image.build import image_of
 from rukpak_py.sources.image.push import push_image
-from rukpak_py.sources.image.reference import Reference
+from rukpak_py.sources.image.reference import Reference, parse_reference
 from tests.unit.bundles import tree_of
 
 IMAGE = image_of(tree_of({"manifests/x": "a: b", "metadata/y": "c: d"}), labels={})
@@ -84,8 +87,10 @@ def usual(asked: Asked) -> Answer:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def serving(context: ssl.SSLContext | None = None) -> Iterator[Server]:
     with Server() as server:
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
@@ -112,6 +117,19 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def log_in(configuration: Path, server: Server) -> None:
     auth = base64.b64encode(b"me:s3cret").decode()
     configuration.write_text(json.dumps({"auths": {server.address: {"auth": auth}}}))
+
+
+def with_tokens(service: str) -> Callable[[Asked], Answer | None]:
+    """A registry that wants tokens of `service` (which may be this server), and takes everything then."""
+
+    def answer(asked: Asked) -> Answer | None:
+        if asked.path.startswith("/token"):
+            return Answer(200, body=b'{"token": "t0ken"}')
+        if asked.login != "Bearer t0ken":
+            return Answer(401, {"WWW-Authenticate": f'Bearer realm="{service}/token",scope="s"'})
+        return None
+
+    return answer
 
 
 def refused(server: Server, answer: Callable[[Asked], Answer | None], kind: type[RukPakError]) -> str:
@@ -205,15 +223,14 @@ def test_logins_stay_with_the_registry(server: Server, configuration: Path) -> N
     """Blobs may go to a store elsewhere, which is told by its address what it takes."""
     log_in(configuration, server)
 
-    def with_token(asked: Asked) -> Answer | None:
-        if asked.path.startswith("/token"):
-            return Answer(200, body=b'{"token": "t0ken"}')
-        if asked.login != "Bearer t0ken":
-            return Answer(401, {"WWW-Authenticate": f'Bearer realm="http://{server.address}/token",scope="s"'})
-        return Answer(202, {"Location": f"http://{store.address}/put"}) if asked.method == "POST" else None
+    wanted = with_tokens(f"http://{server.address}")
+
+    def elsewhere(asked: Asked) -> Answer | None:
+        there = Answer(202, {"Location": f"http://{store.address}/put"})
+        return wanted(asked) or (there if asked.method == "POST" else None)
 
     with serving() as store:
-        server.answer = with_token
+        server.answer = elsewhere
         push_image(IMAGE, server.reference, plain_http=True)
     assert [asked.path.partition("?")[0] for asked in store.asked] == ["/put"] * 3
     assert {asked.login for asked in store.asked} == {None}
@@ -224,3 +241,80 @@ def test_uploads_do_not_change_the_protocol(server: Server, location: str) -> No
     answer = Answer(202, {"Location": location})
     text = refused(server, lambda asked: answer if asked.method == "POST" else None, UnavailableError)
     assert "the registry sends uploads from http to " in text
+
+
+def test_a_host_without_a_dot_is_still_the_host(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client takes it for a name on docker.io. The server stands in for all hosts here."""
+    monkeypatch.setenv("http_proxy", f"http://{server.address}")
+    monkeypatch.setenv("no_proxy", "")
+    push_image(IMAGE, parse_reference("localhost/x/demo:1"), plain_http=True)
+    assert {asked.path.partition("/v2/")[0] for asked in server.asked} == {"http://localhost"}
+
+
+def test_redirects_are_not_followed(server: Server, configuration: Path) -> None:
+    """What they lead to could ask for the password in the name of the registry."""
+    log_in(configuration, server)
+    with serving() as other:
+        other.answer = with_tokens(f"http://{other.address}")
+        moved = Answer(307, {"Location": f"http://{other.address}{UPLOADS}"})
+        text = refused(server, lambda asked: moved if asked.method == "POST" else None, UnavailableError)
+        assert f"redirects to http://{other.address}{UPLOADS}" in text
+    assert other.asked == []
+
+
+def test_logins_of_other_programs_do_not_take_the_place_of_tokens(
+    server: Server, configuration: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = configuration.parent / "netrc"
+    netrc.write_text("machine 127.0.0.1 login other password other")
+    monkeypatch.setenv("NETRC", str(netrc))
+    log_in(configuration, server)
+    server.answer = with_tokens(f"http://{server.address}")
+    push_image(IMAGE, server.reference, plain_http=True)
+    mine = f"Basic {base64.b64encode(b'me:s3cret').decode()}"
+    assert {asked.login for asked in server.asked} == {None, mine, "Bearer t0ken"}
+
+
+@pytest.mark.parametrize("challenge", ["Bearer", 'Bearer error="x"', "Negotiate", ""])
+def test_a_challenge_that_says_nothing_is_a_refusal(server: Server, configuration: Path, challenge: str) -> None:
+    log_in(configuration, server)
+    text = refused(server, lambda _: Answer(401, {"WWW-Authenticate": challenge}), AccessError)
+    assert "refuses: no token for this login" in text
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b"null", b'{"token": ""}'])
+def test_a_token_that_is_none_is_a_refusal(server: Server, configuration: Path, body: bytes) -> None:
+    log_in(configuration, server)
+    wanted = with_tokens(f"http://{server.address}")
+    text = refused(
+        server, lambda asked: Answer(200, body=body) if "token" in asked.path else wanted(asked), AccessError
+    )
+    assert "refuses: no token for this login" in text
+
+
+def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push, "_LONGEST_ANSWER", 1_000)
+    long = Answer(202, {"Location": UPLOADS}, b"x" * 1_001)
+    text = refused(server, lambda asked: long if asked.method == "POST" else None, UnavailableError)
+    assert text.endswith("its answer is larger than 1000 bytes")
+
+
+def test_no_login_goes_from_tls_to_plain_http(configuration: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever it is asked for: the first answer of this registry asks for a token with TLS, the next one without."""
+    now = datetime.now(UTC)
+    authority = x509.issue_ca(now)
+    pair = x509.issue_serving(authority, ["127.0.0.1"], now)
+    trusted, own = configuration.parent / "ca.pem", configuration.parent / "serving.pem"
+    trusted.write_bytes(authority.certificate)
+    own.write_bytes(pair.certificate + pair.key)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(trusted))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own)
+    with serving() as plain, serving(context) as server:
+        log_in(configuration, server)
+        answers = [with_tokens(f"https://{server.address}"), with_tokens(f"http://{plain.address}")]
+        server.answer = lambda asked: (answers[0] if asked.method == "GET" else answers[1])(asked)
+        with pytest.raises(UnavailableError, match="wants something to go without TLS"):
+            push_image(IMAGE, server.reference)
+    assert [asked.method for asked in server.asked] == ["GET", "POST"]
+    assert plain.asked == []
