@@ -26,6 +26,7 @@ class Finding:
     line: int = 0  # from 1; 0 is unknown
     column: int = 0
     path: str = ""  # the field in the document: spec.install.spec.deployments[0].name
+    document: int = 0  # of the file; reports leave it to the line
 
     @property
     def is_error(self) -> bool:

@@ -13,10 +13,8 @@ from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, MEDIA_TYPE, PREFIX
 
-ANNOTATIONS_FILE: Final = "metadata/annotations.yaml"
-_OF_BUNDLES: Final = "operators.operatorframework.io.bundle."
-_MEDIA_TYPE: Final = f"{_OF_BUNDLES}mediatype.v1"
 _CSV: Final = "ClusterServiceVersion"
 _CSV_AT_TOP: Final = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:\s*["']?ClusterServiceVersion\b""", re.MULTILINE)
 
@@ -35,7 +33,7 @@ def detect_format(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> FormatName:
     if "Chart.yaml" in tree:
         return FormatName.HELM
     annotations = _annotations(tree, limits)
-    media_type = str(annotations.get(_MEDIA_TYPE, ""))
+    media_type = str(annotations.get(MEDIA_TYPE, ""))
     is_registry = media_type.startswith("registry") if media_type else any(map(_is_ours, annotations))
     return FormatName.REGISTRY if is_registry else FormatName.PLAIN
 
@@ -62,11 +60,11 @@ def _annotations(tree: Tree, limits: Limits) -> dict[str, Any]:
     try:
         documents = yaml.load_all(tree.get(ANNOTATIONS_FILE, b""), limits=limits)
     except ContentError:
-        return {_OF_BUNDLES: ""}  # nothing but a bundle of OLM has such a file
+        return {PREFIX: ""}  # nothing but a bundle of OLM has such a file
     first = documents[0] if documents else None
     annotations = first.get("annotations") if isinstance(first, dict) else None
     return annotations if isinstance(annotations, dict) else {}
 
 
 def _is_ours(key: str) -> bool:
-    return key.startswith(_OF_BUNDLES)
+    return key.startswith(PREFIX)

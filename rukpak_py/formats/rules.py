@@ -5,16 +5,21 @@ documentation prints: id, severity, title, advice. A Problem names a Place in th
 up only for Problems that were found.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_positions import Path, Positions
+from rukpak_py.content.yaml_scalars import resolve
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
 S = TypeVar("S")
+
+_TOKEN = re.compile(r"[^\s,\[\]{}#]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +81,7 @@ class Locator:
         self._tree = tree
         self._limits = limits
         self._positions: dict[str, Positions] = {}
+        self._lines: dict[str, list[str]] = {}
 
     def finding(self, rule: Rule[S], problem: Problem) -> Finding:
         place = problem.place
@@ -89,6 +95,7 @@ class Locator:
             line=line,
             column=column,
             path=path_text(place.path) if place is not None else "",
+            document=place.document if place is not None else 0,
         )
 
     def line_and_column(self, place: Place) -> tuple[int, int]:
@@ -100,12 +107,31 @@ class Locator:
         position = self._positions[place.file].of(place.document, place.path, on_key=place.on_key)
         return (position.line, position.column) if position is not None else (0, 0)
 
+    def written(self, place: Place, value: object) -> str | None:
+        """How a plain value is spelled in the file, `1.30` for 1.3; None where that cannot be told."""
+        line, column = self.line_and_column(place)
+        if not line:
+            return None
+        if place.file not in self._lines:
+            self._lines[place.file] = self._tree[place.file].decode("utf-8-sig", "replace").split("\n")
+        lines = self._lines[place.file][line - 1 : line]
+        token = _TOKEN.match(lines[0], column - 1) if lines else None
+        return token[0] if token is not None and _is_spelling(token[0], value) else None
+
 
 def judge(families: Sequence[Family[S]], subject: S, locator: Locator) -> Iterator[Finding]:
     for family in families:
         for rule in family.rules:
             for problem in rule.check(subject):
                 yield locator.finding(rule, problem)
+
+
+def _is_spelling(token: str, value: object) -> bool:
+    try:
+        found = resolve(token)
+    except (ContentError, ValueError):
+        return False
+    return isinstance(found, bool) == isinstance(value, bool) and found == value
 
 
 def path_text(path: Path) -> str:

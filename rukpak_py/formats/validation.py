@@ -7,7 +7,7 @@ once: `SAID_BETTER` names the pairs. A profile adds rules, or makes warnings err
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Finding, Severity
@@ -26,7 +26,7 @@ __all__ = ["ALL_FAMILIES", "SAID_BETTER", "Profile", "arranged", "validate"]
 
 # Rule -> rules that tell the same defect better, when they tell it at the same place or around it.
 SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
-    "RV1-005": ("RV1-904", "RV1-907"),
+    "RV1-005": ("RV1-102", "RV1-904", "RV1-907"),
     "RV1-101": ("RV1-904",),
     "RV1-102": ("RV1-904", "RV1-907"),
     "RV1-103": ("RV1-005",),
@@ -38,6 +38,8 @@ SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
 }
 # A value of the wrong type counts as absent: whatever else is said at its place follows from it.
 WRONG_TYPE: Final = defects.WRONG_TYPE.id
+
+_Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 
 _HELM: Family[None] = Family(title="Charts", origin="rukpak-py")
 
@@ -78,9 +80,9 @@ def validate(
 def arranged(findings: Iterable[Finding]) -> list[Finding]:
     """Each defect once, by place; at one place errors first."""
     unique = list(dict.fromkeys(findings))
-    told: dict[tuple[str, str], _Told] = {}
+    told: dict[_Where, _Told] = {}
     for finding in unique:
-        told.setdefault((finding.rule, finding.file), _Told()).add(finding)
+        told.setdefault((finding.rule, finding.file, finding.document), _Told()).add(finding)
     kept = [finding for finding in unique if not _is_said_better(finding, told)]
     return sorted(kept, key=_order)
 
@@ -105,15 +107,15 @@ def _strictly(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.ERROR)
 
 
-def _is_said_better(finding: Finding, told: Mapping[tuple[str, str], "_Told"]) -> bool:
+def _is_said_better(finding: Finding, told: Mapping[_Where, "_Told"]) -> bool:
     return finding.rule != WRONG_TYPE and any(
-        (rule, finding.file) in told and told[rule, finding.file].is_around(finding)
+        (where := (rule, finding.file, finding.document)) in told and told[where].is_around(finding)
         for rule in (*SAID_BETTER.get(finding.rule, ()), WRONG_TYPE)
     )
 
 
 class _Told:
-    """Where one rule has told something in one file. Looked up by path: both sides may be many thousands."""
+    """Where one rule has told something in one document. Looked up by path: both sides may be many thousands."""
 
     def __init__(self) -> None:
         self._lines: dict[str, set[int]] = {}
@@ -124,7 +126,7 @@ class _Told:
         self._lengths.add(len(finding.path))
 
     def is_around(self, inner: Finding) -> bool:
-        """Equal paths of two documents in one file are told apart by their lines; without one it is about the file."""
+        """Equal paths told apart by their lines are two things; without a line it is about the whole."""
         path = inner.path
         if inner.line in self._lines.get(path, ()) or (inner.line == 0 and path in self._lines):
             return True

@@ -73,6 +73,10 @@ class Defects:
         ids = {kind.id for kind in kinds}
         return any(defect.finding.rule in ids for defect in self.found[since:])
 
+    def written(self, place: Place, value: object) -> str | None:
+        """See Locator."""
+        return self._locator.written(place, value)
+
     def add(
         self,
         kind: DefectKind,
@@ -95,5 +99,6 @@ class Defects:
             line=line,
             column=column,
             path=path_text(place.path) if place is not None else "",
+            document=place.document if place is not None else 0,
         )
         self.found.append(Defect(finding=finding, upstream=upstream, prevents_rendering=prevents_rendering))

@@ -5,12 +5,14 @@ What is wanted is read from the words of the Go decoder, which know it.
 
 import json
 import re
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.defects import WRONG_TYPE, Defects
+from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS
 from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
 from rukpak_py.formats.rules import path_text
 
@@ -59,7 +61,12 @@ _TEXT_LISTS = frozenset(
     {"args", "command", "keywords", "verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"}
     | {"conversionCRDs", "admissionReviewVersions", "operations", "apiVersions", "required", "shortNames", "categories"}
 )
+# Texts that are lists, their parts separated by commas.
+_PARTED = frozenset({CHANNELS, "categories"})
 _SHOWN = 40
+_MOST_PARTS = 200
+# How the plain value at a path of the document is spelled in its file.
+Spelling: TypeAlias = Callable[[Path, Any], str | None]
 # What of a ClusterServiceVersion becomes part of an object; 0 is any index.
 _REACHES_OUTPUT: tuple[Path, ...] = (
     ("metadata", "name"),
@@ -73,7 +80,9 @@ _REACHES_OUTPUT: tuple[Path, ...] = (
 
 
 def add_wrong_type(defects: Defects, document: Document, defect: TypeDefect, *, upstream: str) -> None:
-    path, message, hint = explained(document.manifest, defect)
+    path, message, hint = explained(
+        document.manifest, defect, lambda path, value: defects.written(document.place(*path), value)
+    )
     defects.add(
         WRONG_TYPE,
         message,
@@ -84,14 +93,16 @@ def add_wrong_type(defects: Defects, document: Document, defect: TypeDefect, *, 
     )
 
 
-def explained(root: Any, defect: TypeDefect) -> tuple[Path, str, str | None]:
+def explained(root: Any, defect: TypeDefect, written: Spelling) -> tuple[Path, str, str | None]:
     """Where in the document it is, what is wrong there, and how to write it."""
     wanted = _wanted(defect.text)
     path, value = _culprit(root, defect.path, wanted)
     where = path_text(path) or "the document"
     if wanted is None:
         return path, f"{where} cannot be used: {defect.text}", _FORMS.get(path[-1] if path else "")
-    return path, f"{where} must be {wanted}, but is {_described(value)}", _hint(path, value, wanted)
+    is_plain = isinstance(value, bool | int | float)
+    spelled = (written(path, value) if is_plain else None) or _json(value)
+    return path, f"{where} must be {wanted}, but is {_described(value, spelled)}", _hint(path, value, wanted, spelled)
 
 
 def _wanted(text: str) -> Wanted | None:
@@ -119,33 +130,33 @@ def _culprit(root: Any, path: Path, wanted: Wanted | None) -> tuple[Path, Any]:
     return path, value
 
 
-def _described(value: Any) -> str:
+def _described(value: Any, spelled: str) -> str:
     match value:
         case None:
             return "null"
         case bool():
-            return f"the boolean {_json(value)}"
+            return f"the boolean {spelled}"
         case int() | float():
-            return f"the number {_json(value)}"
+            return f"the number {spelled}"
         case str():
-            return f"the text {_json(value)}" if len(value) <= _SHOWN else "a long text"
+            return f"the text {spelled}" if len(value) <= _SHOWN else "a long text"
         case list():
             return Wanted.LIST
         case _:
             return Wanted.OBJECT
 
 
-def _hint(path: Path, value: Any, wanted: Wanted) -> str:
+def _hint(path: Path, value: Any, wanted: Wanted, spelled: str) -> str:
     key = "" if not path else "- " if isinstance(path[-1], int) else f"{path[-1]}: "
     match wanted, value:
         case Wanted.TEXT | Wanted.TEXTS, bool() | int() | float():
-            return f'Put it in quotes: {key}"{_json(value)}"'
+            return f'Put it in quotes: {key}"{spelled}"'
         case _, str() if wanted in _LITERALS and _LITERALS[wanted].fullmatch(value):
             return f"Remove the quotes: {key}{value}"
         case Wanted.INTEGER, float():
             return f"Write a whole number: {key}{round(value)}"
         case Wanted.TEXT, list() | dict():
-            return f"Write one text instead of {_described(value)}; quotes around it make it one."
+            return _one_text(key, value, spelled)
         case Wanted.LIST, str() if len(value) <= _SHOWN and path[-1:] and path[-1] in _TEXT_LISTS:
             return f"Write a list of one: {key}[{_json(value)}]"
         case Wanted.LIST, _:
@@ -158,6 +169,12 @@ def _hint(path: Path, value: Any, wanted: Wanted) -> str:
             return "Write a number with or without a suffix: 500m, 2, 64Mi, 1.5Gi."
         case _:
             return f"Write {wanted} here."
+
+
+def _one_text(key: str, value: Any, spelled: str) -> str:
+    if isinstance(value, list) and key.removesuffix(": ") in _PARTED and all(isinstance(item, str) for item in value):
+        return f"Write one text, the parts separated by commas without blanks: {key}{','.join(value)[:_MOST_PARTS]}"
+    return f"Write one text instead of {_described(value, spelled)}; quotes around it make it one."
 
 
 def _reaches_output(path: Path) -> bool:

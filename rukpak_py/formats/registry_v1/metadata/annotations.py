@@ -15,6 +15,7 @@ from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
 
 ANNOTATIONS_FILE = "metadata/annotations.yaml"
 PREFIX = "operators.operatorframework.io.bundle."
+MEDIA_TYPE = f"{PREFIX}mediatype.v1"
 PACKAGE = f"{PREFIX}package.v1"
 CHANNELS = f"{PREFIX}channels.v1"
 DEFAULT_CHANNEL = f"{PREFIX}channel.default.v1"

@@ -134,7 +134,9 @@ def _load(file: str, tree: Tree, defects: Defects, limits: Limits, *, before: st
 
 
 def _tell(file: str, document: Any, defect: TypeDefect, defects: Defects, *, before: str) -> None:
-    path, message, hint = explained(document, defect)
+    path, message, hint = explained(
+        document, defect, lambda path, value: defects.written(Place(file=file, path=path), value)
+    )
     defects.add(
         METADATA,
         message,

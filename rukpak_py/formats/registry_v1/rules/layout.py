@@ -5,11 +5,22 @@ They find the annotations in any file of metadata/, and tell a bundle's media ty
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
+from rukpak_py.content.yaml_positions import Positions
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, catalog_annotations_file
+from rukpak_py.formats.registry_v1.metadata.annotations import (
+    ANNOTATIONS_FILE,
+    CHANNELS,
+    DEFAULT_CHANNEL,
+    MEDIA_TYPE,
+    PACKAGE,
+    PREFIX,
+    catalog_annotations_file,
+)
 from rukpak_py.formats.registry_v1.metadata.dependencies import dependency_problems, read_dependencies
+from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.dockerfiles import dockerfile_labels
 from rukpak_py.formats.registry_v1.rules.first_documents import (
@@ -24,12 +35,9 @@ from rukpak_py.formats.rules import Family, Place, Problem
 FAMILY: Family[Reading] = Family(title="The form of a bundle", origin="opm alpha bundle validate")
 
 _METADATA: Final = "metadata"
-_PREFIX: Final = "operators.operatorframework.io.bundle."
-_MEDIA_TYPE: Final = f"{_PREFIX}mediatype.v1"
-_CHANNELS: Final = f"{_PREFIX}channels.v1"
-_DEFAULT_CHANNEL: Final = f"{_PREFIX}channel.default.v1"
-_DIRECTORIES: Final = {f"{_PREFIX}manifests.v1": "manifests/", f"{_PREFIX}metadata.v1": "metadata/"}
-_MANDATORY: Final = (_MEDIA_TYPE, *_DIRECTORIES, f"{_PREFIX}package.v1", _CHANNELS)
+_ANNOTATIONS: Final = "annotations"
+_DIRECTORIES: Final = {f"{PREFIX}manifests.v1": "manifests/", f"{PREFIX}metadata.v1": "metadata/"}
+_MANDATORY: Final = (MEDIA_TYPE, *_DIRECTORIES, PACKAGE, CHANNELS)
 
 
 _NO_CSV_IN_FRONT: Final = (
@@ -81,7 +89,30 @@ def there_are_annotations(reading: Reading) -> Iterator[Problem]:
     if _METADATA not in reading.tree.directories:
         yield Problem(message="Unable to locate metadata directory", place=Place(file=ANNOTATIONS_FILE))
     elif bundle_annotations(reading) is None:
-        yield Problem(message="Could not find annotations file", place=Place(file=ANNOTATIONS_FILE))
+        yield _why_not_found(reading)
+
+
+def _why_not_found(reading: Reading) -> Problem:
+    """The file may be there, and yet hold no annotations that count."""
+    problem = "Could not find annotations file"
+    document = reading.metadata_documents.get(ANNOTATIONS_FILE)
+    if not isinstance(document, dict):
+        return Problem(message=problem, place=Place(file=ANNOTATIONS_FILE))
+    for key, _ in fields(document, [_ANNOTATIONS]):
+        for name, value in document[key].items() if isinstance(document[key], dict) else ():
+            if value is not None and text_of(value) is None:
+                message = f"{problem}: the value of {name} in it is no text"
+                return Problem(message=message, place=Place(file=ANNOTATIONS_FILE, path=(key, name)))
+    keys = [key for key in document if isinstance(key, str) and not isinstance(document[key], str)]
+    (near,) = get_close_matches(_ANNOTATIONS, keys, n=1) or [""]
+    if near.lower() == _ANNOTATIONS:
+        near = ""
+    return Problem(
+        message=f"{problem}: {ANNOTATIONS_FILE} has no mapping `{_ANNOTATIONS}`",
+        place=Place(file=ANNOTATIONS_FILE),
+        at=Positions(reading.tree[ANNOTATIONS_FILE]).of(0, (near,), on_key=True) if near else None,
+        hint=f"Did you mean `{_ANNOTATIONS}` instead of `{near}`?" if near else None,
+    )
 
 
 @FAMILY.rule(
@@ -107,18 +138,18 @@ def mandatory_annotations_are_given(reading: Reading) -> Iterator[Problem]:
 @FAMILY.rule(
     "RV1-104",
     title="The annotated media type is what manifests/ holds",
-    hint=f"Write `{_MEDIA_TYPE}: registry+v1`. Catalog tools believe that a bundle is plain when no file begins with "
+    hint=f"Write `{MEDIA_TYPE}: registry+v1`. Catalog tools believe that a bundle is plain when no file begins with "
     "the CSV: they read only the first document of each file, and a comment above `---` is a document too.",
 )
 def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
     detected = media_type(reading)
-    if annotations is None or detected is None or _MEDIA_TYPE not in annotations.values:
+    if annotations is None or detected is None or MEDIA_TYPE not in annotations.values:
         return
-    if (found := annotations.values[_MEDIA_TYPE]) != detected:
-        message = f'Expecting annotation "{_MEDIA_TYPE}" to have value "{detected}" instead of "{found}"'
+    if (found := annotations.values[MEDIA_TYPE]) != detected:
+        message = f'Expecting annotation "{MEDIA_TYPE}" to have value "{detected}" instead of "{found}"'
         hint = None if found != "registry+v1" else _NO_CSV_IN_FRONT
-        yield Problem(message=message, place=annotations.place(_MEDIA_TYPE), hint=hint)
+        yield Problem(message=message, place=annotations.place(MEDIA_TYPE), hint=hint)
 
 
 def media_type(reading: Reading) -> str | None:
@@ -139,7 +170,7 @@ def media_type(reading: Reading) -> str | None:
 )
 def channels_are_named(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
-    for key in (_CHANNELS, _DEFAULT_CHANNEL):
+    for key in (CHANNELS, DEFAULT_CHANNEL):
         if annotations is not None and annotations.values.get(key) == "":
             message = f'Expecting annotation "{key}" to have non-empty value'
             yield Problem(message=message, place=annotations.place(key, on_key=True))
@@ -174,7 +205,7 @@ def labels_agree(reading: Reading) -> Iterator[Problem]:
     for file in names if annotations is not None else ():
         for label in dockerfile_labels(reading.tree[file].decode(errors="replace")):
             found = annotations.values.get(label.key, "") if annotations is not None else ""
-            if label.key.startswith(_PREFIX) and label.value != found:
+            if label.key.startswith(PREFIX) and label.value != found:
                 message = f'label "{label.key}" has value "{label.value}", but the annotation has "{found}"'
                 yield Problem(message=message, place=Place(file=file), at=(label.line, label.column))
 

@@ -7,6 +7,7 @@ from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Webhook
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
+from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, DEFAULT_CHANNEL
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.rules import Family, Place, Problem, path_text
 
@@ -14,7 +15,6 @@ FAMILY: Family[Bundle] = Family(title="Further checks", origin="rukpak-py")
 READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-py")
 
 OLD_DEFINITIONS: Final = "apiextensions.k8s.io/v1beta1"
-DEFAULT_CHANNEL: Final = "operators.operatorframework.io.bundle.channel.default.v1"
 SUGGESTED_NAMESPACE: Final = "operatorframework.io/suggested-namespace"
 _DEFAULT_PORT: Final = 443
 
@@ -129,7 +129,7 @@ def default_channel_is_listed(bundle: Bundle) -> Iterator[Problem]:
     if metadata.default_channel and metadata.channels and metadata.default_channel not in metadata.channels.split(","):
         yield Problem(
             message=f"default channel '{metadata.default_channel}' is not one of the channels '{metadata.channels}'",
-            place=Place(file="metadata/annotations.yaml", path=("annotations", DEFAULT_CHANNEL)),
+            place=Place(file=ANNOTATIONS_FILE, path=("annotations", DEFAULT_CHANNEL)),
         )
 
 

@@ -12,6 +12,7 @@ from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Document, Json
 from rukpak_py.formats.registry_v1.kinds import DEFINITION
+from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS, PACKAGE
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     at,
@@ -28,8 +29,6 @@ from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Reading] = Family(title="Good practices", origin="operator-framework/api")
 
-_CHANNELS: Final = "operators.operatorframework.io.bundle.channels.v1"
-_PACKAGE: Final = "operators.operatorframework.io.bundle.package.v1"
 _CHANNEL_PREFIXES: Final = ("candidate", "fast", "stable")
 _MOST_BYTES: Final = 1 << 20  # of a bundle in a ConfigMap, as OLM unpacks it
 _IMAGE: Final = re.compile(
@@ -93,13 +92,13 @@ def definitions_are_described(reading: Reading) -> Iterator[Problem]:
 )
 def channels_follow_the_convention(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
-    if annotations is None or not annotations.values.get(_CHANNELS):
+    if annotations is None or not annotations.values.get(CHANNELS):
         return
-    odd = [name for name in annotations.values[_CHANNELS].split(",") if not name.strip().startswith(_CHANNEL_PREFIXES)]
+    odd = [name for name in annotations.values[CHANNELS].split(",") if not name.strip().startswith(_CHANNEL_PREFIXES)]
     if odd:
         shown = " ".join(f'"{name}"' for name in odd)
         message = f"channel(s) [{shown}] are not following the recommended naming convention"
-        yield Problem(message=message, place=annotations.place(_CHANNELS))
+        yield Problem(message=message, place=annotations.place(CHANNELS))
 
 
 @FAMILY.rule(
@@ -159,7 +158,7 @@ def the_name_holds_the_release(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         release, version = text(csv.manifest, "spec", "release"), text(csv.manifest, "spec", "version")
         if release and annotations is not None:
-            expected = f"{annotations.values.get(_PACKAGE, '')}-v{version}-{release}"
+            expected = f"{annotations.values.get(PACKAGE, '')}-v{version}-{release}"
             if name_of(csv) != expected:
                 message = (
                     f'bundle name with release versioning "{name_of(csv)}" does not match expected name "{expected}"'

@@ -11,11 +11,11 @@ from typing import Final
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, InstallMode, Json, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
+from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, PACKAGE
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Bundle] = Family(title="What can be rendered", origin="operator-controller, its renderer")
 
-PACKAGE: Final = "operators.operatorframework.io.bundle.package.v1"
 _FORBIDDEN_GROUPS: Final = frozenset({"*", "olm.operatorframework.io"})
 _ADMISSION: Final = "admissionregistration.k8s.io"
 _FORBIDDEN_ADMISSION_RESOURCES: Final = frozenset(
@@ -102,7 +102,7 @@ def package_has_a_name(bundle: Bundle) -> Iterator[Problem]:
     if not bundle.metadata.package:
         yield Problem(
             message="package name is empty",
-            place=Place(file="metadata/annotations.yaml", path=("annotations", PACKAGE), on_key=True),
+            place=Place(file=ANNOTATIONS_FILE, path=("annotations", PACKAGE), on_key=True),
         )
 
 
