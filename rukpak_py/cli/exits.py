@@ -15,5 +15,5 @@ class Exit(IntEnum):
 
 EPILOG = (
     "Exit status: 0 fine; 1 findings of severity error, or differences with --exit-code; 2 wrong usage; "
-    "3 a bundle cannot be read or rendered."
+    "3 a bundle cannot be read, rendered, written or pushed."
 )

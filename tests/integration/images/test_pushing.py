@@ -110,4 +110,6 @@ def test_a_registry_with_tokens(here: Path, rukpakctl: CommandLine) -> None:
         log_in(here, it)
         ran = rukpakctl(*build(name))
         assert (ran.status, ran.err.splitlines()[-1]) == (0, f"pushed {name}")
-        assert service.scopes == ["repository:team/greeter:pull,push"]
+        [scope] = service.scopes
+        kind, name, actions = scope.split(":")
+        assert (kind, name, sorted(actions.split(","))) == ("repository", "team/greeter", ["pull", "push"])
