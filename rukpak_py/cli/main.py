@@ -4,6 +4,7 @@ A failure is one or a few lines on standard error and an exit status, never a tr
 for a defect of the program itself. A reader that goes away (`| head`) and Ctrl-C end it without a word.
 """
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -38,6 +39,9 @@ def program() -> None:
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # UTF-8 in every locale, as kubectl writes it
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.exit(run(sys.argv))
 
 

@@ -98,6 +98,17 @@ def test_commands_and_options_are_completed() -> None:
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
+def test_output_is_unicode_in_every_locale(tmp_path: Path, output: str) -> None:
+    (tmp_path / "manifests").mkdir()
+    manifest = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "→"}}'
+    (tmp_path / "manifests/a.json").write_text(manifest, encoding="utf-8")
+    command = [program(), "bundle", "render", str(tmp_path), "-o", output]
+    done = subprocess.run(command, env=os.environ | {"PYTHONIOENCODING": "latin-1"}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "→" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
 def test_a_reader_that_goes_away_ends_it_quietly(output: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
