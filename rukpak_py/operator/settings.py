@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rukpak_py import __version__
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
-from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits
+from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
 from rukpak_py.server.web import Address
 
@@ -98,7 +98,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--log-format", "text", "text or json", type=_one_of("text", "json"))
     for name in LIMIT_NAMES:
         flag = f"--limit-{name.replace('_', '-')}"
-        add(flag, str(getattr(DEFAULT_LIMITS, name)), "a limit on what is read", type=_positive)
+        add(flag, str(getattr(DEFAULT_LIMITS, name)), "a limit on what is read", type=_limit)
     return parser
 
 
@@ -145,7 +145,8 @@ def _delay(text: str) -> float:
     return float(text)
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
-    return int(text)
+def _limit(text: str) -> int:
+    try:
+        return parse_limit(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import Limits, variable_of
 from rukpak_py.sources.image import layers
 from rukpak_py.sources.image.descriptors import Descriptor, verified
 from rukpak_py.sources.image.layers import apply_layers, below
@@ -143,7 +143,7 @@ def test_a_kept_link_may_lead_through_links_that_are_not_kept() -> None:
     ],
 )
 def test_what_is_no_content_is_refused(entries: dict[str, bytes | Entry], problem: str) -> None:
-    with pytest.raises(ContentError, match=problem.replace("path_depth", "--limit-path-depth")):
+    with pytest.raises(ContentError, match=problem.replace("path_depth", "RUKPAK_LIMIT_PATH_DEPTH")):
         files(layer(entries))
 
 
@@ -158,22 +158,22 @@ def test_links_that_multiply_end_at_a_limit() -> None:
 @pytest.mark.parametrize(
     ("limits", "name"),
     [
-        (Limits(content_bytes=15), "content-bytes"),
-        (Limits(content_files=3), "content-files"),
-        (Limits(file_bytes=5), "file-bytes"),
-        (Limits(image_bytes=12000), "image-bytes"),
+        (Limits(content_bytes=15), "content_bytes"),
+        (Limits(content_files=3), "content_files"),
+        (Limits(file_bytes=5), "file_bytes"),
+        (Limits(image_bytes=12000), "image_bytes"),
     ],
 )
 def test_limits_hold_over_all_layers(limits: Limits, name: str) -> None:
     one, two = layer({"a": b"123456", "b": b"1"}), layer({"c": b"1234567890", "d": b""})
-    if name != "file-bytes":
+    if name != "file_bytes":
         assert files(one, limits=limits)
-    with pytest.raises(ContentError, match=f"--limit-{name}"):
+    with pytest.raises(ContentError, match=variable_of(name)):
         files(one, two, limits=limits)
 
 
 def test_a_layer_that_inflates_too_much_is_refused() -> None:
-    with pytest.raises(ContentError, match="--limit-inflation-ratio"):
+    with pytest.raises(ContentError, match="RUKPAK_LIMIT_INFLATION_RATIO"):
         files(gzip.compress(layer({"a": bytes(8_000_000)})))
 
 

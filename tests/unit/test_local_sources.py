@@ -11,7 +11,7 @@ import pytest
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import Limits, variable_of
 from rukpak_py.sources.image.descriptors import Descriptor, Platform
 from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.layout import choose, host_platform
@@ -100,14 +100,14 @@ def test_nothing_but_regular_files_is_opened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "name"),
     [
-        (Limits(content_files=2), "content-files"),
-        (Limits(content_bytes=10), "content-bytes"),
-        (Limits(file_bytes=6), "file-bytes"),
-        (Limits(path_depth=1), "path-depth"),
+        (Limits(content_files=2), "content_files"),
+        (Limits(content_bytes=10), "content_bytes"),
+        (Limits(file_bytes=6), "file_bytes"),
+        (Limits(path_depth=1), "path_depth"),
     ],
 )
 def test_limits_hold_for_directories(tmp_path: Path, limits: Limits, name: str) -> None:
-    assert f"--limit-{name}" in refusal(written(tmp_path, BUNDLE), limits=limits)
+    assert variable_of(name) in refusal(written(tmp_path, BUNDLE), limits=limits)
 
 
 @pytest.mark.parametrize("becomes", ["link", "fifo"])
@@ -318,7 +318,7 @@ def test_indexes_that_never_end_are_refused(tmp_path: Path) -> None:
 def test_limits_hold_for_images(tmp_path: Path, name: str) -> None:
     layout = Layout()
     root = written(tmp_path, layout.index(layout.image([BUNDLE, {"x": b"1"}])).files)
-    assert f"--limit-{name.replace('_', '-')}" in refusal(root, limits=Limits(**{name: 1}))
+    assert variable_of(name) in refusal(root, limits=Limits(**{name: 1}))
 
 
 def test_the_base_of_an_image_is_no_content(tmp_path: Path) -> None:

@@ -121,5 +121,5 @@ def test_good_bundles_pass() -> None:
 
 
 def test_limits_are_those_of_the_caller() -> None:
-    with pytest.raises(ContentError, match=r"error parsing manifests/a: .*--limit-yaml-bytes"):
+    with pytest.raises(ContentError, match=r"error parsing manifests/a: .*RUKPAK_LIMIT_YAML_BYTES"):
         PLAIN.check(tree_of({"manifests/a": CONFIG_MAP}), limits=Limits(yaml_bytes=10))

@@ -253,7 +253,7 @@ def test_a_csv_that_cannot_be_parsed_is_not_missing() -> None:
 
 def test_limits_are_those_of_the_caller() -> None:
     finding = only_finding(with_file("a: 1\n" * 10_000), limits=Limits(yaml_bytes=40_000))
-    assert "--limit-yaml-bytes" in finding.message
+    assert "RUKPAK_LIMIT_YAML_BYTES" in finding.message
     assert finding.rule == "RV1-901"
 
 

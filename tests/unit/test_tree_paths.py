@@ -36,9 +36,9 @@ def test_paths_are_normalised(path: str, clean: str) -> None:
         ("a\0b", "NUL byte or a backslash"),
         ("a\\b", "NUL byte or a backslash"),
         ("a\udc80", "is not UTF-8"),
-        ("a" * 1025, "--limit-path-bytes"),
-        ("é" * 513, "--limit-path-bytes"),
-        ("a/" * 33, "--limit-path-depth"),
+        ("a" * 1025, "RUKPAK_LIMIT_PATH_BYTES"),
+        ("é" * 513, "RUKPAK_LIMIT_PATH_BYTES"),
+        ("a/" * 33, "RUKPAK_LIMIT_PATH_DEPTH"),
     ],
 )
 def test_paths_that_are_refused(path: str, problem: str) -> None:
@@ -89,9 +89,9 @@ def test_a_directory_does_not_replace_a_file() -> None:
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [
-        (Limits(file_bytes=3), "--limit-file-bytes"),
-        (Limits(content_bytes=7), "--limit-content-bytes"),
-        (Limits(content_files=2), "--limit-content-files"),
+        (Limits(file_bytes=3), "RUKPAK_LIMIT_FILE_BYTES"),
+        (Limits(content_bytes=7), "RUKPAK_LIMIT_CONTENT_BYTES"),
+        (Limits(content_files=2), "RUKPAK_LIMIT_CONTENT_FILES"),
     ],
 )
 def test_limits_hold_while_adding(limits: Limits, problem: str) -> None:
@@ -100,7 +100,7 @@ def test_limits_hold_while_adding(limits: Limits, problem: str) -> None:
 
 
 def test_directories_count_as_files() -> None:
-    with pytest.raises(ContentError, match="--limit-content-files"):
+    with pytest.raises(ContentError, match="RUKPAK_LIMIT_CONTENT_FILES"):
         tree_of({"a/b/c/d": b""}, limits=Limits(content_files=3))
 
 

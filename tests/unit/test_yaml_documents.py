@@ -90,7 +90,9 @@ def nested_lists(depth: int) -> bytes:
 
 @pytest.mark.parametrize("text", [nested_lists(501), b"[" * 100_000, b"- " * 5000 + b"a", b"{a: " * 30_000])
 def test_depth_is_bounded(text: bytes) -> None:
-    with pytest.raises(ContentError, match=r"nesting of YAML exceeds the limit of 500 \(--limit-yaml-depth\)"):
+    with pytest.raises(
+        ContentError, match=r"nesting of YAML exceeds the limit of 500 \(RUKPAK_LIMIT_YAML_DEPTH sets it\)"
+    ):
         yaml.load(text)
 
 
@@ -118,14 +120,16 @@ def test_alias_bombs_are_refused_as_go_does() -> None:
 
 def test_nodes_are_bounded_with_aliases_expanded() -> None:
     limits = Limits(yaml_nodes=100)
-    with pytest.raises(ContentError, match=r"--limit-yaml-nodes"):
+    with pytest.raises(ContentError, match=r"RUKPAK_LIMIT_YAML_NODES"):
         yaml.load(bomb(3), limits=limits)
-    with pytest.raises(ContentError, match=r"--limit-yaml-nodes"):
+    with pytest.raises(ContentError, match=r"RUKPAK_LIMIT_YAML_NODES"):
         yaml.load(b"[" + b"1," * 200 + b"]", limits=limits)
 
 
 def test_bytes_are_bounded() -> None:
-    with pytest.raises(ContentError, match=r"a YAML file of 11 bytes exceeds the limit of 10 \(--limit-yaml-bytes\)"):
+    with pytest.raises(
+        ContentError, match=r"a YAML file of 11 bytes exceeds the limit of 10 bytes \(RUKPAK_LIMIT_YAML_BYTES sets it\)"
+    ):
         yaml.load(b"a: 12345678", limits=Limits(yaml_bytes=10))
 
 

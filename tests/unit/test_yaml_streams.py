@@ -85,7 +85,7 @@ def test_brackets_in_text_do_not_nest() -> None:
 def test_values_of_json_are_bounded() -> None:
     data = b'{"a": [' + b"1," * 600 + b"1]}"
     yaml.load_all(data)
-    with pytest.raises(ContentError, match=r"--limit-yaml-nodes"):
+    with pytest.raises(ContentError, match=r"RUKPAK_LIMIT_YAML_NODES"):
         yaml.load_all(data, limits=Limits(yaml_nodes=600))
 
 
@@ -93,11 +93,13 @@ def test_nodes_are_bounded_over_all_documents() -> None:
     """Small documents escape the rule against alias bombs one by one, so their sum counts."""
     document = b"- &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n- &b [*a, *a, *a, *a, *a, *a, *a, *a]\n- [*b, *b, *b]\n---\n"
     yaml.load_all(document * 10)
-    with pytest.raises(ContentError, match=r"with aliases expanded, exceeds the limit of 3000 \(--limit-yaml-nodes\)"):
+    with pytest.raises(
+        ContentError, match=r"with aliases expanded, exceeds the limit of 3000 \(RUKPAK_LIMIT_YAML_NODES sets it\)"
+    ):
         yaml.load_all(document * 10, limits=Limits(yaml_nodes=3000))
 
 
 def test_documents_count_as_nodes() -> None:
     for text in (b"a\n---\n", b"---\n"):
-        with pytest.raises(ContentError, match="--limit-yaml-nodes"):
+        with pytest.raises(ContentError, match="RUKPAK_LIMIT_YAML_NODES"):
             yaml.load_all(text * 250 + b"a", limits=Limits(yaml_nodes=100))

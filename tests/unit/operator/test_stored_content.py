@@ -66,7 +66,7 @@ async def test_the_limits_of_the_settings_hold_for_checking_and_rendering(tmp_pa
 
     for read in (check, render):
         if limit == 1:
-            with pytest.raises(ContentError, match="--limit-yaml-bytes"):
+            with pytest.raises(ContentError, match="RUKPAK_LIMIT_YAML_BYTES"):
                 await read()
         else:
             await read()

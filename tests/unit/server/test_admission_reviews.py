@@ -180,7 +180,10 @@ async def test_a_config_map_without_a_name_gets_a_text(client: Client, config_ma
 async def test_a_review_over_the_limit_is_refused_by_name(client: Client) -> None:
     async with client.post(BUNDLE_WEBHOOK_PATH, data=b" " * 100_001) as response:
         assert response.status == 413
-        assert await response.text() == "the admission review exceeds the limit of 100000 (--limit-review-bytes)"
+        assert (
+            await response.text()
+            == "the admission review exceeds the limit of 100000 bytes (RUKPAK_LIMIT_REVIEW_BYTES sets it)"
+        )
 
 
 async def test_a_failing_port_is_told_as_unavailable(client: Client) -> None:

@@ -82,21 +82,21 @@ async def test_a_file_where_a_directory_is_needed_is_wrong() -> None:
 @pytest.mark.parametrize("limit", ["content_bytes", "content_files", "file_bytes"])
 async def test_limits_hold(limit: str) -> None:
     maps = Maps(a={"f": b"1234", "g": b"5678"})
-    with pytest.raises(ContentError, match="--limit-" + limit.replace("_", "-")):
+    with pytest.raises(ContentError, match=variable_of(limit)):
         await fetched(maps, item("a"), limits=replace(DEFAULT_LIMITS, **{limit: 1}))
 
 
 @pytest.mark.parametrize("limit", ["content_bytes", "content_files"])
 async def test_reading_ends_at_the_first_limit(limit: str) -> None:
     maps = Maps(a={"f": b"1"}, b={"g": b"2"}, c={"h": b"3"})
-    with pytest.raises(ContentError, match="--limit-" + limit.replace("_", "-")):
+    with pytest.raises(ContentError, match=variable_of(limit)):
         await fetched(maps, item("a"), item("b"), item("c"), limits=replace(DEFAULT_LIMITS, **{limit: 1}))
     assert maps.read == ["a", "b"]
 
 
 async def test_files_that_are_given_again_and_again_count() -> None:
     maps = Maps(a={"f": b"", "g": b""})
-    with pytest.raises(ContentError, match="--limit-content-files"):
+    with pytest.raises(ContentError, match="RUKPAK_LIMIT_CONTENT_FILES"):
         await fetched(maps, *[item("a")] * 3, limits=replace(DEFAULT_LIMITS, content_files=5))
 
 
