@@ -9,6 +9,10 @@ import orjson
 
 from rukpak_py.core.errors import ContentError
 
+MANIFESTS = "manifests"  # the directory of both formats
+
+_SUFFIXES = ("yaml", "yml", "json")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _GO_KINDS = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
@@ -46,6 +50,16 @@ def excerpt(document: dict[str, Any]) -> str:
     if isinstance(metadata, dict):
         shown["metadata"] = {key: metadata[key] for key in ("name", "namespace") if _is_short(metadata.get(key))}
     return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def advice_on_foreign(path: str, data: bytes) -> str | None:
+    """What to do about a file that cannot be parsed and was probably never meant to be a manifest."""
+    name = path.rpartition("/")[2]
+    stem, dot, suffix = name.rpartition(".")
+    is_text = b"\0" not in data or data.startswith(_UTF16_MARKS)
+    if is_text and stem and (not dot or suffix.lower() in _SUFFIXES) and not name.startswith("."):
+        return None
+    return f"Remove {path}, or move it out of {path.removesuffix(name)}: every file there is read as manifests."
 
 
 def _item(item: Any, parent: dict[str, Any]) -> Any:

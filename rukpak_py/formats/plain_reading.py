@@ -15,10 +15,8 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.manifests import excerpt, has_kind, items_of, not_an_object
+from rukpak_py.formats.manifests import MANIFESTS, advice_on_foreign, excerpt, has_kind, items_of, not_an_object
 from rukpak_py.formats.rules import Place
-
-MANIFESTS = "manifests"
 
 
 class FlawKind(Enum):
@@ -47,6 +45,7 @@ class Flaw:
     message: str
     place: Place
     error: ContentError | None = None
+    hint: str | None = None  # where it is known what to do
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +84,8 @@ def _file(file: str, data: bytes, limits: Limits) -> Iterator[Manifest | Flaw]:
         documents = yaml.load_all(data, limits=limits)
     except ContentError as error:
         message = f"error parsing {file}: {error}"
-        yield Flaw(kind=FlawKind.NO_SYNTAX, message=message, place=Place(file=file), error=error)
+        hint = advice_on_foreign(file, data)
+        yield Flaw(kind=FlawKind.NO_SYNTAX, message=message, place=Place(file=file), error=error, hint=hint)
         return
     for index, document in enumerate(documents):
         if document is not None:

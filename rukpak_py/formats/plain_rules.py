@@ -5,7 +5,8 @@ from typing import Final
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Head, Object, ObjectKey
-from rukpak_py.formats.plain_reading import MANIFESTS, FlawKind, Manifest, PlainReading
+from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.plain_reading import FlawKind, Manifest, PlainReading
 from rukpak_py.formats.rules import Family, Place, Problem
 from rukpak_py.formats.syntax import syntax_defect
 
@@ -42,7 +43,7 @@ def is_readable(reading: PlainReading) -> Iterator[Problem]:
     for flaw in reading.flaws:
         if flaw.kind is FlawKind.NO_SYNTAX and flaw.error is not None:
             found = syntax_defect(flaw.error)
-            yield Problem(message=flaw.message, place=flaw.place, at=found.at, hint=found.hint)
+            yield Problem(message=flaw.message, place=flaw.place, at=found.at, hint=flaw.hint or found.hint)
     yield from _of(reading, FlawKind.NO_MANIFEST)
 
 

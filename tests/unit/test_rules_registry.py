@@ -86,7 +86,7 @@ def test_first_documents_that_are_no_supported_object_are_told(text: str, kind: 
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("# nothing\n", "remove the file"), ("# licence\n---\nkind: ConfigMap\n", "remove comments above")],
+    [("# nothing\n", "remove the file"), ("# licence\n---\nkind: ConfigMap\n", "Remove the `---` below the comment")],
 )
 def test_what_to_do_about_a_first_document_depends_on_what_follows(text: str, hint: str) -> None:
     (found,) = findings_of(bundle(files={"manifests/x.yaml": text}), objects.FAMILY)

@@ -8,12 +8,15 @@ stay in definitions and pod specs, and definitions of the old version v1beta1 st
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.rules import Place
 
 Json = dict[str, Any]
+
+SUGGESTED_NAMESPACE: Final = "operatorframework.io/suggested-namespace"  # an annotation of the CSV
+DEFAULT_PORT: Final = 443  # of a webhook that names none
 
 
 class InstallMode(StrEnum):
@@ -86,6 +89,12 @@ class Webhook:
     conversion_crds: Sequence[str]
     typed: Json
     path: Path
+
+    @property
+    def ports(self) -> tuple[int, int | str]:
+        """The port of its Service, and what that leads to."""
+        port = self.container_port if self.container_port > 0 else DEFAULT_PORT
+        return port, port if self.target_port is None else self.target_port
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

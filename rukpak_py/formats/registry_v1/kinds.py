@@ -4,11 +4,14 @@ Only the kind decides, never the group: a Role of any other group passes, and is
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Final
 
 CSV: Final = "ClusterServiceVersion"
 DEFINITION: Final = "CustomResourceDefinition"
 AUTOSCALER: Final = "VerticalPodAutoscaler"
+
+OLD_DEFINITIONS: Final = "apiextensions.k8s.io/v1beta1"  # the version of definitions that Kubernetes 1.22 removed
 
 # VerticalPodAutoscalers live in a namespace; the reference renderer's table says otherwise, and parity needs its table.
 SUPPORTED: Final[Mapping[str, bool]] = {
@@ -35,3 +38,12 @@ SUPPORTED: Final[Mapping[str, bool]] = {
     "ServiceMonitor": True,
     AUTOSCALER: False,
 }
+
+_LIKENESS: Final = 0.85  # a slip or two; no two supported kinds that mean different things are so close to a real one
+
+
+def near_kind(kind: str) -> str:
+    """The supported kind that was probably meant; empty when none comes near."""
+    known = {supported.lower(): supported for supported in SUPPORTED}
+    (near,) = get_close_matches(kind.lower(), known, n=1, cutoff=_LIKENESS) or [""]
+    return known[near] if near and kind not in SUPPORTED else ""

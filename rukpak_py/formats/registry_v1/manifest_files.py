@@ -17,7 +17,15 @@ from rukpak_py.content.yaml_streams import JsonValue, Piece, pieces
 from rukpak_py.core import gojson
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.manifests import excerpt, go_kind, has_kind, items_of, not_an_object
+from rukpak_py.formats.manifests import (
+    MANIFESTS,
+    advice_on_foreign,
+    excerpt,
+    go_kind,
+    has_kind,
+    items_of,
+    not_an_object,
+)
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_OBJECT, UNPARSABLE, Defects
 from rukpak_py.formats.registry_v1.reading import ManifestFile
@@ -26,7 +34,6 @@ from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place
 from rukpak_py.formats.syntax import syntax_defect
 
-MANIFESTS = "manifests"
 _NESTED_LIST = "*unstructured.Unstructured is not a list: no Items field in this object"
 _NO_TYPE = 'unable to get type info from the object "*unstructured.Unstructured": '
 _NO_ITEM_KIND = f"{_NO_TYPE}Object 'Kind' is missing in 'object has no kind field '"
@@ -93,9 +100,14 @@ class FileReader:
         return documents, None
 
     def _manifests(self, documents: list[Any], error: ContentError | None) -> Iterator[Document]:
+        before = len(self.defects.found)
+        advice = advice_on_foreign(self.path, self.data)
+        is_foreign = advice is not None and not any(isinstance(one, dict) and has_kind(one) for one in documents)
         for index, document in enumerate(documents):
             if document is not None:
                 yield from self._document(index, document)
+            if is_foreign and len(self.defects.found) > before:
+                return  # more about a file that is no manifest at all says nothing more
         if error is not None:
             found = syntax_defect(error)
             self.defects.add(
@@ -104,7 +116,7 @@ class FileReader:
                 upstream=self._upstream(f"error parsing {self.path}: {found.upstream}"),
                 place=Place(file=self.path, document=len(documents)),
                 at=found.at,
-                hint=found.hint,
+                hint=advice or found.hint,
             )
 
     def _document(self, index: int, document: Any) -> Iterator[Document]:

@@ -12,10 +12,13 @@ from typing import Any
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.registry_v1 import kinds
 from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Definition, Document, Json, Metadata
 from rukpak_py.formats.registry_v1.csv_values import csv_of
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_CSV, NO_OBJECT, SEVERAL_CSVS, UNPARSABLE, Defects
-from rukpak_py.formats.registry_v1.manifest_files import MANIFESTS, FileReader, manifest_paths
+from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, OLD_DEFINITIONS, near_kind
+from rukpak_py.formats.registry_v1.manifest_files import FileReader, manifest_paths
 from rukpak_py.formats.registry_v1.metadata.files import read_metadata, with_properties
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
@@ -23,7 +26,6 @@ from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place
 
 _TOO_DEEP = "Flatten the object: what nests as deeply as this is no manifest that a cluster accepts."
-_OLD_DEFINITIONS = "apiextensions.k8s.io/v1beta1"
 
 
 def read(tree: Tree, *, parity: bool = False, limits: Limits = DEFAULT_LIMITS) -> Reading:
@@ -65,9 +67,9 @@ class _Parts:
         before = len(self.defects.found)
         for document in self._documents():
             match document.kind:
-                case "ClusterServiceVersion":
-                    self.csvs.append(csv_of(document, self._typed(document, "ClusterServiceVersion")))
-                case "CustomResourceDefinition":
+                case kinds.CSV:
+                    self.csvs.append(csv_of(document, self._typed(document, CSV)))
+                case kinds.DEFINITION:
                     self.definitions.append(self._definition(document))
                 case _:
                     self.others.append(document)
@@ -83,9 +85,9 @@ class _Parts:
             yield from documents
 
     def _definition(self, document: Document) -> Definition:
-        if document.api_version == _OLD_DEFINITIONS and not self.parity:
+        if document.api_version == OLD_DEFINITIONS and not self.parity:
             return Definition(document=document, name=document.name, manifest=document.manifest)
-        typed = self._typed(document, "CustomResourceDefinition")
+        typed = self._typed(document, DEFINITION)
         name = (typed.get("metadata") or {}).get("name") or ""
         return Definition(document=document, name=name, manifest=typed)
 
@@ -110,7 +112,14 @@ def _csv(parts: _Parts) -> Csv | None:
     if not parts.csvs:
         if parts.is_whole:  # else it may well be in what could not be read
             text = f'no ClusterServiceVersion found in "{MANIFESTS}"'
-            parts.defects.add(NO_CSV, text, upstream=text, place=Place(file=MANIFESTS))
+            near = next((document for document in parts.others if near_kind(document.kind) == CSV), None)
+            parts.defects.add(
+                NO_CSV,
+                text,
+                upstream=text,
+                place=near.place("kind") if near is not None else Place(file=MANIFESTS),
+                hint=f"Did you mean `kind: {CSV}` instead of `{near.kind}`?" if near is not None else None,
+            )
         return None
     if len(parts.csvs) > 1 and not parts.parity:
         names = " and ".join(f"{csv.name} in {csv.document.file}" for csv in parts.csvs)

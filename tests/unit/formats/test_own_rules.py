@@ -129,7 +129,7 @@ def test_target_ports_of_one_port() -> None:
         ("demo", None, False),
         ("demo", "Bad_One", True),
         ("demo", "with.dot", True),
-        ("Demo", None, True),
+        ("Demo", None, False),  # RV1-931 tells
         ("Demo", "good", False),
         ("x" * 57, None, True),  # with -system one more than 63
         ("", None, False),  # RV1-005 tells
@@ -173,7 +173,7 @@ def test_accounts_that_are_shipped_as_well() -> None:
 
 @pytest.mark.parametrize(
     ("channels", "default", "is_told"),
-    [("a,b", "b", False), ("a", "b", True), ("a, b", "b", True), ("a", "", False), ("", "b", False)],
+    [("a,b", "b", False), ("a", "b", True), ("a, b", "b", False), ("a", "", False), ("", "b", False)],
 )
 def test_the_default_channel_is_listed(channels: str, default: str, *, is_told: bool) -> None:
     tree = bundle(annotations={CHANNELS: channels, DEFAULT_CHANNEL: default})

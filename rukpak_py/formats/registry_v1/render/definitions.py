@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.registry_v1.bundle import Definition, Json, Webhook, WebhookType
+from rukpak_py.formats.registry_v1.kinds import OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.render.annotating import annotated
 from rukpak_py.formats.registry_v1.render.installation import Installation
 from rukpak_py.formats.registry_v1.render.webhooks import injection, service_reference
-
-_OLD_VERSION = "apiextensions.k8s.io/v1beta1"
 
 
 def definitions(installation: Installation) -> Iterator[Json]:
@@ -25,7 +24,7 @@ def definitions(installation: Installation) -> Iterator[Json]:
 
 def _is_passed_through(installation: Installation, definition: Definition) -> bool:
     """Upstream forces the old version through the new one's fields, and loses what does not fit."""
-    return not installation.bundle.parity and definition.document.api_version == _OLD_VERSION
+    return not installation.bundle.parity and definition.document.api_version == OLD_DEFINITIONS
 
 
 def _converted(installation: Installation, definition: Definition, manifest: Json, webhook: Webhook) -> Json:

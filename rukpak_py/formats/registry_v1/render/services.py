@@ -7,7 +7,6 @@ from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, Webhook
 from rukpak_py.formats.registry_v1.render.annotating import annotated
 from rukpak_py.formats.registry_v1.render.certificates import Serving, certificate_objects
 from rukpak_py.formats.registry_v1.render.installation import Installation
-from rukpak_py.formats.registry_v1.render.webhooks import DEFAULT_PORT
 
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
@@ -43,16 +42,11 @@ def _service(installation: Installation, deployment: DeploymentEntry, webhooks: 
 
 
 def _ports(webhooks: Sequence[Webhook]) -> list[Json]:
-    ports = {_port(webhook): None for webhook in webhooks}
+    ports = {webhook.ports: None for webhook in webhooks}
     return [
         {"name": str(port), "port": port, "targetPort": target}
         for port, target in sorted(ports, key=lambda pair: (pair[0], _number(pair[1]), str(pair[1])))
     ]
-
-
-def _port(webhook: Webhook) -> tuple[int, int | str]:
-    port = webhook.container_port if webhook.container_port > 0 else DEFAULT_PORT
-    return port, port if webhook.target_port is None else webhook.target_port
 
 
 def _number(target: int | str) -> int:

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode
-
-SUGGESTED_NAMESPACE = "operatorframework.io/suggested-namespace"
+from rukpak_py.formats.registry_v1.bundle import SUGGESTED_NAMESPACE, Bundle, InstallMode
 
 
 def install_namespace(bundle: Bundle, given: str | None = None) -> str:

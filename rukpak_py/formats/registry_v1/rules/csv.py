@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Document, InstallMode
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import at, csvs, entries, mapping, name_of, text
+from rukpak_py.formats.registry_v1.rules.first_documents import at, csvs, entries, is_semantic, mapping, name_of, text
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Reading] = Family(title="The ClusterServiceVersion", origin="operator-framework/api")
@@ -206,17 +205,9 @@ def the_minimum_version_is_given(reading: Reading) -> Iterator[Problem]:
 def the_minimum_version_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         version = text(csv.manifest, "spec", "minKubeVersion")
-        if version.strip() and not _is_semantic(version):
+        if version.strip() and not is_semantic(version):
             message = f"csv.Spec.MinKubeVersion has an invalid value: {version}"
             yield Problem(message=message, place=csv.place("spec", "minKubeVersion"))
-
-
-def _is_semantic(version: str) -> bool:
-    try:
-        versions.strict(version)
-    except ValueError:
-        return False
-    return True
 
 
 @FAMILY.rule(

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Document, Json
-from rukpak_py.formats.registry_v1.kinds import DEFINITION
+from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import object_metadata
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, name_of, of_kind, text
@@ -22,8 +22,7 @@ FAMILY: Family[Reading] = Family(
     title="CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"
 )
 
-BETA: Final = "apiextensions.k8s.io/v1beta1"
-_KNOWN_VERSIONS: Final = ("apiextensions.k8s.io/v1", BETA)
+_KNOWN_VERSIONS: Final = ("apiextensions.k8s.io/v1", OLD_DEFINITIONS)
 _SCOPES: Final = ("Cluster", "Namespaced")
 _APPROVAL: Final = "api-approved.kubernetes.io"
 _APPROVAL_TEXT: Final = f'protected groups must have approval annotation "{_APPROVAL}"'
@@ -62,7 +61,7 @@ def each_definition(check: OfDefinition) -> Check[Reading]:
 
 
 def _written(document: Document) -> Written:
-    is_beta = document.api_version == BETA
+    is_beta = document.api_version == OLD_DEFINITIONS
     versions = list(entries(document.manifest, "spec", "versions"))
     old = text(document.manifest, "spec", "version")
     if is_beta and not at(document.manifest, "spec", "versions") and old:

@@ -19,6 +19,7 @@ from rukpak_py.formats.registry_v1.rules import (
     examples,
     hub,
     layout,
+    names,
     objects,
     own,
     practices,
@@ -38,7 +39,13 @@ class Profile(StrEnum):
     OLM_V1 = "olmv1"  # what operator-controller refuses to install
 
 
-BUNDLE_FAMILIES: tuple[Family[Bundle], ...] = (renderable.FAMILY, own.FAMILY, accounts.FAMILY, collisions.FAMILY)
+BUNDLE_FAMILIES: tuple[Family[Bundle], ...] = (
+    renderable.FAMILY,
+    own.FAMILY,
+    names.FAMILY,
+    accounts.FAMILY,
+    collisions.FAMILY,
+)
 READING_FAMILIES: tuple[Family[Reading], ...] = (
     layout.FAMILY,
     csv.FAMILY,

@@ -7,11 +7,11 @@ every other rule still runs, also when there is no bundle because some other fil
 from collections.abc import Iterator
 from typing import Any, Final
 
+from rukpak_py.core import versions
 from rukpak_py.formats.registry_v1.bundle import Document, Json
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
 
-MANIFESTS: Final = "manifests"
 ONLY_THE_FIRST: Final = "Catalog tools read only the first document of each file"
 
 
@@ -77,3 +77,11 @@ def annotation(document: Document, key: str) -> str:
 
 def name_of(document: Document) -> str:
     return text(document.manifest, "metadata", "name")
+
+
+def is_semantic(version: str) -> bool:
+    try:
+        versions.strict(version)
+    except ValueError:
+        return False
+    return True

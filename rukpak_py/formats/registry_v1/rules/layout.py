@@ -10,6 +10,9 @@ from typing import Final
 
 from rukpak_py.content.yaml_positions import Positions
 from rukpak_py.core.findings import Severity
+from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.registry_v1.defects import NO_CSV
+from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
     CHANNELS,
@@ -24,7 +27,6 @@ from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.dockerfiles import dockerfile_labels
 from rukpak_py.formats.registry_v1.rules.first_documents import (
-    MANIFESTS,
     csvs,
     first_documents,
     manifest_files,
@@ -146,10 +148,22 @@ def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
     detected = media_type(reading)
     if annotations is None or detected is None or MEDIA_TYPE not in annotations.values:
         return
-    if (found := annotations.values[MEDIA_TYPE]) != detected:
+    found = annotations.values[MEDIA_TYPE]
+    if found != detected and not (found == "registry+v1" and _is_told_of_the_csv(reading)):
         message = f'Expecting annotation "{MEDIA_TYPE}" to have value "{detected}" instead of "{found}"'
         hint = None if found != "registry+v1" else _NO_CSV_IN_FRONT
         yield Problem(message=message, place=annotations.place(MEDIA_TYPE), hint=hint)
+
+
+def _is_told_of_the_csv(reading: Reading) -> bool:
+    """Whether another finding says why catalog tools see no CSV: there is none, or its file does not begin with one."""
+    if any(defect.finding.rule == NO_CSV.id for defect in reading.defects):
+        return True
+    if reading.bundle is None:
+        return False
+    file = reading.bundle.csv.document.file
+    in_front = [document for document in first_documents(reading) if document.file == file]
+    return any(text(document.manifest, "kind") not in SUPPORTED for document in in_front)
 
 
 def media_type(reading: Reading) -> str | None:
@@ -230,9 +244,10 @@ def no_file_is_empty(reading: Reading) -> Iterator[Problem]:
 )
 def files_hold_one_document(reading: Reading) -> Iterator[Problem]:
     for file in manifest_files(reading):
-        further = [index for index, document in enumerate(file.documents or []) if document is not None and index]
-        if further:
-            message = f"only the first of {len(file.documents or [])} documents is seen by catalog tools"
+        documents = file.documents or []
+        further = [index for index, document in enumerate(documents) if document is not None and index]
+        if further and (documents[0] is not None or len(further) > 1):  # else it is a comment in front, RV1-501 tells
+            message = f"only the first of {len(documents)} documents is seen by catalog tools"
             yield Problem(message=message, place=Place(file=file.path, document=further[0]))
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.bundle import Document, Json
-from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, SUPPORTED
+from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import object_metadata
 from rukpak_py.formats.registry_v1.rules.first_documents import (
@@ -55,9 +55,19 @@ def first_documents_are_supported(reading: Reading) -> Iterator[Problem]:
         if kind not in SUPPORTED:
             what = kind or "a document without kind"
             message = f"{what} is not supported type for registryV1 bundle: {document.file}"
-            hint = "There is no object in it: remove the file." if is_blank(reading, document.file) else None
+            hint = _advice(reading, document)
             at = None if document.manifest else (1, 1)  # comments; the place would be looked for behind them
             yield Problem(message=message, place=document.place("kind"), hint=hint, at=at)
+
+
+def _advice(reading: Reading, document: Document) -> str | None:
+    if is_blank(reading, document.file):
+        return "There is no object in it: remove the file."
+    if near := near_kind(text(document.manifest, "kind")):
+        return f"Did you mean `kind: {near}`?"
+    if not document.manifest:
+        return "Remove the `---` below the comment: for catalog tools the comment is the first document of the file."
+    return None
 
 
 @FAMILY.rule(

@@ -1,22 +1,18 @@
 """What upstream does not look at, and what a bundle's author wants to know before the API server says it."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Webhook
-from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
+from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPACE, Bundle, InstallMode, Webhook
+from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, DEFAULT_CHANNEL
 from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules.names import channel_names
 from rukpak_py.formats.rules import Family, Place, Problem, path_text
 
 FAMILY: Family[Bundle] = Family(title="Further checks", origin="rukpak-py")
 READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-py")
-
-OLD_DEFINITIONS: Final = "apiextensions.k8s.io/v1beta1"
-SUGGESTED_NAMESPACE: Final = "operatorframework.io/suggested-namespace"
-_DEFAULT_PORT: Final = 443
 
 
 @FAMILY.rule(
@@ -48,14 +44,14 @@ def fields_are_known(reading: Reading) -> Iterator[Problem]:
 @FAMILY.rule(
     "RV1-912",
     title="A webhook has a containerPort",
-    hint=f"Set containerPort to {_DEFAULT_PORT}, or to what is meant; other installers take 0, which is refused.",
+    hint=f"Set containerPort to {DEFAULT_PORT}, or to what is meant; other installers take 0, which is refused.",
     severity=Severity.WARNING,
 )
 def webhooks_have_a_port(bundle: Bundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
         if webhook.container_port <= 0:
             yield Problem(
-                message=f"webhook '{webhook.generate_name}' has no containerPort: {_DEFAULT_PORT} is used",
+                message=f"webhook '{webhook.generate_name}' has no containerPort: {DEFAULT_PORT} is used",
                 place=bundle.csv.document.place(*webhook.path, "containerPort", on_key=True),
             )
 
@@ -87,14 +83,14 @@ def webhook_ports_are_distinct(bundle: Bundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
         if webhook.deployment_name not in served:
             continue
-        port, target = _ports(webhook)
+        port, target = webhook.ports
         earlier = first.setdefault((webhook.deployment_name, port), webhook)
-        if _ports(earlier)[1] != target:
+        if earlier.ports[1] != target:
             yield Problem(
                 message=(
                     f"webhooks '{earlier.generate_name}' and '{webhook.generate_name}' of deployment "
                     f"'{webhook.deployment_name}' want port {port} for different target ports, "
-                    f"{_ports(earlier)[1]} and {target}: their Service would be invalid"
+                    f"{earlier.ports[1]} and {target}: their Service would be invalid"
                 ),
                 place=bundle.csv.document.place(*webhook.path, "targetPort"),
             )
@@ -109,7 +105,8 @@ def webhook_ports_are_distinct(bundle: Bundle) -> Iterator[Problem]:
 def install_namespace_is_valid(bundle: Bundle) -> Iterator[Problem]:
     suggested = bundle.csv.annotations.get(SUGGESTED_NAMESPACE)
     namespace = suggested or f"{bundle.metadata.package}-system"
-    reasons = dns.label(namespace) if suggested or bundle.metadata.package else []
+    is_told = not suggested and dns.subdomain(bundle.metadata.package)  # RV1-005 and RV1-931 do
+    reasons = [] if is_told else dns.label(namespace)
     if reasons:
         path = ("metadata", "annotations", SUGGESTED_NAMESPACE) if suggested else ("metadata", "annotations")
         yield Problem(
@@ -121,12 +118,15 @@ def install_namespace_is_valid(bundle: Bundle) -> Iterator[Problem]:
 @FAMILY.rule(
     "RV1-922",
     title="The default channel is one of the channels",
-    hint="Add it to the channels, or name another one; names are compared exactly, blanks after commas included.",
+    hint="Add it to the channels, or name another one; names are compared exactly.",
     severity=Severity.WARNING,
 )
 def default_channel_is_listed(bundle: Bundle) -> Iterator[Problem]:
     metadata = bundle.metadata
-    if metadata.default_channel and metadata.channels and metadata.default_channel not in metadata.channels.split(","):
+    written = metadata.channels.split(",")
+    # What is spelled badly is told by RV1-930.
+    listed = {*written, *channel_names(written)}
+    if metadata.default_channel and metadata.channels and metadata.default_channel not in listed:
         yield Problem(
             message=f"default channel '{metadata.default_channel}' is not one of the channels '{metadata.channels}'",
             place=Place(file=ANNOTATIONS_FILE, path=("annotations", DEFAULT_CHANNEL)),
@@ -150,8 +150,3 @@ def install_modes_are_known(bundle: Bundle) -> Iterator[Problem]:
                 place=bundle.csv.document.place("spec", "installModes", index, "type"),
                 severity=Severity.ERROR if fatal and is_supported else None,
             )
-
-
-def _ports(webhook: Webhook) -> tuple[int, int | str]:
-    port = webhook.container_port if webhook.container_port > 0 else _DEFAULT_PORT
-    return port, port if webhook.target_port is None else webhook.target_port

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Document, Json
@@ -18,6 +17,7 @@ from rukpak_py.formats.registry_v1.rules.first_documents import (
     at,
     csvs,
     entries,
+    is_semantic,
     mapping,
     name_of,
     of_kind,
@@ -134,17 +134,9 @@ def _creates_definitions(rule: Json) -> bool:
 def the_name_follows_the_convention(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         operator, _, version = name_of(csv).partition(".v")
-        if not operator or dns.label(operator) or not _is_semantic(version):
+        if not operator or dns.label(operator) or not is_semantic(version):
             message = f"csv.metadata.Name {name_of(csv)} is not following the recommended naming convention"
             yield Problem(message=message, place=csv.place("metadata", on_key=True))
-
-
-def _is_semantic(version: str) -> bool:
-    try:
-        versions.strict(version)
-    except ValueError:
-        return False
-    return True
 
 
 @FAMILY.rule(

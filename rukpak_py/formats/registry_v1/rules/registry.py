@@ -5,9 +5,8 @@ from typing import Final, NamedTuple
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.bundle import Document
-from rukpak_py.formats.registry_v1.kinds import DEFINITION
+from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.definitions import BETA
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     annotation,
     at,
@@ -22,7 +21,7 @@ from rukpak_py.formats.rules import Family, Place, Problem
 FAMILY: Family[Reading] = Family(title="ClusterServiceVersion and definitions", origin="operator-framework/api")
 
 _SUBSTITUTES: Final = "olm.substitutesFor"
-_DEFINITION_VERSIONS: Final = frozenset({"apiextensions.k8s.io/v1", BETA})
+_DEFINITION_VERSIONS: Final = frozenset({"apiextensions.k8s.io/v1", OLD_DEFINITIONS})
 
 
 class Api(NamedTuple):
@@ -124,7 +123,7 @@ def _shipped(reading: Reading) -> dict[Api, Place]:
         kind = text(document.manifest, "spec", "names", "kind")
         for path, version in entries(document.manifest, "spec", "versions"):
             found.setdefault(Api(name_of(document), text(version, "name"), kind), document.place(*path))
-        old = text(document.manifest, "spec", "version") if document.api_version == BETA else ""
+        old = text(document.manifest, "spec", "version") if document.api_version == OLD_DEFINITIONS else ""
         if old and not at(document.manifest, "spec", "versions"):
             found.setdefault(Api(name_of(document), old, kind), document.place("spec", "version"))
     return found

@@ -7,7 +7,7 @@ from typing import Final
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.bundle import Document
-from rukpak_py.formats.registry_v1.kinds import DEFINITION
+from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, first_documents, name_of, text, texts
 from rukpak_py.formats.rules import Place, Problem
@@ -15,7 +15,7 @@ from rukpak_py.formats.rules import Place, Problem
 _RBAC: Final = "rbac.authorization.k8s.io/v1beta1"
 # (apiVersion, kind) -> the minor version of Kubernetes 1 that removed it
 _REMOVED: Final = {
-    ("apiextensions.k8s.io/v1beta1", DEFINITION): 22,
+    (OLD_DEFINITIONS, DEFINITION): 22,
     (_RBAC, "ClusterRole"): 22,
     (_RBAC, "ClusterRoleBinding"): 22,
     (_RBAC, "Role"): 22,

@@ -10,7 +10,7 @@ from typing import Final
 
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, InstallMode, Json, Webhook, WebhookType
-from rukpak_py.formats.registry_v1.kinds import SUPPORTED
+from rukpak_py.formats.registry_v1.kinds import SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, PACKAGE
 from rukpak_py.formats.rules import Family, Place, Problem
 
@@ -256,6 +256,7 @@ def objects_are_supported(bundle: Bundle) -> Iterator[Problem]:
             yield Problem(
                 message=f'unsupported resource "{document.name}" with kind "{document.kind}"',
                 place=document.place("kind"),
+                hint=f"Did you mean `kind: {near}`?" if (near := near_kind(document.kind)) else None,
             )
 
 
