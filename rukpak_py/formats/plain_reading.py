@@ -17,6 +17,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.manifests import MANIFESTS, advice_on_foreign, excerpt, has_kind, items_of, not_an_object
 from rukpak_py.formats.rules import Place
+from rukpak_py.formats.syntax import syntax_defect
 
 
 class FlawKind(Enum):
@@ -45,6 +46,7 @@ class Flaw:
     message: str
     place: Place
     error: ContentError | None = None
+    at: tuple[int, int] | None = None
     hint: str | None = None  # where it is known what to do
 
 
@@ -84,8 +86,11 @@ def _file(file: str, data: bytes, limits: Limits) -> Iterator[Manifest | Flaw]:
         documents = yaml.load_all(data, limits=limits)
     except ContentError as error:
         message = f"error parsing {file}: {error}"
-        hint = advice_on_foreign(file, data)
-        yield Flaw(kind=FlawKind.NO_SYNTAX, message=message, place=Place(file=file), error=error, hint=hint)
+        found = syntax_defect(error, data)
+        hint = advice_on_foreign(file, data) or found.hint
+        yield Flaw(
+            kind=FlawKind.NO_SYNTAX, message=message, place=Place(file=file), error=error, at=found.at, hint=hint
+        )
         return
     for index, document in enumerate(documents):
         if document is not None:

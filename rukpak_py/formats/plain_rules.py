@@ -8,7 +8,6 @@ from rukpak_py.core.objects import Head, Object, ObjectKey
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import FlawKind, Manifest, PlainReading
 from rukpak_py.formats.rules import Family, Place, Problem
-from rukpak_py.formats.syntax import syntax_defect
 
 FAMILY: Family[PlainReading] = Family(title="Plain bundles", origin="rukpak, when it unpacks a plain bundle")
 
@@ -40,10 +39,7 @@ def is_flat(reading: PlainReading) -> Iterator[Problem]:
     hint="Correct the file, or move it out of manifests/: every file there counts, whatever its name.",
 )
 def is_readable(reading: PlainReading) -> Iterator[Problem]:
-    for flaw in reading.flaws:
-        if flaw.kind is FlawKind.NO_SYNTAX and flaw.error is not None:
-            found = syntax_defect(flaw.error)
-            yield Problem(message=flaw.message, place=flaw.place, at=found.at, hint=flaw.hint or found.hint)
+    yield from _of(reading, FlawKind.NO_SYNTAX)
     yield from _of(reading, FlawKind.NO_MANIFEST)
 
 
@@ -116,7 +112,9 @@ def no_name(head: Head) -> str:
 
 
 def _of(reading: PlainReading, kind: FlawKind) -> Iterator[Problem]:
-    return (Problem(message=flaw.message, place=flaw.place) for flaw in reading.flaws if flaw.kind is kind)
+    for flaw in reading.flaws:
+        if flaw.kind is kind:
+            yield Problem(message=flaw.message, place=flaw.place, at=flaw.at, hint=flaw.hint)
 
 
 def _rendered(reading: PlainReading) -> Iterator[tuple[Manifest, Object]]:

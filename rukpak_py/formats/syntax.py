@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.syntax_advice import Surroundings
 
 _PREFIX = re.compile(r"(error converting YAML to JSON: )?((?P<language>yaml|json): )?(line \d+(, column \d+)?: )?")
+_UNCLOSED = "unexpected end of stream"  # told where the file ends, which helps nobody
 _SEPARATOR = "invalid Yaml document separator"
 
 # The first whose words occur is the one.
@@ -21,7 +23,7 @@ _HINTS = {
     "expected key": "Align this line with the fields around it.",
     "could not find expected ':'": "Write `key: value`, or indent the line if it belongs to the value above.",
     "node content": "Close the bracket or brace that was opened, or give the value that is missing.",
-    "unexpected end of stream": "Close the quotes that were opened.",
+    _UNCLOSED: "Close the quotes that were opened.",
     "unsupported map key": "Give the key a name, or put it in quotes.",
     "unsupported value": "Put the value in quotes: it is no number that JSON knows.",
 }
@@ -39,17 +41,19 @@ class SyntaxDefect:
     upstream: str  # what the Go library says
 
 
-def syntax_defect(error: ContentError) -> SyntaxDefect:
+def syntax_defect(error: ContentError, data: bytes) -> SyntaxDefect:
     text = str(error)
     if not isinstance(error, YamlError):  # a limit
         return SyntaxDefect(message=text, hint=_LIMIT_HINT, at=(0, 0), upstream=text)
     prefix = _PREFIX.match(text)
     problem = text[prefix.end() :] if prefix else text
     language = "JSON" if prefix and prefix["language"] == "json" else "YAML"
+    around = Surroundings(error, data)
+    opening = around.opening()
     return SyntaxDefect(
         message=f"cannot be parsed as {language}: {problem}",
-        hint=_hint(problem),
-        at=(error.line, error.column),
+        hint=around.hint() or _hint(problem),
+        at=(opening if opening and _UNCLOSED in problem else (error.line, error.column)),
         upstream=error.go_text or text,
     )
 

@@ -140,10 +140,13 @@ def examples_are(text: Any, **fields: Any) -> Json:
             csv_document(annotations={"olm.examples": "["}),
             [("RV1-222", "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`")],
         ),
-        (examples_are("[{]"), [("RV1-223", "invalid example: invalid character at 3")]),
-        (examples_are(" "), [("RV1-223", "invalid example: invalid character at 2")]),
-        (examples_are("[NaN]"), [("RV1-223", "invalid example: invalid character at 1")]),
-        (examples_are("[] x"), [("RV1-223", "invalid example: invalid character at 4")]),
+        (
+            examples_are("[{]"),
+            [("RV1-223", "invalid example: invalid character ']' looking for beginning of object key string")],
+        ),
+        (examples_are(" "), [("RV1-223", "invalid example: unexpected end of JSON input")]),
+        (examples_are("[NaN]"), [("RV1-223", "invalid example: invalid character 'N' looking for beginning of value")]),
+        (examples_are("[] x"), [("RV1-223", "invalid example: invalid character 'x' after top-level value")]),
         (examples_are("{}"), [("RV1-224", "error decoding example CustomResource: it is no list")]),
         (
             examples_are(f"[{_EXAMPLE}, {{}}]"),

@@ -109,7 +109,7 @@ class FileReader:
             if is_foreign and len(self.defects.found) > before:
                 return  # more about a file that is no manifest at all says nothing more
         if error is not None:
-            found = syntax_defect(error)
+            found = syntax_defect(error, self.data)
             self.defects.add(
                 UNPARSABLE,
                 found.message,

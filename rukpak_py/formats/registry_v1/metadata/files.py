@@ -127,7 +127,7 @@ def _load(file: str, tree: Tree, defects: Defects, limits: Limits, *, before: st
     try:
         return yaml.load(tree[file], limits=limits, unsigned=True)
     except ContentError as error:
-        found = syntax_defect(error)
+        found = syntax_defect(error, tree[file])
         upstream = f"{before}{_CONVERTING}{found.upstream}"
         defects.add(METADATA, found.message, upstream=upstream, place=Place(file=file), at=found.at, hint=found.hint)
         raise _UndecodableError from error

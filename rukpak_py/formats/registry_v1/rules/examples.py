@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rukpak_py.content import json_stream
+from rukpak_py.core import json_text
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, mapping, text
+from rukpak_py.formats.registry_v1.rules.text_places import inside, text_position
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="Examples in the ClusterServiceVersion", origin="operator-framework/api")
@@ -67,7 +69,7 @@ def examples_stand_in_one_place(reading: Reading) -> Iterator[Problem]:
 def examples_are_json(reading: Reading) -> Iterator[Problem]:
     for found in _all_examples(reading):
         if found.syntax:
-            yield Problem(message=f"invalid example: {found.syntax}", place=found.place)
+            yield Problem(message=f"invalid example: {found.syntax}", place=found.place, at=found.at)
 
 
 @FAMILY.rule("RV1-224", title="Examples are a list of objects", hint=_FORM_HINT)
@@ -112,23 +114,26 @@ class _Examples:
     syntax: str = ""  # why it is no JSON
     form: str = ""  # why it is no list of objects
     apis: tuple[str, ...] = ()
+    at: tuple[int, int] | None = None  # line and column of the file, where the syntax is broken
 
 
 def _all_examples(reading: Reading) -> Iterator[_Examples]:
     for csv in csvs(reading):
         key = next((key for key in _KEYS if key in _annotations(csv)), None)
         if key is not None and isinstance(written := _annotations(csv)[key], str | None):
-            yield _read(csv, csv.place("metadata", "annotations", key), written or "")
+            place = csv.place("metadata", "annotations", key)
+            yield _read(csv, place, written or "", reading.tree.get(csv.file, b""))
 
 
-def _read(csv: Document, place: Place, written: str) -> _Examples:
+def _read(csv: Document, place: Place, written: str, source: bytes) -> _Examples:
     if not written:
         return _Examples(csv=csv, place=place)
     try:
         value = _json(written)
     except ValueError as error:
-        offset = getattr(error, "pos", 0) + 1
-        return _Examples(csv=csv, place=place, syntax=f"invalid character at {offset}")
+        words, at = _broken(written, getattr(error, "pos", 0))
+        found = text_position(source, place, written, at) if source else None
+        return _Examples(csv=csv, place=place, syntax=words if found else f"{words} {inside(written, at)}", at=found)
     except ContentError as error:
         return _Examples(csv=csv, place=place, syntax=str(error))
     if not isinstance(value, list | None):
@@ -137,6 +142,16 @@ def _read(csv: Document, place: Place, written: str) -> _Examples:
     if wrong:
         return _Examples(csv=csv, place=place, form=f"Object 'Kind' is missing in example {wrong[0]}")
     return _Examples(csv=csv, place=place, apis=tuple(dict.fromkeys(map(_api_of_object, value or []))))
+
+
+def _broken(written: str, position: int) -> tuple[str, int]:
+    """Go's words, and the number of the character that is wrong."""
+    try:
+        json_text.check(written)
+    except json_text.JsonSyntaxError as error:
+        before = written.encode(errors="replace")[: max(error.offset - 1, 0)]
+        return str(error), len(before.decode(errors="replace"))
+    return "a value that no JSON decoder takes", position
 
 
 def _json(written: str) -> Any:
