@@ -6,13 +6,17 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.corpus.place import BUNDLES as ALL_BUNDLES
+from tests.corpus.place import needs_corpus
+
 ROOT = Path(__file__).parents[2]
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 NAMES = (
     "012-ccnfs-operator-5.23.40",  # webhooks, in the order of the CSV
     "222-vault-config-operator-0.6.3",  # most objects
@@ -21,10 +25,8 @@ NAMES = (
     "s231-kinds-supported",
     "s302-wh-bad-names",  # many findings
 )
-BUNDLES = [path for name in NAMES if (path := CORPUS / "bundles" / name).exists()]
-pytestmark = pytest.mark.skipif(
-    not BUNDLES, reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+BUNDLES = [path for name in NAMES if (path := ALL_BUNDLES / name).exists()]
+pytestmark = needs_corpus
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 NEEDED = ("click", "isal", "msgspec", "orjson", "pyyaml", "semver")  # for bundles; an operator needs more
@@ -75,7 +77,7 @@ def other_environment() -> str:
     key = hashlib.sha256(f"{python}\n{locked}".encode()).hexdigest()[:16]
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = caches / "rukpak-py" / "environments" / key
-    if not (home / "complete").exists():
+    if not home.exists():
         make_environment(python, home, locked)
     return str(home / "bin" / "python")
 
@@ -90,14 +92,18 @@ def other_pythons() -> Iterator[str]:
 
 
 def make_environment(python: str, home: Path, locked: str) -> None:
-    shutil.rmtree(home, ignore_errors=True)
-    _output(python, "-m", "venv", str(home))
-    (home / "requirements.txt").write_text(locked)
-    install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(home / "requirements.txt")]
-    done = subprocess.run([home / "bin" / "python", *install], capture_output=True, text=True, timeout=170, check=False)
-    if done.returncode:
-        pytest.skip(f"{python} cannot have the locked packages: {done.stderr[-500:]}")
-    (home / "complete").touch()
+    """Whole or not at all: it is made beside its place, so two runs do not meet in it."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent, ignore_cleanup_errors=True) as scratch:
+        made = Path(scratch) / "environment"
+        _output(python, "-m", "venv", str(made))
+        (made / "requirements.txt").write_text(locked)
+        install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(made / "requirements.txt")]
+        done = subprocess.run([made / "bin/python", *install], capture_output=True, text=True, timeout=170, check=False)
+        if done.returncode:
+            pytest.skip(f"{python} cannot have the locked packages: {done.stderr[-500:]}")
+        with suppress(OSError):  # another run was faster
+            made.rename(home)
 
 
 def locked_requirements() -> str:

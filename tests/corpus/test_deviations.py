@@ -2,25 +2,18 @@
 
 import gzip
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.sources.local import open_tree
 from tests.corpus.canonical_form import Json, line_of
 from tests.corpus.deviations import OBJECTS, ONLY_OURS, REFUSALS, Case, is_of_trimmed_name
+from tests.corpus.place import CORPUS, GOLDENS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
-GOLDENS = CORPUS / "goldens"
 SUFFIX = ".suc.json.gz"
-pytestmark = pytest.mark.skipif(
-    not GOLDENS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 PROVIDERS = {
     "cert-manager": Certificates.CERT_MANAGER,
     "service-ca": Certificates.OPENSHIFT,

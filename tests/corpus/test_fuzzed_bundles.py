@@ -21,12 +21,9 @@ from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.registry_v1.bundle import InstallMode
 from rukpak_py.library import OpenedBundle
 from tests.corpus.mutations import Files, mutate
+from tests.corpus.place import BUNDLES, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
-BUNDLES = CORPUS / "bundles"
-pytestmark = pytest.mark.skipif(
-    not BUNDLES.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 
 CASES = int(os.environ.get("RUKPAK_FUZZ", "2000"))
 FIRST = int(os.environ.get("RUKPAK_FUZZ_SEED", "1"))

@@ -5,11 +5,9 @@ has a counterpart among our findings.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +16,9 @@ from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.formats.registry_v1 import defects
 from rukpak_py.formats.validation import Profile, validate
 from rukpak_py.sources.local import open_tree
+from tests.corpus.place import CORPUS, GOLDENS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
-GOLDENS = CORPUS / "goldens"
-pytestmark = pytest.mark.skipif(
-    not GOLDENS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 
 Table = Sequence[tuple[str, set[str]]]
 UNREADABLE = {kind.id for kind in defects.DEFECT_KINDS}

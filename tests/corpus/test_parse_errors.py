@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ import pytest
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.sources.local import open_tree
+from tests.corpus.place import CORPUS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 GOLDENS = sorted((CORPUS / "goldens").glob("*.suc.json.gz"))
-pytestmark = pytest.mark.skipif(
-    not GOLDENS, reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 
 # Where our text is another one, and why.
 OTHER_TEXTS: dict[str, str] = {}

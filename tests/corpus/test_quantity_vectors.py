@@ -1,20 +1,14 @@
 """All 202 quantities of the reference renderer: the text it writes, or its error."""
 
 import json
-import os
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from rukpak_py.content.yaml_scalars import Raw, as_value
 from rukpak_py.formats.registry_v1.typed.quantity import canonical
+from tests.corpus.place import CORPUS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 VECTORS = CORPUS / "quantity-vectors.json"
-pytestmark = pytest.mark.skipif(
-    not VECTORS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 
 
 def written(value: Raw) -> dict[str, str]:

@@ -2,10 +2,6 @@
 
 import gzip
 import json
-import os
-from pathlib import Path
-
-import pytest
 
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.findings import InvalidBundleError
@@ -15,11 +11,9 @@ from rukpak_py.formats.registry_v1.rules import demand_renderable
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
 from rukpak_py.formats.rules import Locator
 from rukpak_py.formats.validation import validate
+from tests.corpus.place import CORPUS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
-pytestmark = pytest.mark.skipif(
-    not CORPUS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 # What the generators and the options refuse later; the renderer's tests compare these.
 LATER = ("invalid option(s): ", "custom resource definition '")
 

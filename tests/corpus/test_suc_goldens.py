@@ -2,9 +2,7 @@
 
 import gzip
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +13,10 @@ from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.sources.local import open_tree
 from tests.corpus.canonical_form import Json, digest
+from tests.corpus.place import CORPUS, GOLDENS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
-GOLDENS = CORPUS / "goldens"
 SUFFIX = ".suc.json.gz"
-pytestmark = pytest.mark.skipif(
-    not GOLDENS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 
 PROVIDERS = {
     "cert-manager": Certificates.CERT_MANAGER,

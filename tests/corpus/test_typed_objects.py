@@ -2,9 +2,7 @@
 
 import gzip
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +10,11 @@ import pytest
 from rukpak_py.content import yaml
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from tests.corpus.canonical_form import Json, digest
+from tests.corpus.place import CORPUS, GOLDENS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
-GOLDENS = CORPUS / "goldens"
 SUFFIX = ".suc.json.gz"
 KIND = "CustomResourceDefinition"
-pytestmark = pytest.mark.skipif(
-    not GOLDENS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 
 
 def names() -> list[str]:

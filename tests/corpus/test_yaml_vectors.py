@@ -2,10 +2,8 @@
 
 import base64
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +13,10 @@ from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.content.yaml_scalars import as_value, integral, without_surrogates
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from tests.corpus.place import CORPUS, needs_corpus
 
-CORPUS = Path(os.environ.get("RUKPAK_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 VECTORS = CORPUS / "yaml-vectors.json"
-pytestmark = pytest.mark.skipif(
-    not VECTORS.exists(), reason=f"the corpus is not at {CORPUS}: set RUKPAK_CORPUS to its directory"
-)
+pytestmark = needs_corpus
 
 # Go bounds nesting at 10000; our limit is 500, so the vectors between are loaded with a limit of their own.
 GO_DEPTH = Limits(yaml_depth=10_000)
