@@ -118,20 +118,17 @@ class _Told:
     """Where one rule has told something in one document. Looked up by path: both sides may be many thousands."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, set[int]] = {}
+        self._paths: set[str] = set()
         self._lengths: set[int] = set()
 
     def add(self, finding: Finding) -> None:
-        self._lines.setdefault(finding.path, set()).add(finding.line)
+        self._paths.add(finding.path)
         self._lengths.add(len(finding.path))
 
     def is_around(self, inner: Finding) -> bool:
-        """Equal paths told apart by their lines are two things; without a line it is about the whole."""
         path = inner.path
-        if inner.line in self._lines.get(path, ()) or (inner.line == 0 and path in self._lines):
-            return True
-        return any(
-            (length == 0 or path[length] in ".[") and path[:length] in self._lines
+        return path in self._paths or any(
+            (length == 0 or path[length] in ".[") and path[:length] in self._paths
             for length in self._lengths
             if length < len(path)
         )
