@@ -15,7 +15,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from rukpak_py.content.tree import Tree
@@ -193,7 +192,7 @@ def open_bundle(
     """What is at `path`, its format found out unless it is given; ContentError when it cannot be opened."""
     if not os.fspath(path):  # for Path it is the working directory; it is a variable that somebody forgot to set
         raise ContentError("the path of the bundle is empty")
-    tree = open_tree(Path(path), limits=limits)
+    tree = open_tree(path, limits=limits)
     if format is not None:
         name = _member(FormatName, format, "format")
     else:  # the reference renderer knows one format, and says what it misses of it

@@ -12,7 +12,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits, variable_of
 from rukpak_py.sources.image import layers
 from rukpak_py.sources.image.descriptors import Descriptor, verified
-from rukpak_py.sources.image.layers import apply_layers, below
+from rukpak_py.sources.image.layers import apply_layers, below, tree_of_image
 from tests.unit.images import Entry, directory, hard_link, layer, symlink
 
 
@@ -124,6 +124,41 @@ def test_a_kept_link_may_lead_through_links_that_are_not_kept() -> None:
     with pytest.raises(ContentError, match="which is no file of the image that is read"):
         files(data, keep=below("manifests"))
     assert files(data, layer({"m/a": b"1"}), keep=below("manifests", "m")) == {"m/a": b"1", "manifests/a": b"1"}
+
+
+def test_a_kept_link_may_lead_to_what_is_not_kept_when_layers_can_be_read_again() -> None:
+    layers = [
+        layer({"opt/a": b"old", "opt/dir/x": b"x", "opt/dir/y": symlink("../../srv/y"), "srv/y": b"y", "etc/z": b"z"}),
+        layer({"opt/a": b"new", "manifests/a": symlink("/opt/a"), "manifests/z": hard_link("etc/z")}),
+        layer({"metadata": symlink("opt/dir")}),
+    ]
+    tree = tree_of_image(lambda: [[data] for data in layers], keep=below("manifests", "metadata"))
+    assert dict(tree) == {"manifests/a": b"new", "manifests/z": b"z", "metadata/x": b"x", "metadata/y": b"y"}
+
+
+@pytest.mark.parametrize("entry", [symlink("/opt/missing"), hard_link("opt/missing"), symlink("/")])
+def test_a_link_to_what_is_in_no_layer_is_refused(entry: Entry) -> None:
+    passes = 0
+
+    def layers() -> list[list[bytes]]:
+        nonlocal passes
+        passes += 1
+        return [[layer({"manifests/a": entry})]]
+
+    with pytest.raises(ContentError, match=r"link 'manifests/a' points to .*which is no file of the image"):
+        tree_of_image(layers, keep=below("manifests"))
+    assert passes <= 2
+
+
+def test_what_a_link_leads_to_is_within_the_limits() -> None:
+    data = layer({"opt/a": b"x" * 100, "manifests/a": symlink("/opt/a")})
+    with pytest.raises(ContentError, match="RUKPAK_LIMIT_FILE_BYTES"):
+        tree_of_image(lambda: [[data]], keep=below("manifests"), limits=Limits(file_bytes=50))
+
+
+def test_an_image_that_needs_no_second_look_gets_none() -> None:
+    layers = iter([[[layer({"manifests/a": symlink("b"), "manifests/b": b"1", "x": symlink("gone")})]]])
+    assert len(tree_of_image(lambda: next(layers), keep=below("manifests"))) == 2
 
 
 @pytest.mark.parametrize(

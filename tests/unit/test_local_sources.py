@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import socket
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
+from rukpak_py.core.errors import AccessError, ContentError
 from rukpak_py.core.limits import Limits, variable_of
 from rukpak_py.sources.image.descriptors import Descriptor, Platform
-from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.layout import choose, host_platform
 from rukpak_py.sources.local import open_tree
 from tests.unit.images import Entry, Layout, docker_archive, layer, symlink
@@ -37,64 +35,22 @@ def file_of(path: Path, data: bytes) -> Path:
 
 def refusal(path: Path, **kwargs: Limits) -> str:
     with pytest.raises(ContentError) as caught:
-        open_tree(path, **kwargs)  # type: ignore[arg-type]  # limits only
+        open_tree(path, **kwargs)
     assert str(caught.value).startswith(f"{path}: ")
     return str(caught.value).removeprefix(f"{path}: ")
 
 
-def test_a_directory_is_read_without_its_history(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    tree = open_tree(written(tmp_path, {**BUNDLE, ".git/config": b"x", "a/.git": b"y", ".hidden": b"z"}))
-    assert dict(tree) == {**BUNDLE, ".hidden": b"z"}
-    assert tree.empty_directories == {"a", "empty"}
-
-
-def test_only_what_is_kept_is_read(tmp_path: Path) -> None:
-    written(tmp_path / "d", {**BUNDLE, "big": bytes(100)})
-    limits = Limits(file_bytes=50)
-    assert dict(open_tree(tmp_path / "d", keep=below("manifests", "metadata"), limits=limits)) == BUNDLE
-    archive = file_of(tmp_path / "a", layer({**BUNDLE, "big": bytes(100)}))
-    assert dict(open_tree(archive, keep=below("manifests", "metadata"))) == BUNDLE
-
-
 def test_links_inside_the_directory_become_copies(tmp_path: Path) -> None:
-    written(tmp_path, {"data/a": b"1"})
-    (tmp_path / "file").symlink_to("data/a")
-    (tmp_path / "dir").symlink_to(tmp_path / "data")
-    assert dict(open_tree(tmp_path)) == {"data/a": b"1", "file": b"1", "dir/a": b"1"}
+    written(tmp_path, {"data/a": b"1", "manifests/x": b"2"})
+    (tmp_path / "manifests" / "file").symlink_to("../data/a")
+    (tmp_path / "metadata").symlink_to(tmp_path / "data")
+    assert dict(open_tree(tmp_path)) == {"manifests/x": b"2", "manifests/file": b"1", "metadata/a": b"1"}
 
 
 def test_the_path_itself_may_be_a_link(tmp_path: Path) -> None:
     written(tmp_path / "real", BUNDLE)
     (tmp_path / "link").symlink_to("real")
     assert dict(open_tree(tmp_path / "link")) == BUNDLE
-
-
-@pytest.mark.parametrize(
-    ("target", "problem"),
-    [
-        ("../outside", "points out of the directory"),
-        ("/etc", "points out of the directory"),
-        ("missing", "which is not there"),
-        ("link", "which is not there"),
-        (".", "a directory that it lies in"),
-    ],
-)
-def test_other_links_are_refused(tmp_path: Path, target: str, problem: str) -> None:
-    (tmp_path / "outside").write_bytes(b"secret")
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root" / "link").symlink_to(target)
-    assert problem in refusal(tmp_path / "root")
-
-
-def test_nothing_but_regular_files_is_opened(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    assert "'fifo' is a device, a FIFO or a socket" in refusal(tmp_path)
-    assert refusal(tmp_path / "fifo") == "is neither a directory nor a regular file"
-    (tmp_path / "fifo").unlink()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(os.path.relpath(tmp_path / "socket"))
-        assert "is a device, a FIFO or a socket" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -110,34 +66,11 @@ def test_limits_hold_for_directories(tmp_path: Path, limits: Limits, name: str) 
     assert variable_of(name) in refusal(written(tmp_path, BUNDLE), limits=limits)
 
 
-@pytest.mark.parametrize("becomes", ["link", "fifo"])
-def test_a_file_that_changes_after_it_was_looked_at_is_refused(tmp_path: Path, becomes: str) -> None:
-    secret = file_of(tmp_path / "secret", b"secret")
-    root = written(tmp_path / "d", BUNDLE)
-
-    def swapped(path: str) -> bool:
-        if path == "manifests/csv.yaml":
-            (root / path).unlink()
-            if becomes == "link":
-                (root / path).symlink_to(secret)
-            else:
-                os.mkfifo(root / path)
-        return True
-
-    with pytest.raises((ContentError, UnavailableError), match=r"symbolic links|is a device, a FIFO"):
-        open_tree(root, keep=swapped)
-
-
-def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
-    (tmp_path / os.fsdecode(b"a\xff")).write_bytes(b"")
-    assert "is not UTF-8" in refusal(tmp_path)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
     written(tmp_path, BUNDLE)
     (tmp_path / "manifests" / "csv.yaml").chmod(0)
-    with pytest.raises(AccessError, match="permission denied"):
+    with pytest.raises(AccessError, match=r"manifests/csv.yaml: permission denied"):
         open_tree(tmp_path)
 
 
@@ -156,11 +89,9 @@ def test_an_archive_of_anything_else_is_content_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "the file is empty"),
-        (b"kind: ClusterServiceVersion\n" * 100, "is neither a tar archive, gzipped or not, nor an image layout"),
+        (bytes(range(256)) * 4, "is neither a tar archive, gzipped or not, nor an image layout"),
         (layer({}), "the archive is empty"),
         (layer(BUNDLE)[:700], "cut off"),
-        (b"\x28\xb5\x2f\xfd" + bytes(600), "is compressed with zstd"),
         (layer({"a": Entry(type=tarfile.FIFOTYPE)}), "a device or a FIFO"),
     ],
 )
@@ -170,26 +101,6 @@ def test_files_that_hold_no_content(tmp_path: Path, data: bytes, problem: str) -
 
 def test_an_empty_directory_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "the directory is empty"
-
-
-@pytest.mark.parametrize(
-    "image",
-    [
-        "quay.io/org/demo:v1",
-        "quay.io/org/demo",
-        "demo:v1",
-        "localhost:5000/demo@sha256:" + "0" * 64,
-        "docker://q.io/a:1",
-    ],
-)
-def test_images_in_a_registry_are_not_supported_yet(image: str) -> None:
-    text = refusal(Path(image))
-    assert f"`skopeo copy docker://{image.removeprefix('docker://')} oci:DIR`" in text
-
-
-@pytest.mark.parametrize("path", ["missing", "./missing", "missing/bundle", "/tmp/missing/x", "../missing.d/b"])
-def test_a_missing_path_is_just_missing(path: str) -> None:
-    assert refusal(Path(path)) == "there is no such file or directory"
 
 
 def opened(root: Path, layout: Layout) -> Tree:
@@ -238,11 +149,11 @@ def test_the_only_image_is_taken_whatever_its_platform() -> None:
         (
             [descriptor(1, platform=Platform(os="linux", architecture=name)) for name in ("pdp11",)]
             + [descriptor(2, platform=Platform(os="windows", architecture="amd64"))],
-            "holds 2 images, none of them for linux/amd64 (linux/pdp11, windows/amd64)",
+            "holds 2 images, none of them for linux/amd64 (linux/pdp11@sha256:",
         ),
         (
             [descriptor(number, annotations={"org.opencontainers.image.ref.name": f"v{number}"}) for number in (1, 2)],
-            "(v1, v2): save the one that is meant alone",
+            "(v1, v2): say which one with its name or digest",
         ),
     ],
 )
@@ -283,7 +194,7 @@ def test_damaged_layouts(tmp_path: Path) -> None:
     blob.write_bytes(blob.read_bytes().replace(b"schemaVersion", b"schemaversion"))
     assert "is damaged: its content has the digest" in refusal(root)
     blob.unlink()
-    assert "is missing in the image layout" in refusal(root)
+    assert "is missing in the image" in refusal(root)
     (root / "index.json").write_bytes(b'{"manifests": 5}')
     assert "index.json cannot be decoded" in refusal(root)
     (root / "index.json").write_bytes(b'{"manifests": [{"digest": "sha256:../../../etc/passwd", "size": 5}]}')
@@ -299,7 +210,7 @@ def test_blobs_are_not_read_through_links_out_of_the_layout(tmp_path: Path) -> N
     blob = root / "blobs" / image["digest"].replace(":", "/")
     blob.rename(tmp_path / "outside")
     blob.symlink_to(tmp_path / "outside")
-    assert "is a link that points out of the image layout" in refusal(root)
+    assert "is a link that points out of the image" in refusal(root)
     (tmp_path / "outside").rename(root / "inside")
     blob.unlink()
     blob.symlink_to("../../inside")
@@ -331,4 +242,6 @@ def test_the_base_of_an_image_is_no_content(tmp_path: Path) -> None:
     root = written(tmp_path / "layout", layout.index(layout.image([base, BUNDLE])).files)
     assert dict(open_tree(root, limits=Limits(file_bytes=50))) == BUNDLE
     empty = Layout()
-    assert refusal(written(tmp_path / "e", empty.index(empty.image([base])).files)) == "the image holds no content"
+    assert refusal(written(tmp_path / "e", empty.index(empty.image([base])).files)).startswith(
+        "the image holds no bundle: "
+    )

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,6 +38,23 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     config: Descriptor | None = None
     layers: list[Descriptor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which image of several; both empty: the only one that fits."""
+
+    name: str = ""
+    digest: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.name or self.digest)
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.digest}" if self.name and self.digest else self.name or self.digest
+
+
+ANY = Wanted()
 
 
 def verified(chunks: Iterable[bytes], descriptor: Descriptor) -> Iterator[bytes]:

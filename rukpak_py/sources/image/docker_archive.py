@@ -11,7 +11,16 @@ from rukpak_py.content.inflate import inflate
 from rukpak_py.content.tree import clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.image.descriptors import Blobs, check_digest, check_entries, document, new_hash, streaming
+from rukpak_py.sources.image.descriptors import (
+    ANY,
+    Blobs,
+    Wanted,
+    check_digest,
+    check_entries,
+    document,
+    new_hash,
+    streaming,
+)
 
 MANIFEST = "manifest.json"
 
@@ -30,13 +39,9 @@ class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
     rootfs: _RootFileSystem
 
 
-def layers_of_archive(blobs: Blobs, *, limits: Limits) -> Iterator[Iterator[bytes]]:
+def layers_of_archive(blobs: Blobs, *, limits: Limits, wanted: Wanted = ANY) -> Iterator[Iterator[bytes]]:
     """The layers of the archive's image, lowest first, unpacked, each verified as it streams by."""
-    images = document(MANIFEST, blobs(MANIFEST), list[_Image], limits)
-    if len(images) != 1:
-        names = ", ".join(sorted(tag for image in images for tag in image.repo_tags or [])[:10])
-        raise ContentError(f"the archive holds {len(images)} images ({names}): save the one that is meant alone")
-    image = images[0]
+    image = _chosen(document(MANIFEST, blobs(MANIFEST), list[_Image], limits), wanted)
     check_entries(MANIFEST, len(image.layers), limits)
     configuration = document(image.config[:200], blobs(clean_path(image.config, limits)), _Configuration, limits)
     digests = configuration.rootfs.diff_ids
@@ -44,6 +49,27 @@ def layers_of_archive(blobs: Blobs, *, limits: Limits) -> Iterator[Iterator[byte
         raise ContentError(f"the image has {len(image.layers)} layers, and digests of {len(digests)}")
     for path, digest in zip(image.layers, digests, strict=True):
         yield _layer(blobs, clean_path(path, limits), digest, limits)
+
+
+def _chosen(images: list[_Image], wanted: Wanted) -> _Image:
+    fitting = [image for image in images if not wanted or any(_names(tag, wanted) for tag in image.repo_tags or [])]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = ", ".join(sorted(tag for image in images for tag in image.repo_tags or [])[:10])
+    if wanted:
+        raise ContentError(f"the archive holds {len(fitting)} images {str(wanted)[:200]!r} ({names})")
+    raise ContentError(
+        f"the archive holds {len(images)} images ({names}): say which one with its name, docker-archive:FILE:NAME"
+    )
+
+
+def _names(tag: str, wanted: Wanted) -> bool:
+    """`docker save` leaves out what `podman save` writes: docker.io/library/."""
+    return not wanted.digest and any(
+        f"{start}{one}" == other
+        for start in ("", "docker.io/", "docker.io/library/")
+        for one, other in ((tag, wanted.name), (wanted.name, tag))
+    )
 
 
 def _layer(blobs: Blobs, path: str, digest: str, limits: Limits) -> Iterator[bytes]:

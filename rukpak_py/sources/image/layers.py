@@ -2,7 +2,8 @@
 
 A later layer replaces what earlier ones have on its paths, and its whiteouts remove what only earlier ones have.
 Content is held of kept paths only, and limits on count and size are theirs; links are held of all paths, so that a
-kept link may lead through others. A link becomes a copy of what it leads to: a file, or a directory of kept files.
+kept link may lead through others. A link becomes a copy of what it leads to, a file or a directory. What is not kept
+is held for that when the layers can be read again (`tree_of_image`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.image.descriptors import streaming
-from rukpak_py.sources.image.links import Copier, Link, paths_below, target_of
+from rukpak_py.sources.image.links import Copier, Link, end_of, paths_below, target_of
 
 Keep: TypeAlias = Callable[[str], bool]
 # What stands on a path: content, a link, or a directory.
@@ -23,12 +24,9 @@ Entry: TypeAlias = bytes | Link | None
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
-_SYSTEM = frozenset(
-    {"bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root"}
-    | {"run", "sbin", "srv", "sys", "tmp", "usr", "var"}
-)
 _AUFS = ".wh..wh."  # notes of an old file system, not content
 _LINKS = frozenset({Kind.SYMBOLIC_LINK, Kind.HARD_LINK})
+_MOST_PASSES = 3
 _MOST_OTHERS = 100_000  # links of paths that are not kept, and whiteouts
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
@@ -46,19 +44,31 @@ def below(*directories: str) -> Keep:
     return keep
 
 
-def beside_the_system(path: str) -> bool:
-    """What may be a bundle's content, whatever its base image is: nothing in the directories of an operating system."""
-    return path.partition("/")[0] not in _SYSTEM
-
-
 def apply_layers(
     layers: Iterable[Iterable[bytes]], *, keep: Keep = everything, limits: Limits = DEFAULT_LIMITS
 ) -> Tree:
     """The Tree of an image's layers, lowest first, each a tar (gzipped or not) in chunks of any size."""
-    image = _Image(keep=keep, limits=limits)
+    return _read(layers, keep, frozenset(), limits).tree()
+
+
+def tree_of_image(
+    layers: Callable[[], Iterable[Iterable[bytes]]], *, keep: Keep = everything, limits: Limits = DEFAULT_LIMITS
+) -> Tree:
+    """The same, the layers being read again when a kept link leads to what is not kept: it may be in any of them."""
+    missed: frozenset[str] = frozenset()
+    for _ in range(_MOST_PASSES):
+        image = _read(layers(), keep, missed, limits)
+        if (now := image.missed()) <= missed:
+            break
+        missed |= now
+    return image.tree()
+
+
+def _read(layers: Iterable[Iterable[bytes]], keep: Keep, missed: frozenset[str], limits: Limits) -> "_Image":
+    image = _Image(keep=keep, led_to=below(*missed), limits=limits)
     for layer in layers:
         image.add(layer)
-    return image.tree()
+    return image
 
 
 @dataclass(kw_only=True)
@@ -71,12 +81,14 @@ class _Layer:
 @dataclass(kw_only=True)
 class _Image:
     keep: Keep
+    led_to: Keep  # held, but no content by itself
     limits: Limits
     entries: dict[str, Entry] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)  # of the entries, sorted
     kept_bytes: int = 0  # of all layers, replaced content included
     kept_files: int = 0
     others: int = 0
+    unnamed: dict[str, str] = field(default_factory=dict)  # kept hard links, to what is not there
     transferred: int = 0
 
     def add(self, chunks: Iterable[bytes]) -> None:
@@ -89,6 +101,8 @@ class _Image:
         self._overlay(layer)
 
     def tree(self) -> Tree:
+        for path, end in self._not_held().items():
+            raise ContentError(f"link {path!r} points to {end!r}, which is no file of the image that is read")
         builder = TreeBuilder(self.limits)
         copier = Copier(self.entries, builder)
         for path in sorted(filter(self.keep, self.entries)):
@@ -101,9 +115,21 @@ class _Image:
                 builder.add(path, entry)
         return builder.build()
 
+    def missed(self) -> frozenset[str]:
+        """Where kept links lead to what is not kept, whether the image has it or not."""
+        return frozenset(self._not_held().values())
+
+    def _not_held(self) -> dict[str, str]:
+        links = [path for path, entry in self.entries.items() if isinstance(entry, Link) and self._is_held(path)]
+        ends = {path: end_of(path, self.entries) for path in links}
+        return self.unnamed | {path: end for path, end in ends.items() if end and not self._is_held(end)}
+
+    def _is_held(self, path: str) -> bool:
+        return self.keep(path) or self.led_to(path)
+
     def _is_of_interest(self, path: str, member: Member) -> bool:
         """Of what is not kept, links may lead to what is, and whiteouts may remove them."""
-        return self.keep(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(_WHITEOUT)
+        return self._is_held(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(_WHITEOUT)
 
     def _read(self, layer: _Layer, path: str, member: Member, members: TarMembers) -> None:
         directory, _, name = path.rpartition("/")
@@ -135,13 +161,13 @@ class _Image:
         found = layer.entries.get(target, self.entries.get(target))
         if found is not None:
             layer.entries[path] = found
-            if isinstance(found, bytes) and self.keep(path):
+            if isinstance(found, bytes) and self._is_held(path):
                 self._count_bytes(path, len(found))
-        elif self.keep(path):
-            raise ContentError(f"link {path!r} points to {target!r}, which is no file of the image that is read")
+        elif self._is_held(path):
+            self.unnamed[path] = target
 
     def _count(self, path: str, size: int) -> None:
-        if not self.keep(path):
+        if not self._is_held(path):
             self._count_other()
             return
         self.kept_files += 1

@@ -1,7 +1,8 @@
 """An OCI image layout: from its index by digests to the one image that is meant, and to the layers of that image.
 
-Which image: signatures and attestations are no images. Of what is left, the only one; or of those for several platforms
-the one for this host, Linux. Anything else has no answer, and is told with what there is.
+Which image: signatures and attestations are no images. Of what is left, that which has the wanted name or digest; else
+the only one; or of those for several platforms the one for this host, Linux. Anything else has no answer, and is told
+with what there is. What `skopeo copy IMAGE dir:DIR` writes is one manifest, without an index.
 """
 
 import platform
@@ -11,11 +12,13 @@ from collections.abc import Iterator
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.descriptors import (
+    ANY,
     Blobs,
     Descriptor,
     Index,
     Manifest,
     Platform,
+    Wanted,
     check_entries,
     document,
     new_hash,
@@ -24,6 +27,8 @@ from rukpak_py.sources.image.descriptors import (
 
 MARK = "oci-layout"
 INDEX = "index.json"
+FLAT_MARK = "version"
+FLAT_MANIFEST = "manifest.json"
 
 _INDEXES = {
     "application/vnd.oci.image.index.v1+json",
@@ -41,47 +46,74 @@ def host_platform() -> Platform:
     return Platform(os="linux", architecture=_ARCHITECTURES.get(machine, machine))
 
 
-def layers_of_layout(blobs: Blobs, *, limits: Limits, host: Platform) -> Iterator[Iterator[bytes]]:
+def layers_of_layout(
+    blobs: Blobs, *, limits: Limits, host: Platform, wanted: Wanted = ANY
+) -> Iterator[Iterator[bytes]]:
     """The layers of the layout's image, lowest first, each verified as it streams by."""
     index = document(INDEX, blobs(INDEX), Index, limits)
-    manifest = _manifest(blobs, index, limits, host)
+    manifest = _manifest(blobs, index, limits, host, wanted)
     check_entries("the image's manifest", len(manifest.layers), limits)
     for layer in manifest.layers:
         yield verified(blobs(_path(layer)), layer)
 
 
-def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform) -> Manifest:
+def layers_of_flat_directory(blobs: Blobs, *, limits: Limits) -> Iterator[Iterator[bytes]]:
+    """The same of what skopeo calls `dir:`."""
+    manifest = document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), Manifest, limits)
+    check_entries("the image's manifest", len(manifest.layers), limits)
+    for layer in manifest.layers:
+        yield verified(blobs(_path(layer).rpartition("/")[2]), layer)
+
+
+def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted: Wanted) -> Manifest:
     for _ in range(_MOST_INDEXES):
         check_entries("the image's index", len(index.manifests), limits)
-        chosen = choose(index.manifests, host)
+        chosen = choose(index.manifests, host, wanted)
         if chosen.size > limits.image_manifest_bytes:
             raise limits.exceeded("image_manifest_bytes", f"the size of manifest {chosen.digest}")
         chunks = verified(blobs(_path(chosen)), chosen)
         if chosen.media_type not in _INDEXES:
             return document(f"manifest {chosen.digest}", chunks, Manifest, limits)
         index = document(f"index {chosen.digest}", chunks, Index, limits)
+        # The name was that of the index; the digest may be that of one of its images.
+        wanted = Wanted(digest=wanted.digest if chosen.digest != wanted.digest else "")
     raise ContentError("the image's index leads from index to index and never to an image")
 
 
-def choose(descriptors: list[Descriptor], host: Platform) -> Descriptor:
+def choose(descriptors: list[Descriptor], host: Platform, wanted: Wanted = ANY) -> Descriptor:
     images = {descriptor.digest: descriptor for descriptor in descriptors if _is_image(descriptor)}
-    if len(images) == 1:
-        return next(iter(images.values()))
-    fitting = [image for image in images.values() if image.platform is not None and _fits(image.platform, host)]
-    if len(fitting) == 1:
-        return fitting[0]
     if not images:
         raise ContentError("the layout holds no image")
-    names = ", ".join(sorted(_shown(image) for image in images.values())[:10])
-    wanted = f"none of them for {host}" if not fitting else f"{len(fitting)} of them for {host}"
-    raise ContentError(f"the layout holds {len(images)} images, {wanted} ({names}): save the one that is meant alone")
+    named = [image for image in descriptors if wanted.name and _name(image) == wanted.name and image.digest in images]
+    fitting = _with_digest(named or list(images.values()), wanted.digest) if not wanted.name or named else []
+    fitting = list({image.digest: image for image in fitting}.values())
+    if len(fitting) == 1:
+        return fitting[0]
+    shown = ", ".join(sorted(map(_shown, images.values()))[:10])
+    if wanted and not fitting:
+        raise ContentError(f"the layout holds no image {str(wanted)[:200]!r}, but {shown}")
+    of_host = [image for image in fitting if image.platform is not None and _fits(image.platform, host)]
+    if len(of_host) == 1:
+        return of_host[0]
+    found = f"{len(of_host)} of them for {host}" if of_host else f"none of them for {host}"
+    raise ContentError(
+        f"the layout holds {len(fitting)} images, {found} ({shown}): "
+        "say which one with its name or digest, oci:DIR:NAME or oci:DIR@DIGEST"
+    )
+
+
+def _with_digest(images: list[Descriptor], digest: str) -> list[Descriptor]:
+    """Or the indexes, one of which may lead to it."""
+    if not digest:
+        return images
+    exact = [image for image in images if image.digest == digest]
+    return exact or [image for image in images if image.media_type in _INDEXES]
 
 
 def _is_image(descriptor: Descriptor) -> bool:
-    annotations = descriptor.annotations or {}
     return not (
-        _REFERENCE_TYPE in annotations
-        or _REFERRER.fullmatch(annotations.get(_NAME, ""))
+        _REFERENCE_TYPE in (descriptor.annotations or {})
+        or _REFERRER.fullmatch(_name(descriptor))
         or descriptor.platform == Platform(os="unknown", architecture="unknown")
     )
 
@@ -90,9 +122,12 @@ def _fits(given: Platform, host: Platform) -> bool:
     return (given.os, given.architecture) == (host.os, host.architecture)
 
 
+def _name(descriptor: Descriptor) -> str:
+    return (descriptor.annotations or {}).get(_NAME, "")
+
+
 def _shown(image: Descriptor) -> str:
-    name = (image.annotations or {}).get(_NAME)
-    return str(name or image.platform or image.digest)[:100]
+    return _name(image)[:100] or f"{image.platform or ''}@{image.digest}"
 
 
 def _path(descriptor: Descriptor) -> str:

@@ -47,7 +47,7 @@ class Copier:
 
     def _copy(self, path: str, *, source: str, around: frozenset[str]) -> None:
         """What is at and below `source`, by the names that it gets at and below `path`."""
-        end = _end(source, self._entries)
+        end = end_of(source, self._entries)
         entry = self._entries.get(end)
         if isinstance(entry, bytes):
             self._builder.check_room(path, len(entry))
@@ -76,7 +76,7 @@ def paths_below(directory: str, paths: Sequence[str]) -> Sequence[str]:
     return paths[start : bisect_left(paths, f"{directory}0", start)]  # "0" is what follows "/"
 
 
-def _end(path: str, entries: Entries) -> str:
+def end_of(path: str, entries: Entries) -> str:
     """The path without links in any of its parts."""
     done: list[str] = []
     todo = path.split("/")[::-1]

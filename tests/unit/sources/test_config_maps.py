@@ -8,7 +8,7 @@ import pytest
 from rukpak_py.api.source import ConfigMapReference, ConfigMapSource
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, variable_of
 from rukpak_py.sources.config_maps import ConfigMap, fetch
 
 
