@@ -16,18 +16,20 @@ class Outcome(StrEnum):
 
 
 def write(path: Path, content: bytes, *, mode: int = 0o644) -> Outcome:
-    """Directories around it are made; a file with the same content is left alone."""
+    """Directories around it are made; a file with the same content is left alone. Failures name the file itself."""
     existed = path.exists()
     if existed and path.is_file() and path.read_bytes() == content:
         return Outcome.UNCHANGED
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with _named(path):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with _named(path), os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        temporary.chmod(mode)
-        temporary.replace(path)
+        with _named(path):
+            temporary.chmod(mode)
+            temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -35,10 +37,19 @@ def write(path: Path, content: bytes, *, mode: int = 0o644) -> Outcome:
 
 
 @contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Nobody knows the temporary names."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes the name, and the place of what has it, when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    with _named(path):
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         new, old = temporary / "new", temporary / "old"
         new.mkdir()

@@ -16,5 +16,6 @@ def carry_out(plan: Plan) -> Iterator[str]:
     for file in plan.files:
         outcome = files.write(file.path, file.content, mode=file.mode)
         yield clean(f"{outcome} {shown(file.path)}")
+        yield from (clean(f"dropped from {shown(file.path)}: {what}") for what in file.lost)
     for kept in plan.kept:
         yield clean(f"kept {kept}")

@@ -15,6 +15,8 @@ from rukpak_py.content.canonical import write_tar
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 
+_OTHER_ARCHIVES = {".tgz", ".gz", ".bz2", ".xz", ".zst", ".zip", ".tbz", ".txz"}
+
 
 class _Index(msgspec.Struct):
     manifests: list[object]
@@ -22,6 +24,10 @@ class _Index(msgspec.Struct):
 
 def check_output(path: Path) -> None:
     """Before anything is done, whether it may be written."""
+    if path.suffix.lower() in _OTHER_ARCHIVES:
+        raise ContentError(f"{path}: an image is written as a directory or as an archive that is not packed, FILE.tar")
+    if not path.parent.is_dir():
+        raise ContentError(f"{path}: there is no directory {path.parent}")
     if _is_archive(path):
         if path.is_dir():
             raise ContentError(f"{path} is a directory: a name that ends in .tar is for an archive")

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rukpak_py.cli.packaging.given import MANIFESTS, check_holds_manifests
+from rukpak_py.cli.packaging.losses import lost_annotations, lost_lines
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
@@ -22,8 +24,8 @@ from rukpak_py.sources.local_directory import read_directory
 
 DOCKERFILE = "bundle.Dockerfile"
 ANNOTATIONS = "annotations.yaml"
-MANIFESTS = "manifests"
 METADATA = "metadata"
+_GIVE = "give --package and --channels (and --default, if it is not the first channel by name)"
 # Such names in a layer do not stand for files: they remove some of the layers below.
 _WHITEOUT = ".wh."
 
@@ -46,6 +48,7 @@ class PlannedFile:
     path: Path
     content: bytes
     mode: int = 0o644
+    lost: tuple[str, ...] = ()  # of what it replaces, for people
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +71,7 @@ def make_plan(request: Request) -> Plan:
     source = _absolute(request.directory)
     if not source.is_dir():
         raise ContentError(f"{request.directory}: there is no such directory")
+    check_holds_manifests(request.directory)
     manifests = read_directory(source)
     kind = media_type(manifests, shown=str(source))
     inferred = None if request.package and request.channels else _inferred(source)
@@ -95,6 +99,13 @@ def _absolute(path: Path) -> Path:
 
 
 def _inferred(source: Path) -> Inferred:
+    try:
+        return _looked_up(source)
+    except ContentError as error:
+        raise ContentError(f"{error}\n{_GIVE}") from error
+
+
+def _looked_up(source: Path) -> Inferred:
     """Only files that lie directly in directories beside this one are looked at."""
     builder = TreeBuilder()
     for child in sorted(source.parent.iterdir()):
@@ -115,7 +126,7 @@ def _add_file(builder: TreeBuilder, path: str, file: Path) -> None:
 def _labels(request: Request, kind: str, inferred: Inferred | None) -> Labels:
     channels = request.channels or (inferred.channels if inferred else "")
     if not channels:
-        raise ContentError("error interpreting channels, please manually input channels instead")
+        raise ContentError(f"error interpreting channels, please manually input channels instead\n{_GIVE}")
     return Labels(
         media_type=kind,
         package=request.package or (inferred.package if inferred else ""),
@@ -148,7 +159,8 @@ def _plan_annotations(path: Path, metadata: Tree, labels: Labels, files: _Files,
             raise ContentError(f"{wrong}\n{shown(path)} is there already, and says so; --overwrite replaces it")
         files.kept.append(f"{shown(path)} (says the same)")
         return existing
-    files.planned.append(PlannedFile(path=path, content=content))
+    lost = tuple(lost_annotations(metadata.get(path.name, b""), labels))
+    files.planned.append(PlannedFile(path=path, content=content, lost=lost))
     return content
 
 
@@ -165,7 +177,8 @@ def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Fi
         files.kept.append(f"{DOCKERFILE} (not looked at; --overwrite replaces it)")
         return
     content = dockerfile(labels, base_image=request.base_image, manifests=shown(manifests), metadata=shown(metadata))
-    files.planned.append(PlannedFile(path=path, content=content))
+    lost = tuple(lost_lines(path.read_bytes(), content, labels)) if path.is_file() else ()
+    files.planned.append(PlannedFile(path=path, content=content, lost=lost))
 
 
 def _read(directory: Path) -> Tree:

@@ -3,10 +3,11 @@
 import json
 import os
 from pathlib import Path
+from typing import Never
 
 import pytest
 
-from rukpak_py.cli.packaging.files import new_directory
+from rukpak_py.cli.packaging.files import new_directory, write
 from rukpak_py.library import open_bundle
 from rukpak_py.sources.local import open_tree
 from tests.unit.bundles import bundle, csv_document
@@ -31,8 +32,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("output", ["image", "image.tar", "new/place/image.tar"])
+@pytest.mark.parametrize("output", ["image", "image.tar", "v1.0", "place/image.tar"])
 def test_the_image_is_read_back_as_the_bundle(rukpakctl: CommandLine, here: Path, output: str) -> None:
+    (here / "place").mkdir()
     ran = rukpakctl(*GIVEN, "--output", output, "-t", "example.com/demo:1")
     assert ran.status == 0
     assert ran.out.startswith("sha256:")
@@ -159,6 +161,7 @@ def test_a_layout_of_one_image_is_replaced(rukpakctl: CommandLine, here: Path) -
 )
 def test_an_image_does_not_go_where_the_bundle_is(rukpakctl: CommandLine, here: Path, output: str) -> None:
     """What was generated would be replaced by it, or it would be a file of the next image."""
+    (here / output).parent.mkdir(parents=True, exist_ok=True)
     before = files_in(here)
     more = ("-u", output) if output == "out" else ("-u", "copy") if output.startswith("copy") else ()
     ran = rukpakctl(*GIVEN, "--output", output, *more)
@@ -192,6 +195,43 @@ def test_any_other_directory_is_not(rukpakctl: CommandLine, here: Path, files: d
         "Error: image is there already, and is no image layout of one image: it is not replaced\n",
     )
     assert files_in(here) == before
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("v.tgz", "v.tgz: an image is written as a directory or as an archive that is not packed, FILE.tar"),
+        ("V.ZIP", "V.ZIP: an image is written as"),
+        ("new/image", "new/image: there is no directory new"),
+    ],
+)
+def test_what_cannot_be_an_output_is_told_first(rukpakctl: CommandLine, here: Path, output: str, message: str) -> None:
+    before = files_in(here)
+    ran = rukpakctl(*GIVEN, "--output", output)
+    assert (ran.status, ran.out) == (3, "")
+    assert ran.err.startswith(f"Error: {message}")
+    assert files_in(here) == before
+
+
+def test_a_failure_to_write_names_the_file(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(**options: object) -> Never:
+        raise PermissionError(13, "Permission denied", "/somewhere/.image.tar.x1y2")
+
+    monkeypatch.setattr("tempfile.mkstemp", failing)
+    monkeypatch.setattr("tempfile.mkdtemp", failing)
+    with pytest.raises(PermissionError) as raised:
+        write(here / "image.tar", b"")
+    assert raised.value.filename == str(here / "image.tar")
+    with pytest.raises(PermissionError) as raised, new_directory(here / "image"):
+        pass
+    assert raised.value.filename == str(here / "image")
+
+
+def test_the_directory_of_the_bundle_is_not_that_of_its_manifests(rukpakctl: CommandLine, here: Path) -> None:
+    fill(here / "b", {"PROJECT": b"", "README.yaml": b"no: object", "bundle.Dockerfile": b"FROM scratch"})
+    ran = rukpakctl("bundle", "build", "-d", "b", "-p", "p", "-c", "a", "--output", "image")
+    message = "Error: b is the directory of a bundle: give the one of its manifests, -d b/manifests\n"
+    assert (ran.status, ran.out, ran.err) == (3, "", message)
 
 
 @pytest.mark.parametrize(

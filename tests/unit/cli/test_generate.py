@@ -9,6 +9,7 @@ from tests.unit.bundles import csv_document, tree_of
 from tests.unit.cli.running import CommandLine
 
 PREFIX = "operators.operatorframework.io.bundle."
+GIVE = "give --package and --channels (and --default, if it is not the first channel by name)"
 CSV = tree_of({"csv.yaml": csv_document()})["csv.yaml"]
 
 
@@ -67,7 +68,12 @@ def test_paths_of_the_dockerfile_start_in_the_working_directory(
 def test_both_files_are_replaced_and_that_is_told(rukpakctl: CommandLine, here: Path) -> None:
     fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": b"old", "bundle.Dockerfile": b"old"})
     first = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
-    assert first.out == "replaced b/metadata/annotations.yaml\nreplaced bundle.Dockerfile\n"
+    assert first.out == (
+        "replaced b/metadata/annotations.yaml\n"
+        "dropped from b/metadata/annotations.yaml: all that was in it\n"
+        "replaced bundle.Dockerfile\n"
+        "dropped from bundle.Dockerfile: old\n"
+    )
     again = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
     assert again.out == "unchanged b/metadata/annotations.yaml\nunchanged bundle.Dockerfile\n"
 
@@ -149,7 +155,7 @@ def test_with_package_and_channels_nothing_is_inferred(rukpakctl: CommandLine, h
         (
             {"d/1/csv.yaml": CSV, "d/p.yaml": b"packageName: demo"},
             ["-d", "d/1"],
-            "error interpreting channels, please manually input channels instead",
+            f"error interpreting channels, please manually input channels instead\n{GIVE}",
         ),
         (
             {"d/1/csv.yaml": CSV},
@@ -157,7 +163,8 @@ def test_with_package_and_channels_nothing_is_inferred(rukpakctl: CommandLine, h
             (
                 "please manually input channels and packageName, error interpreting bundle from directory {0}/d/1, "
                 "error parsing package.yaml file in the package root directory, "
-                "valid PackageManifest YAML file not found in {0}/d"
+                "valid PackageManifest YAML file not found in {0}/d\n"
+                f"{GIVE}"
             ),
         ),
     ],
@@ -169,6 +176,47 @@ def test_failures_write_nothing(
     ran = rukpakctl("bundle", "generate", *arguments)
     assert (ran.status, ran.out, ran.err) == (3, "", f"Error: {message.format(here)}\n")
     assert files_in(here) == sorted(files)
+
+
+def test_what_replaced_files_lose_is_told(rukpakctl: CommandLine, here: Path) -> None:
+    annotations = (
+        f"annotations:\n  {PREFIX}package.v1: old\n  {PREFIX}channel.default.v1: a\n  com.example/x: v4\nmore: 1\n"
+    )
+    lines = [
+        "FROM base:1",
+        "",
+        "# Labels",
+        f"LABEL {PREFIX}package.v1=old",
+        "LABEL com.example/x=v4",
+        "COPY elsewhere /manifests/",
+        "COPY tests/scorecard /tests/scorecard/",
+    ]
+    fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": annotations.encode()})
+    fill(here, {"bundle.Dockerfile": "\n".join(lines).encode()})
+    ran = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
+    assert ran.out.splitlines() == [
+        "replaced b/metadata/annotations.yaml",
+        f"dropped from b/metadata/annotations.yaml: {PREFIX}channel.default.v1: a",
+        "dropped from b/metadata/annotations.yaml: com.example/x: v4",
+        "dropped from b/metadata/annotations.yaml: more",
+        "replaced bundle.Dockerfile",
+        "dropped from bundle.Dockerfile: FROM base:1",
+        "dropped from bundle.Dockerfile: LABEL com.example/x=v4",
+        "dropped from bundle.Dockerfile: COPY tests/scorecard /tests/scorecard/",
+    ]
+
+
+def test_inside_a_bundle_its_manifests_are_named(rukpakctl: CommandLine, here: Path) -> None:
+    fill(here, {"manifests/csv.yaml": CSV, "metadata/annotations.yaml": b"annotations: {}"})
+    ran = rukpakctl("bundle", "generate", "-d", ".", "-p", "p", "-c", "a")
+    assert (ran.status, ran.out) == (3, "")
+    assert ran.err.endswith("give the one of its manifests, -d manifests\n")
+
+
+def test_manifests_may_have_a_directory_of_that_name(rukpakctl: CommandLine, here: Path) -> None:
+    fill(here, {"m/csv.yaml": CSV, "m/manifests/more.yaml": CSV, "c/Chart.yaml": b"name: x", "c/manifests/x": b""})
+    assert rukpakctl("bundle", "generate", "-d", "m", "-p", "p", "-c", "a").status == 0
+    assert rukpakctl("bundle", "generate", "-d", "c", "-p", "p", "-c", "a").status == 0
 
 
 def test_the_directory_is_needed(rukpakctl: CommandLine, here: Path) -> None:

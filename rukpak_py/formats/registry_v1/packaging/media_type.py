@@ -10,6 +10,7 @@ from rukpak_py.formats.registry_v1.kinds import CSV
 HELM = "helm"
 REGISTRY = "registry+v1"
 PLAIN = "plain"
+CHART = "Chart.yaml"
 
 
 def media_type(manifests: Tree, *, shown: str) -> str:
@@ -17,7 +18,7 @@ def media_type(manifests: Tree, *, shown: str) -> str:
     files = [path for path in manifests if "/" not in path]
     if not files:
         raise ContentError(f"The directory {shown} contains no yaml files")
-    chart = first_document(manifests.get("Chart.yaml", b""))
+    chart = first_document(manifests.get(CHART, b""))
     if isinstance(chart, dict) and chart.get("name"):
         return HELM
     return REGISTRY if any(is_csv(first_document(manifests[file])) for file in files) else PLAIN
