@@ -51,6 +51,4 @@ def _is_document(text: str) -> bool:
 
 
 def _there(path: Path) -> str:
-    if path.absolute().parent.name != "manifests":
-        return ""
-    return f", here {str(path.absolute().parent.parent)!r}"
+    return f", here {str(path.parent.parent)!r}" if path.parent.name == "manifests" else ""

@@ -37,9 +37,10 @@ def test_yaml_is_told_with_what_to_give(tmp_path: Path, text: bytes) -> None:
     assert refusal(tmp_path / "x", text) == f"is a YAML file; {GIVE}"
 
 
-def test_the_directory_of_a_manifest_is_named(tmp_path: Path) -> None:
-    (tmp_path / "manifests").mkdir()
-    assert refusal(tmp_path / "manifests" / "csv.yaml", CSV) == f"is a YAML file; {GIVE}, here {str(tmp_path)!r}"
+def test_the_directory_of_a_manifest_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("b/manifests").mkdir(parents=True)
+    assert refusal(Path("b/manifests/csv.yaml"), CSV) == f"is a YAML file; {GIVE}, here 'b'"
 
 
 @pytest.mark.parametrize(
