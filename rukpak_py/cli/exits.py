@@ -1,4 +1,4 @@
-"""What the exit status says, in one place; the help of every command ends with it."""
+"""What the exit status says, in one place; the help of every command ends with its own."""
 
 from enum import IntEnum
 
@@ -13,7 +13,7 @@ class Exit(IntEnum):
     BROKEN_PIPE = 141
 
 
-EPILOG = (
-    "Exit status: 0 fine; 1 findings of severity error, or differences with --exit-code; 2 wrong usage; "
-    "3 a bundle cannot be read, rendered, written or pushed."
-)
+def epilog(*, no: str = "", failed: str = "", others: str = "") -> str:
+    """The end of a command's help: only what this command can give, and what it means there."""
+    told = [(Exit.OK, "fine"), (Exit.NO, no), (Exit.USAGE, "wrong usage"), (Exit.FAILED, failed)]
+    return f"Exit status: {'; '.join(f'{status.value} {meaning}' for status, meaning in told if meaning)}{others}."

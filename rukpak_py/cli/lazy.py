@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from rukpak_py.cli.exits import EPILOG
+from rukpak_py.cli.exits import epilog
 
 
 class LazyGroup(click.Group):
     """`commands_at` maps the name of a command to `module:attribute`; commands can be added as usual, too."""
 
     def __init__(self, *args: Any, commands_at: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, epilog=EPILOG, **kwargs)
+        super().__init__(*args, epilog=epilog(others="; else that of the command"), **kwargs)
         self._commands_at = commands_at
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -22,6 +22,5 @@ class LazyGroup(click.Group):
         if cmd_name in self._commands_at:
             module, _, attribute = self._commands_at[cmd_name].partition(":")
             command: click.Command = getattr(import_module(module), attribute)
-            command.epilog = EPILOG
             return command
         return super().get_command(ctx, cmd_name)

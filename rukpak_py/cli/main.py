@@ -22,7 +22,16 @@ from rukpak_py.core.findings import InvalidBundleError
 _COMMANDS = "rukpak_py.cli.commands"
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 COMPLETE_VARIABLE = "_RUKPAKCTL_COMPLETE"
+KUBECTL_NAME = "kubectl rukpak"
 DEBUG_VARIABLE = "RUKPAKCTL_DEBUG"
+
+
+def _print_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click calls it so
+    if asked and not context.resilient_parsing:
+        from rukpak_py.cli.commands import version  # noqa: PLC0415 - see LazyGroup
+
+        click.echo(version.text())
+        context.exit()
 
 
 @click.group(
@@ -33,6 +42,9 @@ DEBUG_VARIABLE = "RUKPAKCTL_DEBUG"
         "completion": f"{_COMMANDS}.completion:completion",
         "version": f"{_COMMANDS}.version:version",
     },
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
 def program() -> None:
     """Look at bundles without a cluster: check, render, compare them."""
@@ -48,7 +60,7 @@ def main() -> None:
 def run(argv: Sequence[str]) -> int:
     """The exit status of the command line."""
     called_as = PurePath(argv[0]).name
-    name = "kubectl rukpak" if called_as == "kubectl-rukpak" else "rukpakctl"
+    name = KUBECTL_NAME if called_as == "kubectl-rukpak" else "rukpakctl"
     try:
         try:
             status = _run(argv[1:], name)
@@ -66,6 +78,9 @@ def run(argv: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str], name: str) -> int:
     if COMPLETE_VARIABLE in os.environ:
+        from rukpak_py.cli import completion  # noqa: PLC0415 - only shells that complete ask for it
+
+        completion.register()
         program.main(args=[], prog_name=name, complete_var=COMPLETE_VARIABLE)  # answers the shell, and exits
     # Not by `main`, which has its own mind about pipes that break.
     with program.make_context(name, list(arguments)) as context:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rukpak_py.cli.exits import Exit
+from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.packaging import layouts, tools
 from rukpak_py.cli.packaging.checking import is_fit
 from rukpak_py.cli.packaging.generating import carry_out
@@ -18,7 +18,11 @@ from rukpak_py.sources.image.build import Image, image_of, layout_of
 from rukpak_py.sources.image.reference import parse_reference
 
 
-@click.command()
+@click.command(
+    epilog=epilog(
+        no="the bundle has errors", failed="manifests cannot be read, or files or the image not written or pushed"
+    )
+)
 @generating_options
 @click.option("-o", "--overwrite", is_flag=True, help="Replace annotations.yaml and bundle.Dockerfile.")
 @click.option("-t", "--tag", default="", metavar="NAME", help="The image's name. Default: that of --push.")
@@ -35,7 +39,13 @@ from rukpak_py.sources.image.reference import parse_reference
     help="Push without TLS. Default: only to a registry on this machine's loopback.",
 )
 @click.option(
-    "-b", "--tool", "--image-builder", default="", metavar="TOOL", help="Build with docker, podman or buildah instead."
+    "-b",
+    "--tool",
+    "--image-builder",
+    default="",
+    metavar="TOOL",
+    shell_complete=lambda _context, _option, begun: [name for name in tools.NAMES if name.startswith(begun)],
+    help=f"Build with {', '.join(tools.NAMES[:-1])} or {tools.NAMES[-1]} instead.",
 )
 @click.option("--skip-validation", is_flag=True, help="Build whatever it is.")
 def build(

@@ -6,14 +6,14 @@ from typing import Any
 import click
 
 from rukpak_py.cli.comparison import compare
-from rukpak_py.cli.exits import Exit
+from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.options import choice, output_option, rendering_options
 from rukpak_py.cli.printing import print_json, print_lines
 from rukpak_py.cli.reports import comparison
 from rukpak_py.cli.terminal import Style
 
 
-@click.command()
+@click.command(epilog=epilog(no="differences, with --exit-code", failed="a bundle cannot be read or rendered"))
 @click.argument("old", type=click.Path())
 @click.argument("new", type=click.Path())
 @rendering_options

@@ -5,6 +5,7 @@ import sys
 import click
 
 from rukpak_py.cli import inspection
+from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import format_option, output_option, path_argument
 from rukpak_py.cli.printing import print_json, print_lines, print_warning
 from rukpak_py.cli.reports import inspection as report
@@ -14,7 +15,7 @@ from rukpak_py.formats.format import RenderOptions
 from rukpak_py.library import open_bundle
 
 
-@click.command()
+@click.command(epilog=epilog(failed="the bundle cannot be read"))
 @path_argument
 @format_option
 @output_option("text", "json")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
 from rukpak_py.cli.printing import print_json, print_lines, print_yaml
 from rukpak_py.cli.rbac.grants import grants_of
@@ -24,7 +25,7 @@ def _service_account(_context: click.Context, _option: click.Parameter, given: s
     return given
 
 
-@click.command()
+@click.command(epilog=epilog(failed="the bundle cannot be read or rendered"))
 @path_argument
 @rendering_options
 @click.option(

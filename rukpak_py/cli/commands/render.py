@@ -4,11 +4,12 @@ from typing import Any
 
 import click
 
+from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
 from rukpak_py.cli.printing import print_list, print_warning, print_yaml
 
 
-@click.command()
+@click.command(epilog=epilog(failed="the bundle cannot be read or rendered"))
 @path_argument
 @rendering_options
 @click.option("--parity", is_flag=True, help="Exactly what OLM's own renderer makes, its flaws included.")

@@ -7,7 +7,7 @@ from contextlib import closing
 import click
 
 import rukpak_py
-from rukpak_py.cli.exits import Exit
+from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.options import format_option, output_option
 from rukpak_py.cli.printing import print_json, print_lines
 from rukpak_py.cli.reports import github, json_document, sarif, text
@@ -16,7 +16,7 @@ from rukpak_py.cli.terminal import Progress, Style, clean_text
 from rukpak_py.cli.validation import PROFILES, Checks, reports_of, titles_of_rules
 
 
-@click.command()
+@click.command(epilog=epilog(no="a bundle has errors", failed="a bundle cannot be read"))
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
 @format_option
 @output_option("text", "json", "sarif", "github")

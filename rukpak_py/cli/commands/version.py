@@ -5,9 +5,14 @@ import platform
 import click
 
 import rukpak_py
+from rukpak_py.cli.exits import epilog
 
 
-@click.command()
+@click.command(epilog=epilog())
 def version() -> None:
     """Print the version."""
-    click.echo(f"rukpakctl {rukpak_py.__version__} (Python {platform.python_version()})")
+    click.echo(text())
+
+
+def text() -> str:
+    return f"rukpakctl {rukpak_py.__version__} (Python {platform.python_version()})"

@@ -9,6 +9,7 @@ from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.go_text import quoted
 
 _ARGUMENTS = {"docker": ("build",), "podman": ("build",), "buildah": ("bud", "--format=docker")}
+NAMES = tuple(_ARGUMENTS)
 
 
 def is_supported(tool: str) -> bool:

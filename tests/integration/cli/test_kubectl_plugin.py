@@ -11,9 +11,13 @@ ROOT = Path(__file__).parents[3]
 
 
 def kubectl_rukpak(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return kubectl("rukpak", *arguments)
+
+
+def kubectl(*arguments: str) -> subprocess.CompletedProcess[str]:
     programs = Path(sys.executable).parent
     return subprocess.run(
-        [binaries.path("kubectl"), "rukpak", *arguments],
+        [binaries.path("kubectl"), *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -30,3 +34,9 @@ def test_kubectl_runs_it_under_its_own_name() -> None:
 def test_the_exit_status_comes_through_kubectl() -> None:
     assert kubectl_rukpak("bundle", "validate", "docs/samples/greeter-v1").returncode == 0
     assert kubectl_rukpak("bundle", "validate", "docs/samples/greeter-broken").returncode == 1
+
+
+def test_kubectl_completes_it() -> None:
+    """As the scripts of `kubectl completion` ask."""
+    assert kubectl("__complete", "rukpak", "bundle", "validate", "--profile=op").stdout == "operatorhub\n:4\n"
+    assert kubectl("__complete", "rukpak", "bundle", "inspect", "").stdout == ":0\n"
