@@ -49,3 +49,7 @@ class InvalidBundleError(ContentError):
     def __init__(self, findings: Sequence[Finding], text: str | None = None) -> None:
         super().__init__("\n".join(map(str, findings)) if text is None else text)
         self.findings = tuple(findings)
+
+    def __reduce__(self) -> tuple[type["InvalidBundleError"], tuple[tuple[Finding, ...], str]]:
+        """Between processes both travel; by default the text would come for the findings."""
+        return type(self), (self.findings, str(self))

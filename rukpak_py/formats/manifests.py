@@ -3,14 +3,17 @@
 A document with `items` is a list whatever its kind. An item without kind and apiVersion takes them from its list.
 """
 
+import re
 from typing import Any
 
 import orjson
 
+from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 
 MANIFESTS = "manifests"  # the directory of both formats
 
+_KIND = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:""", re.MULTILINE)
 _SUFFIXES = ("yaml", "yml", "json")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _GO_KINDS = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
@@ -60,6 +63,21 @@ def advice_on_foreign(path: str, data: bytes) -> str | None:
     if is_text and stem and (not dot or suffix.lower() in _SUFFIXES) and not name.startswith("."):
         return None
     return f"Remove {path}, or move it out of {path.removesuffix(name)}: every file there is read as manifests."
+
+
+def where_manifests_are(tree: Tree) -> str | None:
+    """Advice when not the bundle was given but a directory around it, or its manifests alone."""
+    parents = [path.removesuffix(f"/{MANIFESTS}") for path in tree.directories if path.endswith(f"/{MANIFESTS}")]
+    depth = min((path.count("/") for path in parents), default=0)
+    nearest = sorted(path for path in parents if path.count("/") == depth)
+    if len(nearest) == 1:
+        return f"{nearest[0]}/ holds {MANIFESTS}/: give that directory, or an archive of what is in it."
+    if nearest:
+        return f"Give one bundle: {', '.join(f'{path}/' for path in nearest[:5])} hold {MANIFESTS}/."
+    files = [name for name in tree.names_in("") if name.endswith(_SUFFIXES) and _KIND.search(tree.get(name, b""))]
+    if files and "Chart.yaml" not in files:
+        return f"{files[0]} is a manifest: put the manifests into a directory {MANIFESTS}/, and give its parent."
+    return None
 
 
 def _item(item: Any, parent: dict[str, Any]) -> Any:

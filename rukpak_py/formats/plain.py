@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.plain_reading import Flaw, Manifest, read
-from rukpak_py.formats.plain_rules import NO_OBJECTS, no_name, no_version
+from rukpak_py.formats.plain_rules import NO_OBJECTS, RULES, no_name, no_version
 
 
 class PlainFormat:
@@ -44,8 +45,25 @@ class _Origin:
 def _manifests(tree: Tree, limits: Limits, *, prefix: str) -> Iterator[Manifest]:
     for found in read(tree, limits):
         if isinstance(found, Flaw):
-            raise ContentError(prefix + found.message) from found.error
+            raise _refusal(found, prefix + found.message) from found.error
         yield found
+
+
+def _refusal(flaw: Flaw, text: str) -> ContentError:
+    """With the advice, for those who show findings."""
+    if not flaw.hint:
+        return ContentError(text)
+    line, column = flaw.at or (0, 0)
+    finding = Finding(
+        rule=RULES[flaw.kind],
+        severity=Severity.ERROR,
+        message=flaw.message,
+        hint=flaw.hint,
+        file=flaw.place.file,
+        line=line,
+        column=column,
+    )
+    return InvalidBundleError([finding], text=text)
 
 
 def _applicable(manifest: Manifest, prefix: str) -> Object:

@@ -15,7 +15,15 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.manifests import MANIFESTS, advice_on_foreign, excerpt, has_kind, items_of, not_an_object
+from rukpak_py.formats.manifests import (
+    MANIFESTS,
+    advice_on_foreign,
+    excerpt,
+    has_kind,
+    items_of,
+    not_an_object,
+    where_manifests_are,
+)
 from rukpak_py.formats.rules import Place
 from rukpak_py.formats.syntax import syntax_defect
 
@@ -67,7 +75,9 @@ class PlainReading:
 def read(tree: Tree, limits: Limits) -> Iterator[Manifest | Flaw]:
     if MANIFESTS not in tree.directories:
         problem = "not a directory" if MANIFESTS in tree else "file does not exist"
-        yield Flaw(kind=FlawKind.NO_DIRECTORY, message=f"readdir {MANIFESTS}: {problem}", place=Place(file=MANIFESTS))
+        message = f"readdir {MANIFESTS}: {problem}"
+        hint = where_manifests_are(tree)
+        yield Flaw(kind=FlawKind.NO_DIRECTORY, message=message, place=Place(file=MANIFESTS), hint=hint)
         return
     for name in tree.names_in(MANIFESTS):
         file = f"{MANIFESTS}/{name}"

@@ -101,6 +101,15 @@ def is_json(reading: PlainReading) -> Iterator[Problem]:
             yield Problem(message=f"{manifest.value['kind']}: {error}", place=manifest.place())
 
 
+# Which rule tells a flaw.
+RULES: Final = {
+    FlawKind.NO_DIRECTORY: "PLAIN-001",
+    FlawKind.SUBDIRECTORY: "PLAIN-002",
+    FlawKind.NO_SYNTAX: "PLAIN-003",
+    FlawKind.NO_MANIFEST: "PLAIN-003",
+}
+
+
 def no_version(head: Head) -> str:
     return "" if head.gvk.version else f"{head.gvk.kind} {head.name} has no apiVersion"
 

@@ -14,9 +14,11 @@ from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats import file_rules, plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import PlainReading
 from rukpak_py.formats.registry_v1 import defects
 from rukpak_py.formats.registry_v1.read import read
+from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import families
 from rukpak_py.formats.registry_v1.rules.families import Profile
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
@@ -38,6 +40,9 @@ SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
 }
 # A value of the wrong type counts as absent: whatever else is said at its place follows from it.
 WRONG_TYPE: Final = defects.WRONG_TYPE.id
+LAYOUT: Final = defects.LAYOUT.id
+# What is missing may well be in a sub-directory of manifests/, where nobody looks.
+_MAY_LIE_DEEPER: Final = frozenset({"RV1-004", "RV1-401"})
 
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 
@@ -91,7 +96,18 @@ def _of_registry(
     tree: Tree, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool, limits: Limits
 ) -> Iterator[Finding]:
     reading = read(tree, parity=False, limits=limits)
-    yield from (defect.finding for defect in reading.defects)
+    told = [defect.finding for defect in reading.defects]
+    yield from told
+    has_directories = any(finding.rule == LAYOUT and finding.file.startswith(f"{MANIFESTS}/") for finding in told)
+    for finding in _by_rules(reading, profiles, locator, makes_certificates=makes_certificates):
+        if not (has_directories and finding.rule in _MAY_LIE_DEEPER):
+            yield finding
+
+
+def _by_rules(
+    reading: Reading, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool
+) -> Iterator[Finding]:
+    tree = reading.tree
     yield from judge(FILE_FAMILIES, tree, locator)
     asked = [family for profile, family in families.READING_FAMILIES_OF.items() if profile in profiles]
     yield from judge((*families.READING_FAMILIES, *asked), reading, locator)

@@ -228,9 +228,10 @@ def test_manifests_must_be_there() -> None:
 @pytest.mark.parametrize(
     ("files", "hint"),
     [
-        (["demo/manifests/a.yaml"], "demo/ holds manifests/: give that directory."),
+        (["demo/manifests/a.yaml"], "demo/ holds manifests/: give that directory, or an archive of what is in it."),
         (["1.0/manifests/a.yaml", "1.1/manifests/a.yaml"], "Give one bundle: 1.0/, 1.1/ hold manifests/."),
-        (["a/b/manifests/a.yaml"], "Give the directory that holds manifests/ and metadata/."),
+        (["a/b/manifests/a.yaml"], "a/b/ holds manifests/: give that directory, or an archive of what is in it."),
+        (["a.txt"], "Give the directory that holds manifests/ and metadata/."),
     ],
 )
 def test_a_directory_around_bundles_is_recognised(files: list[str], hint: str) -> None:

@@ -25,6 +25,7 @@ from rukpak_py.formats.manifests import (
     has_kind,
     items_of,
     not_an_object,
+    where_manifests_are,
 )
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_OBJECT, UNPARSABLE, Defects
@@ -48,7 +49,7 @@ def manifest_paths(tree: Tree, defects: Defects) -> Iterator[str]:
             f"the directory manifests/ {found}",
             upstream=f"stat {MANIFESTS}: no such file or directory",
             place=Place(file=MANIFESTS),
-            hint=_where_manifests_are(tree),
+            hint=where_manifests_are(tree),
         )
         return
     for name in tree.names_in(MANIFESTS):
@@ -62,17 +63,6 @@ def manifest_paths(tree: Tree, defects: Defects) -> Iterator[str]:
         )
         hint = f"Move the files of {path}/ up into {MANIFESTS}/, or out of the bundle."
         defects.add(LAYOUT, text, upstream=text, place=Place(file=path), hint=hint)
-
-
-def _where_manifests_are(tree: Tree) -> str | None:
-    """Advice when not the bundle but a directory around it was given."""
-    parents = sorted(path.removesuffix(f"/{MANIFESTS}") for path in tree.directories if path.endswith(f"/{MANIFESTS}"))
-    nearest = [path for path in parents if "/" not in path]
-    if not nearest:
-        return None
-    if len(nearest) == 1:
-        return f"{nearest[0]}/ holds manifests/: give that directory."
-    return f"Give one bundle: {', '.join(f'{path}/' for path in nearest[:5])} hold manifests/."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,19 @@
 """Advice that works when it is obeyed: one defect, one finding, and what stands in the file is what is quoted."""
 
+import pickle
 import re
 
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.findings import Finding
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
+from rukpak_py.formats.format import RenderOptions
+from rukpak_py.formats.plain import PlainFormat
+from rukpak_py.formats.registry_v1.read import read
+from rukpak_py.formats.registry_v1.render.config import checked_config
 from rukpak_py.formats.validation import validate
-from tests.unit.bundles import Content, bundle, bundle_annotations, csv_document, manifest, tree_of
+from tests.unit.bundles import Content, bundle, bundle_annotations, crd, csv_document, manifest, modes, tree_of
 
 PREFIX = "operators.operatorframework.io.bundle."
 CHANNELS = f"{PREFIX}channels.v1"
@@ -149,3 +155,47 @@ def test_a_comment_in_front_of_the_csv_is_told_once() -> None:
     (finding,) = validate(bundle(files={"manifests/csv.yaml": "# licence\n---\n" + csv_text()}))
     assert (finding.rule, finding.location) == ("RV1-501", "manifests/csv.yaml:1:1")
     assert finding.hint.startswith("Remove the `---` below the comment")
+
+
+def test_what_lies_in_a_sub_directory_is_not_said_to_be_missing() -> None:
+    (finding,) = validate(bundle(crds=[], files={"manifests/crds/x.yaml": crd()}))
+    assert (finding.rule, finding.file) == ("RV1-904", "manifests/crds")
+
+
+def test_install_modes_of_a_wrong_type_are_not_said_to_be_unsupported() -> None:
+    found = errors(bundle(files={"manifests/csv.yaml": csv_text().replace("supported: true", "supported: 'yes'")}))
+    assert {finding.rule for finding in found} == {"RV1-903"}
+
+
+def test_a_package_that_is_no_text_is_not_said_to_be_missing() -> None:
+    found = errors(bundle(annotations={f"{PREFIX}package.v1": ["a"]}))
+    assert [finding.rule for finding in found] == ["RV1-907"]
+
+
+@pytest.mark.parametrize(
+    ("file", "hint"),
+    [
+        ("bundle/manifests/csv.yaml", "bundle/ holds manifests/: give that directory, or an archive of what is in it."),
+        ("csv.yaml", "csv.yaml is a manifest: put the manifests into a directory manifests/, and give its parent."),
+    ],
+)
+def test_a_bundle_that_is_elsewhere_is_found(file: str, hint: str) -> None:
+    tree = tree_of({file: csv_document()})
+    (finding,) = errors(tree)
+    assert (finding.rule, finding.hint) == ("PLAIN-001", hint)
+    with pytest.raises(InvalidBundleError) as refused:
+        PlainFormat().render(tree, RenderOptions())
+    assert str(refused.value) == "read bundle objects from bundle: readdir manifests: file does not exist"
+    assert [finding.hint for finding in refused.value.findings] == [hint]
+
+
+def test_a_refusal_travels_between_processes() -> None:
+    refused = InvalidBundleError([Finding(rule="A", severity=Severity.ERROR, message="m")], text="words")
+    arrived = pickle.loads(pickle.dumps(refused))  # noqa: S301 - it was made here
+    assert (str(arrived), arrived.findings) == ("words", refused.findings)
+
+
+def test_a_configuration_without_a_choice_is_told_why() -> None:
+    read_bundle = read(bundle(csv=csv_document(installModes=modes("AllNamespaces")))).complete()
+    with pytest.raises(ContentError, match="there is nothing to choose"):
+        checked_config(read_bundle, "demo-system", {"watchNamespace": "a"})

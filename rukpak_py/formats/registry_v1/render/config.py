@@ -21,6 +21,7 @@ from rukpak_py.formats.registry_v1.render.config_values import (
 )
 
 _WATCH = "watchNamespace"
+_NO_CHOICE = " (there is nothing to choose: the operator supports neither OwnNamespace nor SingleNamespace)"
 _PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 _LENGTH = 63
 
@@ -70,7 +71,9 @@ def _problems(bundle: Bundle, install_namespace: str, value: Json) -> Iterator[s
         elif InstallMode.ALL not in modes:
             yield f'required field "{_WATCH}" is missing'
     yield from problems_of_config(value.get(DEPLOYMENT_CONFIG))
-    yield from (f'unknown field "{name}"' for name in sorted(value.keys() - known))
+    for name in sorted(value.keys() - known):
+        is_hinted = name == _WATCH and not bundle.parity
+        yield f'unknown field "{name}"' + (_NO_CHOICE if is_hinted else "")
 
 
 def _problems_of_watch(bundle: Bundle, modes: set[str], install_namespace: str, watched: Any) -> Iterator[str]:

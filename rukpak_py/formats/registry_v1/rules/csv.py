@@ -157,7 +157,9 @@ def install_modes_are_listed_once(reading: Reading) -> Iterator[Problem]:
 def some_install_mode_is_supported(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         modes = _modes(csv)
-        if modes and not any(supported for _, supported in modes):
+        listed = [mode for _, mode in entries(csv.manifest, "spec", "installModes")]
+        is_known = all(isinstance(mode.get("supported"), bool | None) for mode in listed)  # else RV1-903 tells
+        if is_known and modes and not any(supported for _, supported in modes):
             place = csv.place("spec", "installModes", on_key=True)
             yield Problem(message="none of InstallModeTypes are supported", place=place)
 
