@@ -140,7 +140,8 @@ class OpenedBundle:
             case FormatName.PLAIN:
                 return self._rendered_plain(options)
             case FormatName.HELM:
-                raise ContentError("Chart.yaml makes it a helm chart, and these cannot be rendered yet")
+                why = "Chart.yaml makes it a helm chart, and these" if "Chart.yaml" in self.tree else "helm charts"
+                raise ContentError(f"{why} cannot be rendered yet")
 
     def configured(self, options: RenderOptions, config: bytes) -> RenderOptions:
         """With what a configuration (YAML or JSON) says: watchNamespace and deploymentConfig."""

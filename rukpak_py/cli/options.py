@@ -53,11 +53,22 @@ class Choice:
 
 
 def _namespace(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    if name:
+        _check_namespace(name)
+    return name
+
+
+def _namespaces(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in filter(None, names):
+        _check_namespace(name, advice="; give the option once for each" if "," in name else "")
+    return names
+
+
+def _check_namespace(name: str, *, advice: str = "") -> None:
     from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
 
-    if name and (reasons := dns.label(name)):
-        raise click.BadParameter(f"{name!r} is no name for a namespace: {', '.join(reasons)}")
-    return name
+    if reasons := dns.label(name):
+        raise click.BadParameter(f"{name!r} is no name for a namespace: {', '.join(reasons)}{advice}")
 
 
 def rendering_options(command: F) -> F:
@@ -74,6 +85,7 @@ def rendering_options(command: F) -> F:
             "--watch-namespace",
             "watch_namespaces",
             multiple=True,
+            callback=_namespaces,
             metavar="NAMESPACE",
             help="A namespace that the operator watches, '' is all of them; may be repeated. Default: all, or its own.",
         ),

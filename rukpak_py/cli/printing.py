@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -32,3 +32,9 @@ def print_list(objects: list[Any]) -> None:
 
 def print_warning(text: str) -> None:
     click.echo(f"{Style(sys.stderr).paint('Warning:', 'yellow', 'bold')} {clean(text)}", err=True)
+
+
+def warn_of_nothing(objects: Sequence[Any], path: str) -> None:
+    """Nothing is printed for it, which looks like a failure."""
+    if not objects:
+        print_warning(f"{path}: the bundle has no objects")

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from rukpak_py import library
-from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.reports.report import Described, Report
 from rukpak_py.core.errors import RukPakError
 
 PROFILES = ("operatorhub", "bundle-objects", "practices", "olmv1")
@@ -68,10 +69,12 @@ def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[R
         executor.shutdown(cancel_futures=True)
 
 
-def titles_of_rules() -> dict[str, str]:
-    """Of all rules, by id."""
+def described_rules() -> dict[str, Described]:
+    """All rules, by id."""
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
     from rukpak_py.formats.registry_v1 import defects  # noqa: PLC0415 - see above
+    from rukpak_py.formats.rules import Rule  # noqa: PLC0415 - see above
 
-    titles = {rule.id: rule.title for family in validation.ALL_FAMILIES for rule in family.rules}
-    return titles | {kind.id: kind.title for kind in defects.DEFECT_KINDS}
+    rules: list[Rule[Any] | defects.DefectKind] = [rule for family in validation.ALL_FAMILIES for rule in family.rules]
+    rules += defects.DEFECT_KINDS
+    return {rule.id: Described(title=rule.title, hint=rule.hint, severity=rule.severity) for rule in rules}

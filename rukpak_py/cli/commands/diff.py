@@ -7,8 +7,8 @@ import click
 
 from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.exits import Exit, epilog
-from rukpak_py.cli.options import choice, output_option, rendering_options
-from rukpak_py.cli.printing import print_json, print_lines
+from rukpak_py.cli.options import Choice, choice, output_option, rendering_options
+from rukpak_py.cli.printing import print_json, print_lines, print_warning, warn_of_nothing
 from rukpak_py.cli.reports import comparison
 from rukpak_py.cli.terminal import Style
 
@@ -23,12 +23,22 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> 
     """Compare what two bundles install, and allow.
 
     Objects that come, go and change, field by field, and rights gained and lost. Both bundles are rendered with the
-    same options. The content of Secrets is not shown, only that it changed.
+    same options. The content of Secrets is not shown, only that it changed. What is left out, added or merged when they
+    are rendered is told on standard error.
     """
     how = choice(chosen)
-    found = compare(how.rendered(old).objects, how.rendered(new).objects)
+    found = compare(_objects(old, how), _objects(new, how))
     if output == "json":
         print_json(comparison.document(found))
     else:
         print_lines(comparison.lines_of(found, Style(sys.stdout)))
     return Exit.NO if exit_code and not found.is_empty else Exit.OK
+
+
+def _objects(path: str, how: Choice) -> list[dict[str, Any]]:
+    opened = how.opened(path)
+    objects = how.render(opened).objects
+    for warning in opened.warnings():
+        print_warning(f"{path}: {warning}")
+    warn_of_nothing(objects, path)
+    return objects

@@ -8,11 +8,13 @@ import click
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
-from rukpak_py.cli.printing import print_json, print_lines, print_yaml
+from rukpak_py.cli.printing import print_json, print_lines, print_warning, print_yaml
 from rukpak_py.cli.rbac.grants import grants_of
 from rukpak_py.cli.rbac.installer import manifests_of, needs_of
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style
+
+_NO_NAMES = {"", ".", ".."}
 
 
 def _service_account(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
@@ -25,6 +27,13 @@ def _service_account(_context: click.Context, _option: click.Parameter, given: s
     return given
 
 
+def _role_name(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    """RBAC takes more than other kinds, `system:node` for one; blanks are legal there, and a slip of the keyboard."""
+    if given is not None and (given in _NO_NAMES or any(one in "/%" or one.isspace() for one in given)):
+        raise click.BadParameter(f"{given!r} is no name for a role: no blanks, no / and no %")
+    return given
+
+
 @click.command(epilog=epilog(failed="the bundle cannot be read or rendered"))
 @path_argument
 @rendering_options
@@ -33,7 +42,9 @@ def _service_account(_context: click.Context, _option: click.Parameter, given: s
     is_flag=True,
     help="The installer may write and bind the bundle's roles without holding their rights (verbs escalate and bind).",
 )
-@click.option("--name", help="Name of the roles of -o yaml. Default: <install namespace>-installer.")
+@click.option(
+    "--name", callback=_role_name, help="With -o yaml: the roles' name. Default: <install namespace>-installer."
+)
 @click.option(
     "--service-account",
     callback=_service_account,
@@ -56,6 +67,9 @@ def permissions(
 
     With -o yaml: the roles for the installer, ready to be applied.
     """
+    if output != "yaml":
+        for option in [*(["--name"] if name else []), *(["--service-account"] if service_account else [])]:
+            print_warning(f"{option} is for -o yaml, and does nothing without it")
     rendering = choice(chosen).rendered(path)
     namespace = rendering.install_namespace or DEFAULT_SYSTEM_NAMESPACE
     needs = needs_of(rendering.objects, install_namespace=namespace, escalate=escalate)

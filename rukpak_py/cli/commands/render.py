@@ -6,7 +6,7 @@ import click
 
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
-from rukpak_py.cli.printing import print_list, print_warning, print_yaml
+from rukpak_py.cli.printing import print_list, print_warning, print_yaml, warn_of_nothing
 
 
 @click.command(epilog=epilog(failed="the bundle cannot be read or rendered"))
@@ -24,6 +24,7 @@ def render(*, path: str, output: str, parity: bool, **chosen: Any) -> None:
     objects = how.render(opened).objects
     for warning in [] if parity else opened.warnings():
         print_warning(str(warning))
+    warn_of_nothing(objects, path)
     if output == "json":
         print_list(objects)
     else:

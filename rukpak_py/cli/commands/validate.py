@@ -13,7 +13,7 @@ from rukpak_py.cli.printing import print_json, print_lines
 from rukpak_py.cli.reports import github, json_document, sarif, text
 from rukpak_py.cli.reports.report import Report
 from rukpak_py.cli.terminal import Progress, Style, clean_text
-from rukpak_py.cli.validation import PROFILES, Checks, reports_of, titles_of_rules
+from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_of
 
 
 @click.command(epilog=epilog(no="a bundle has errors", failed="a bundle cannot be read"))
@@ -86,4 +86,4 @@ def _as_document(reports: list[Report], output: str) -> None:
     if output == "json":
         print_json(json_document.document(reports))
     else:
-        print_json(sarif.document(reports, version=rukpak_py.__version__, titles=titles_of_rules()))
+        print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))

@@ -29,6 +29,8 @@ def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
     yield from list(_standing_out(grants, style)) or ["  nothing"]
     yield ""
     yield style.paint("What an installer needs", "bold")
+    if not needs.rules:
+        yield "  nothing"
     for scope, rules in needs.rules.items():
         yield f"  {clean(scope_text(scope))}"
         yield from _rules(rules, style)

@@ -1,4 +1,4 @@
-"""What checking one bundle gave, as every output format takes it."""
+"""What checking one bundle gave, and what rules say of themselves, as every output format takes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +27,15 @@ class Report:
 
     def _count(self, severity: Severity) -> int:
         return sum(finding.severity is severity for finding in self.findings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Described:
+    """What a rule says of itself, whatever was found by it."""
+
+    title: str
+    hint: str
+    severity: Severity
 
 
 def counted(number: int, noun: str) -> str:

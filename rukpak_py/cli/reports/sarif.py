@@ -9,21 +9,21 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from rukpak_py.cli.reports import places
-from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.reports.report import Described, Report
 from rukpak_py.core.findings import Finding, Severity
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
-_NO_TITLES: Final[Mapping[str, str]] = MappingProxyType({})
+_NO_RULES: Final[Mapping[str, Described]] = MappingProxyType({})
 _UNREADABLE = "unreadable"  # the notification for a bundle that could not be read
 
 
-def document(reports: Sequence[Report], *, version: str, titles: Mapping[str, str] = _NO_TITLES) -> dict[str, Any]:
+def document(reports: Sequence[Report], *, version: str, rules: Mapping[str, Described] = _NO_RULES) -> dict[str, Any]:
     hit: dict[str, Finding] = {}
     for report in reports:
         for finding in report.findings:
             hit.setdefault(finding.rule, finding)
-    rules = sorted(hit)
+    ids = sorted(hit)
     failures = [_notification(report) for report in reports if report.failure]
     return {
         "$schema": _SCHEMA,
@@ -34,7 +34,7 @@ def document(reports: Sequence[Report], *, version: str, titles: Mapping[str, st
                     "driver": {
                         "name": "rukpakctl",
                         "version": version,
-                        "rules": [_rule(rule, hit[rule], titles) for rule in rules],
+                        "rules": [_rule(hit[rule], rules.get(rule)) for rule in ids],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
@@ -45,7 +45,7 @@ def document(reports: Sequence[Report], *, version: str, titles: Mapping[str, st
                     }
                 ],
                 "results": [
-                    _result(report, finding, rules.index(finding.rule))
+                    _result(report, finding, ids.index(finding.rule))
                     for report in reports
                     for finding in report.findings
                 ],
@@ -54,14 +54,15 @@ def document(reports: Sequence[Report], *, version: str, titles: Mapping[str, st
     }
 
 
-def _rule(rule: str, example: Finding, titles: Mapping[str, str]) -> dict[str, Any]:
-    title = titles.get(rule, example.message)
+def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
+    """The same in every run, as long as the rule is known."""
+    known = described or Described(title=example.message, hint=example.hint, severity=example.severity)
     return {
-        "id": rule,
-        "shortDescription": {"text": title},
-        "fullDescription": {"text": title},
-        "help": {"text": example.hint or title},
-        "defaultConfiguration": {"level": _LEVELS[example.severity]},
+        "id": example.rule,
+        "shortDescription": {"text": known.title},
+        "fullDescription": {"text": known.title},
+        "help": {"text": known.hint or known.title},
+        "defaultConfiguration": {"level": _LEVELS[known.severity]},
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from rukpak_py.cli import validation
 from rukpak_py.content import yaml
+from rukpak_py.formats.registry_v1.defects import WRONG_TYPE
 from rukpak_py.formats.validation import Profile
 from tests.unit.cli.running import ROOT, SAMPLES, CommandLine
 
@@ -38,6 +39,12 @@ def misspelt_bundle(folder: Path) -> Path:
     csv = folder / "b/manifests/greeter.clusterserviceversion.yaml"
     csv.write_text(csv.read_text(encoding="utf-8").replace("  maturity:", "  maturty:"), encoding="utf-8")
     return folder / "b"
+
+
+def bundle_of_nothing(folder: Path) -> Path:
+    (folder / "manifests").mkdir()
+    (folder / "manifests/a.yaml").write_text("# nothing yet\n", encoding="utf-8")
+    return folder
 
 
 def hostile_bundle(folder: Path) -> Path:
@@ -108,8 +115,16 @@ class TestValidate:
         uris = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
         assert "docs/samples/greeter-broken/manifests/greeter.clusterserviceversion.yaml" in uris
 
-    def test_every_rule_has_a_title(self) -> None:
-        assert all(validation.titles_of_rules().values())
+    def test_sarif_says_of_a_rule_what_holds_for_all_its_findings(self, rukpakctl: CommandLine) -> None:
+        """The advice of RV1-903 says for each finding what to write."""
+        (run,) = json.loads(rukpakctl("bundle", "validate", BROKEN, "-o", "sarif").out)["runs"]
+        (rule,) = (rule for rule in run["tool"]["driver"]["rules"] if rule["id"] == "RV1-903")
+        assert rule["help"]["text"] == WRONG_TYPE.hint
+        (result,) = (result for result in run["results"] if result["ruleId"] == "RV1-903")
+        assert result["message"]["text"].endswith('\nPut it in quotes: value: "8080"')
+
+    def test_every_rule_describes_itself(self) -> None:
+        assert all(one.title and one.hint for one in validation.described_rules().values())
 
     def test_what_cannot_be_read_is_told_beside_the_others(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "validate", "absent", V1)
@@ -168,6 +183,16 @@ class TestRender:
         assert ran.err.startswith(f"Warning: {place}: unknown field spec.maturty")
         assert rukpakctl("bundle", "render", tmp_path / "b", "--parity").err == ""
 
+    def test_nothing_to_render_is_told(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        bundle = bundle_of_nothing(tmp_path)
+        ran = rukpakctl("bundle", "render", bundle)
+        assert (ran.status, ran.out, ran.err) == (0, "", f"Warning: {bundle}: the bundle has no objects\n")
+        assert json.loads(rukpakctl("bundle", "render", bundle, "-o", "json").out)["items"] == []
+
+    def test_charts_are_refused_for_what_they_are(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "render", V1, "--format", "helm")
+        assert (ran.status, ran.err) == (3, "Error: helm charts cannot be rendered yet\n")
+
     def test_a_broken_bundle_is_told_with_places(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "render", BROKEN)
         assert (ran.status, ran.out) == (3, "")
@@ -205,6 +230,14 @@ class TestDiff:
         assert changed["object"] == {"group": "apps", "kind": "Deployment", "namespace": "greeter", "name": "greeter"}
         assert {"path": "spec.replicas", "change": "changed", "secret": False, "old": 1, "new": 2} in changed["fields"]
 
+    def test_what_renderings_leave_out_is_a_warning(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        bundle = misspelt_bundle(tmp_path)
+        ran = rukpakctl("bundle", "diff", V1, bundle)
+        place = f"{bundle}: manifests/greeter.clusterserviceversion.yaml:14:3"
+        assert ran.err.startswith(f"Warning: {place}: unknown field spec.maturty")
+        assert len(ran.err.splitlines()) == 1
+        assert len(rukpakctl("bundle", "diff", bundle, bundle).err.splitlines()) == 2
+
 
 class TestPermissions:
     def test_text(self, rukpakctl: CommandLine) -> None:
@@ -233,16 +266,43 @@ class TestPermissions:
         assert (ran.status, ran.out) == (2, "")
         assert "is no [NAMESPACE/]NAME of an account" in ran.err
 
+    @pytest.mark.parametrize("name", ["", "Bad Name", "a/b", "50%", ".."])
+    def test_a_name_of_roles_is_one_that_can_be(self, rukpakctl: CommandLine, name: str) -> None:
+        ran = rukpakctl("bundle", "permissions", V2, "-o", "yaml", "--name", name)
+        assert (ran.status, ran.out) == (2, "")
+        assert f"{name!r} is no name for a role" in ran.err
+
+    def test_options_of_another_output_are_told(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "permissions", V2, "--name", "a:b", "--service-account", "robot")
+        assert ran.status == 0
+        assert ran.err.splitlines() == [
+            "Warning: --name is for -o yaml, and does nothing without it",
+            "Warning: --service-account is for -o yaml, and does nothing without it",
+        ]
+        assert rukpakctl("bundle", "permissions", V2, "-o", "yaml", "--name", "a:b").err == ""
+
+    def test_nothing_is_told_in_every_section(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        out = rukpakctl("bundle", "permissions", bundle_of_nothing(tmp_path)).out
+        assert [line for line in out.splitlines() if line.startswith(" ")] == ["  nothing"] * 3
+
     def test_plain_bundles_have_an_installer_too(self, rukpakctl: CommandLine) -> None:
         out = rukpakctl("bundle", "permissions", NOTES).out
         assert "What the bundle grants\n  nothing\n" in out
         assert "    create            namespaces\n" in out
 
 
-def test_an_install_namespace_is_one_that_can_be(rukpakctl: CommandLine) -> None:
-    ran = rukpakctl("bundle", "render", V1, "--install-namespace", "4.8-system")
+@pytest.mark.parametrize("option", ["--install-namespace", "--watch-namespace"])
+@pytest.mark.parametrize("name", ["4.8-system", "Bad_NS", "a,b"])
+def test_a_namespace_is_one_that_can_be(rukpakctl: CommandLine, option: str, name: str) -> None:
+    ran = rukpakctl("bundle", "render", V1, option, name)
     assert (ran.status, ran.out) == (2, "")
-    assert "'4.8-system' is no name for a namespace" in ran.err
+    assert f"{name!r} is no name for a namespace" in ran.err
+    is_list = "," in name and option == "--watch-namespace"
+    assert ("give the option once for each" in ran.err) == is_list
+
+
+def test_all_namespaces_have_no_name(rukpakctl: CommandLine) -> None:
+    assert rukpakctl("bundle", "render", V1, "--watch-namespace", "").status == 0
 
 
 class TestInspect:

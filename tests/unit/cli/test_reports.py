@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from rukpak_py.cli.reports import github, json_document, sarif, text
-from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.reports.report import Described, Report
 from rukpak_py.cli.terminal import Style
 from rukpak_py.core.findings import Finding, Severity
 from tests.unit.cli.streams import pipe, terminal
@@ -26,6 +26,7 @@ ERROR = Finding(
 )
 WARNING = Finding(rule="RV1-913", severity=Severity.WARNING, message="odd, but works")
 REPORT = Report(path="bundles/a", format="registry+v1", findings=(WARNING, ERROR))
+NAMES = Described(title="Names are valid", hint="Choose another.", severity=Severity.WARNING)
 UNREADABLE = Report(path="bundles/b", failure="there is no such file or directory")
 
 
@@ -171,7 +172,7 @@ def test_json_has_a_shape_that_stays() -> None:
 
 
 def sarif_run(*reports: Report) -> dict[str, Any]:
-    document = json.loads(json.dumps(sarif.document(reports, version="1.0", titles={"RV1-002": "Names are valid"})))
+    document = json.loads(json.dumps(sarif.document(reports, version="1.0", rules={"RV1-002": NAMES})))
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
     return dict(run)
@@ -185,8 +186,8 @@ def test_sarif_describes_the_rules_that_were_hit() -> None:
         "id": "RV1-002",
         "shortDescription": {"text": "Names are valid"},
         "fullDescription": {"text": "Names are valid"},
-        "help": {"text": "Use lower case."},
-        "defaultConfiguration": {"level": "error"},
+        "help": {"text": "Choose another."},
+        "defaultConfiguration": {"level": "warning"},
     }
     assert driver["rules"][1]["help"]["text"]
 
@@ -197,6 +198,7 @@ def test_sarif_results_point_at_relative_files(tmp_path: Path, monkeypatch: pyte
     run = sarif_run(Report(path=str(tmp_path / "my bundle"), findings=(WARNING, ERROR)))
     warning, error = run["results"]
     assert (error["ruleId"], error["ruleIndex"], error["level"]) == ("RV1-002", 0, "error")
+    assert error["message"]["text"] == "invalid name 'A'\nUse lower case."
     location = error["locations"][0]["physicalLocation"]
     assert location["artifactLocation"]["uri"] == "my%20bundle/manifests/csv.yaml"
     assert location["region"] == {"startLine": 12, "startColumn": 3}
