@@ -10,11 +10,11 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from rukpak_py import library
 from rukpak_py.cli.reports.report import Described, Report
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.findings import Severity
 
 PROFILES = ("operatorhub", "bundle-objects", "practices", "olmv1")
 _WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of them
@@ -73,8 +73,12 @@ def described_rules() -> dict[str, Described]:
     """All rules, by id."""
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
     from rukpak_py.formats.registry_v1 import defects  # noqa: PLC0415 - see above
-    from rukpak_py.formats.rules import Rule  # noqa: PLC0415 - see above
 
-    rules: list[Rule[Any] | defects.DefectKind] = [rule for family in validation.ALL_FAMILIES for rule in family.rules]
-    rules += defects.DEFECT_KINDS
-    return {rule.id: Described(title=rule.title, hint=rule.hint, severity=rule.severity) for rule in rules}
+    described = {kind.id: _described(kind.title, kind.hint, kind.severity) for kind in defects.DEFECT_KINDS}
+    for family in validation.ALL_FAMILIES:
+        described |= {rule.id: _described(rule.title, rule.hint, rule.severity) for rule in family.rules}
+    return described
+
+
+def _described(title: str, hint: str, severity: Severity) -> Described:
+    return Described(title=title, hint=hint, severity=severity)
