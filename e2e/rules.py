@@ -53,7 +53,8 @@ def _table(title: str, rows: Iterator[str]) -> list[str]:
 
 def _rows(family: Family[Any]) -> Iterator[str]:
     for rule in sorted(family.rules, key=lambda rule: rule.id):
-        yield _row(rule.id, rule.severity, rule.title, rule.hint, rule.origin)
+        severity = f"{rule.severity} or error" if rule.may_be_error else rule.severity
+        yield _row(rule.id, severity, rule.title, rule.hint, rule.origin)
 
 
 def _row(*cells: str) -> str:

@@ -52,6 +52,7 @@ class Rule(Generic[S]):
     hint: str
     origin: str  # whose rule it is
     check: Check[S]
+    may_be_error: bool = False  # where a single Problem is worse than the rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +64,29 @@ class Family(Generic[S]):
     rules: list[Rule[S]] = field(default_factory=list)
 
     def rule(
-        self, rule_id: str, *, title: str, hint: str, severity: Severity = Severity.ERROR, origin: str | None = None
+        self,
+        rule_id: str,
+        *,
+        title: str,
+        hint: str,
+        severity: Severity = Severity.ERROR,
+        origin: str | None = None,
+        may_be_error: bool = False,
     ) -> Callable[[Check[S]], Check[S]]:
         whose = self.origin if origin is None else origin
 
         def added(check: Check[S]) -> Check[S]:
-            self.rules.append(Rule(id=rule_id, severity=severity, title=title, hint=hint, origin=whose, check=check))
+            self.rules.append(
+                Rule(
+                    id=rule_id,
+                    severity=severity,
+                    title=title,
+                    hint=hint,
+                    origin=whose,
+                    check=check,
+                    may_be_error=may_be_error,
+                )
+            )
             return check
 
         return added

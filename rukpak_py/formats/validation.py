@@ -35,8 +35,10 @@ SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
     "RV1-208": ("RV1-006",),
     "RV1-401": ("RV1-004",),
     "RV1-501": ("RV1-013", "RV1-902", "RV1-905"),
+    "RV1-701": ("RV1-204",),
     "RV1-709": ("RV1-003",),
     "RV1-911": ("RV1-402",),
+    "RV1-943": ("RV1-013", "RV1-301"),
 }
 # A value of the wrong type counts as absent: whatever else is said at its place follows from it.
 WRONG_TYPE: Final = defects.WRONG_TYPE.id

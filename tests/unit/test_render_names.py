@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from rukpak_py.core.gojson import deep_hash
 from rukpak_py.formats.registry_v1.bundle import Json, Permission
-from rukpak_py.formats.registry_v1.render.names import certificate_name, join, permission_hash, service_name
+from rukpak_py.formats.registry_v1.joined_names import join, service_name
+from rukpak_py.formats.registry_v1.render.names import certificate_name, permission_hash
 
 LONG = "my.object.thing.has.a.really.really.really.really.really.long.name"
 GET_PODS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}

@@ -171,7 +171,6 @@ def named(name: str) -> list[tuple[str, str]]:
     ("manifest", "expected"),
     [
         (good(), []),
-        (good(deployments=[]), [("RV1-701", "unable to find a deployment to install in the CSV")]),
         (
             good(deployments=[deployment()]),
             [("RV1-702", "unable to find the resource requests for the container: (manager)")],

@@ -11,7 +11,8 @@ from typing import Self
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.formats.format import Certificates
 from rukpak_py.formats.registry_v1.bundle import Json
-from rukpak_py.formats.registry_v1.render.names import certificate_name, join, service_name
+from rukpak_py.formats.registry_v1.joined_names import join, service_name
+from rukpak_py.formats.registry_v1.render.names import certificate_name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,21 +4,11 @@ A role is named after its CSV, its account and a hash of the permission; what is
 nothing is trimmed after the cut (`argocd-operator.v0.-3gkm…` is a legal name of a role).
 """
 
-from rukpak_py.content.yaml_scalars import without_surrogates
 from rukpak_py.core.gojson import Fields, deep_hash
 from rukpak_py.formats.registry_v1.bundle import Csv, Json, Permission
+from rukpak_py.formats.registry_v1.joined_names import join
 
 DEFAULT_ACCOUNT = "default"
-_LENGTH = 63
-
-
-def join(base: str, suffix: str) -> str:
-    """Two lengths that add up to exactly 63 are not cut, and give 64 characters: upstream's off-by-one, kept."""
-    room = _LENGTH - len(suffix.encode()) - 1
-    encoded = base.encode(errors="surrogateescape")
-    if len(encoded) > room + 1:
-        base = without_surrogates(encoded[:room].decode(errors="surrogateescape"))
-    return f"{base}-{suffix}"
 
 
 def account_of(permission: Permission) -> str:
@@ -33,10 +23,6 @@ def permission_hash(permission: Permission) -> str:
     """The account is hashed as it is written: empty stays empty."""
     rules = None if permission.rules is None else [_rule(rule) for rule in permission.rules]
     return deep_hash(Fields.of(serviceAccountName=permission.service_account, rules=rules))
-
-
-def service_name(deployment: str) -> str:
-    return join(deployment.replace(".", "-"), "service")
 
 
 def certificate_name(service: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.registry_v1.bundle import Bundle, Document
+from rukpak_py.formats.registry_v1.joined_names import service_name
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, SUPPORTED
 from rukpak_py.formats.rules import Family, Problem
 
@@ -41,6 +42,27 @@ def objects_are_there_once(bundle: Bundle) -> Iterator[Problem]:
             yield Problem(
                 message=f"{again.kind} '{again.name}' is in {first.file} and in {again.file}: one is emitted",
                 place=again.place("metadata", "name"),
+            )
+
+
+@FAMILY.rule(
+    "RV1-936",
+    title="Deployments that serve webhooks have Services of their own",
+    hint="Rename one of the deployments: dots count as `-` in the name of its Service, and only the first 55 "
+    "characters count.",
+)
+def services_are_distinct(bundle: Bundle) -> Iterator[Problem]:
+    serving = {webhook.deployment_name for webhook in bundle.csv.webhooks}
+    first: dict[str, str] = {}
+    for entry in bundle.csv.deployments:
+        service = service_name(entry.name)
+        if entry.name in serving and first.setdefault(service, entry.name) != entry.name:
+            yield Problem(
+                message=(
+                    f"the webhooks of deployments '{first[service]}' and '{entry.name}' want the same "
+                    f"Service '{service}'"
+                ),
+                place=bundle.csv.document.place(*entry.path, "name"),
             )
 
 

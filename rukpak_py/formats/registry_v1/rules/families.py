@@ -26,6 +26,10 @@ from rukpak_py.formats.registry_v1.rules import (
     refusals,
     registry,
     renderable,
+    shipped,
+    unread,
+    webhooks,
+    workloads,
 )
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
 from rukpak_py.formats.rules import Family
@@ -45,6 +49,9 @@ BUNDLE_FAMILIES: tuple[Family[Bundle], ...] = (
     names.FAMILY,
     accounts.FAMILY,
     collisions.FAMILY,
+    workloads.FAMILY,
+    webhooks.FAMILY,
+    shipped.FAMILY,
 )
 READING_FAMILIES: tuple[Family[Reading], ...] = (
     layout.FAMILY,
@@ -55,6 +62,7 @@ READING_FAMILIES: tuple[Family[Reading], ...] = (
     registry.FAMILY,
     objects.FAMILY,
     own.READING_FAMILY,
+    unread.FAMILY,
 )
 REQUEST_FAMILIES: tuple[Family[InstallRequest], ...] = (refusals.FAMILY,)
 

@@ -138,6 +138,7 @@ def default_channel_is_listed(bundle: Bundle) -> Iterator[Problem]:
     title="Install modes have names that are known",
     hint=f"Write {', '.join(InstallMode)}: what has another name has no effect.",
     severity=Severity.WARNING,
+    may_be_error=True,
 )
 def install_modes_are_known(bundle: Bundle) -> Iterator[Problem]:
     """It is an error when there is no other way to install the bundle."""

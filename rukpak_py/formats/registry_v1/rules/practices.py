@@ -14,7 +14,6 @@ from rukpak_py.formats.registry_v1.kinds import DEFINITION
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS, PACKAGE
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
-    at,
     csvs,
     entries,
     is_semantic,
@@ -37,19 +36,6 @@ _IMAGE: Final = re.compile(
     r"(?::\w[\w.-]{0,127})?(?:@[A-Za-z][\w+.-]*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )
-
-
-@FAMILY.rule(
-    "RV1-701",
-    severity=Severity.WARNING,
-    title="The CSV installs a deployment",
-    hint="List the operator's deployment in spec.install.spec.deployments: without one nothing runs.",
-)
-def something_is_installed(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        if not at(csv.manifest, "spec", "install", "spec", "deployments"):
-            place = csv.place("spec", "install", "spec", "deployments", on_key=True)
-            yield Problem(message="unable to find a deployment to install in the CSV", place=place)
 
 
 @FAMILY.rule(

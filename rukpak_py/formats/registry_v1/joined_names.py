@@ -1,0 +1,18 @@
+"""Names that are made of two, cut to what a name may be long: upstream's, byte for byte."""
+
+from rukpak_py.content.yaml_scalars import without_surrogates
+
+_LENGTH = 63
+
+
+def join(base: str, suffix: str) -> str:
+    """Two lengths that add up to exactly 63 are not cut, and give 64 characters: upstream's off-by-one, kept."""
+    room = _LENGTH - len(suffix.encode()) - 1
+    encoded = base.encode(errors="surrogateescape")
+    if len(encoded) > room + 1:
+        base = without_surrogates(encoded[:room].decode(errors="surrogateescape"))
+    return f"{base}-{suffix}"
+
+
+def service_name(deployment: str) -> str:
+    return join(deployment.replace(".", "-"), "service")

@@ -1,0 +1,143 @@
+"""What no API server takes of definitions and other objects that a bundle ships, or drops without a word."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rukpak_py.content.yaml_positions import Path
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Bundle, Document
+from rukpak_py.formats.registry_v1.kinds import OLD_DEFINITIONS
+from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping
+from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
+from rukpak_py.formats.rules import Family, Problem, path_text
+
+FAMILY: Family[Bundle] = Family(title="What a cluster refuses: shipped objects", origin="Kubernetes")
+
+_TYPES: Final = frozenset({"array", "boolean", "integer", "number", "object", "string"})
+_TEXTS: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("stringData", "data")}
+_ROLES: Final = frozenset({"Role", "ClusterRole"})
+_SCHEMA: Final = ("schema", "openAPIV3Schema")
+_LISTED: Final = ("allOf", "anyOf", "oneOf")
+_NAMED: Final = ("properties", "patternProperties", "definitions")
+_SINGLE: Final = ("items", "additionalProperties", "not")
+
+
+@FAMILY.rule(
+    "RV1-940",
+    title="Every version of a definition has a schema",
+    hint="Give schema.openAPIV3Schema; the least is `type: object` with `x-kubernetes-preserve-unknown-fields: true`.",
+    severity=Severity.WARNING,
+)
+def versions_have_a_schema(bundle: Bundle) -> Iterator[Problem]:
+    for definition in bundle.definitions:
+        document = definition.document
+        if document.api_version == OLD_DEFINITIONS:
+            continue
+        for path, version in entries(document.manifest, "spec", "versions"):
+            if not at(version, *_SCHEMA):
+                message = f"version '{version.get('name')}' of definition '{definition.name}' has no schema"
+                yield Problem(message=message, place=document.place(*path))
+
+
+@FAMILY.rule(
+    "RV1-941",
+    title="A schema names types that there are",
+    hint=f"Write one of {', '.join(sorted(_TYPES))}.",
+    severity=Severity.WARNING,
+)
+def schema_types_are_known(bundle: Bundle) -> Iterator[Problem]:
+    for definition in bundle.definitions:
+        document = definition.document
+        for path, version in entries(document.manifest, "spec", "versions"):
+            for inner, name in _unknown_types(at(version, *_SCHEMA)):
+                message = f"'{name}' is no type of a schema"
+                yield Problem(message=message, place=document.place(*path, *_SCHEMA, *inner, "type"))
+
+
+def _unknown_types(schema: Any) -> Iterator[tuple[Path, str]]:
+    """Without recursion: schemas nest as deeply as their authors like."""
+    pending: list[tuple[Path, Any]] = [((), schema)]
+    while pending:
+        path, found = pending.pop()
+        if not isinstance(found, dict):
+            continue
+        name = found.get("type")
+        if isinstance(name, str) and name and name not in _TYPES:
+            yield path, name
+        pending += [((*path, field), found[field]) for field in _SINGLE if field in found]
+        for field in _NAMED:
+            pending += [((*path, field, key), item) for key, item in mapping(found, field).items()]
+        for field in _LISTED:
+            listed = found.get(field)
+            pending += [((*path, field, n), item) for n, item in enumerate(listed if isinstance(listed, list) else [])]
+
+
+@FAMILY.rule(
+    "RV1-942",
+    title="Values of ConfigMaps and Secrets are texts",
+    hint="Put the value in quotes; a list or an object is written as a text, with `|` behind the key.",
+    severity=Severity.WARNING,
+)
+def values_are_texts(bundle: Bundle) -> Iterator[Problem]:
+    for document in bundle.others:
+        for field in _TEXTS.get(document.kind, ()) if document.api_version == "v1" else ():
+            for key, value in mapping(document.manifest, field).items():
+                if value is not None and not isinstance(value, str):
+                    message = f"{field}.{key} of {document.kind} '{document.name}' is no text"
+                    yield Problem(message=message, place=document.place(field, key))
+
+
+@FAMILY.rule(
+    "RV1-943",
+    title="Every object says which API it is of",
+    hint="Add `apiVersion` as the documentation of the kind has it.",
+    severity=Severity.WARNING,
+)
+def objects_have_a_version(bundle: Bundle) -> Iterator[Problem]:
+    documents = [definition.document for definition in bundle.definitions]
+    for document in (*documents, *bundle.others):
+        if not document.api_version:
+            message = f"{document.kind} '{document.name}' has no apiVersion"
+            yield Problem(message=message, place=document.place())
+
+
+@FAMILY.rule(
+    "RV1-944",
+    title="Shipped Services have names that Services can have",
+    hint="Begin with a lower case letter; letters, digits and `-` may follow, at most 63 characters.",
+    severity=Severity.WARNING,
+)
+def service_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
+    for document in bundle.others:
+        is_service = (document.kind, document.api_version) == ("Service", "v1")
+        if is_service and document.name and (reasons := dns.dns_1035_label(document.name)):
+            message = f"Service '{document.name}' has an invalid name: {', '.join(reasons)}"
+            yield Problem(message=message, place=document.place("metadata", "name"))
+
+
+@FAMILY.rule(
+    "RV1-945",
+    title="Rules of shipped roles have no unknown fields",
+    hint="Correct the spelling (case counts), or remove the field: the cluster drops it, and with it the right.",
+    severity=Severity.WARNING,
+)
+def rules_of_roles_are_known(bundle: Bundle) -> Iterator[Problem]:
+    for document in bundle.others:
+        if document.kind in _ROLES:
+            for path in _unknown_fields(document):
+                message = f"unknown field {path_text(path)}"
+                yield Problem(message=message, place=document.place(*path, on_key=True))
+
+
+def _unknown_fields(document: Document) -> list[Path]:
+    unknown: list[Path] = []
+    defects: list[TypeDefect] = []
+    rules = document.manifest.get("rules")
+    if isinstance(rules, list):
+        try:
+            restore(rules, "[]PolicyRule", keep_unknown=False, defects=defects, unknown=unknown)
+        except ContentError:  # nested too deeply for any rule
+            return []
+    return [("rules", *path) for path in unknown]

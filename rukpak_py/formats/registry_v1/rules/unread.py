@@ -1,0 +1,69 @@
+"""What stands in metadata/ and means nothing to those who read it."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, Final
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations_file
+from rukpak_py.formats.registry_v1.metadata.dependencies import DEPENDENCIES_FILE, read_dependencies
+from rukpak_py.formats.registry_v1.metadata.go_fields import fields
+from rukpak_py.formats.registry_v1.metadata.properties import PROPERTIES_FILE
+from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.rules.first_documents import entries
+from rukpak_py.formats.rules import Family, Place, Problem
+
+FAMILY: Family[Reading] = Family(title="Metadata that nobody reads", origin="rukpak-py")
+
+_KEY: Final = "dependencies"
+_STEM: Final = "dependencies"
+_MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
+
+
+@FAMILY.rule(
+    "RV1-950",
+    title="A file of dependencies has dependencies",
+    hint=f"Write a list below `{_KEY}:`, each entry with `type` and `value`; or remove the file.",
+    severity=Severity.WARNING,
+)
+def dependencies_are_read(reading: Reading) -> Iterator[Problem]:
+    documents = dict(reading.metadata_documents)
+    if (annotations := catalog_annotations_file(documents.items())) is not None:
+        del documents[annotations[0]]
+    if read_dependencies(documents.items()):
+        return
+    for path, document in documents.items():
+        if _is_meant(path) and document is not None and not _is_empty(document):
+            keys = [key for key in document if isinstance(key, str)] if isinstance(document, dict) else []
+            (near,) = get_close_matches(_KEY, keys, n=1) or [""]
+            yield Problem(
+                message=f"no dependencies are read from {path}",
+                place=Place(file=path, path=(near,) if near else (), on_key=True),
+                hint=f"Did you mean `{_KEY}` instead of `{near}`?" if near and near != _KEY else None,
+            )
+
+
+def _is_meant(path: str) -> bool:
+    """By its name, with a slip or two."""
+    stem = path.rpartition("/")[2].partition(".")[0].lower()
+    return path == DEPENDENCIES_FILE or bool(get_close_matches(stem, [_STEM], n=1, cutoff=0.8))
+
+
+def _is_empty(document: Any) -> bool:
+    """`dependencies: []` says that there are none."""
+    return isinstance(document, dict) and any(not document[key] for key, _ in fields(document, [_KEY]))
+
+
+@FAMILY.rule(
+    "RV1-951",
+    title=f"The property {_MAX_OPENSHIFT} is a text",
+    hint="Put it in quotes: as a number 4.10 is 4.1.",
+    severity=Severity.WARNING,
+)
+def versions_are_texts(reading: Reading) -> Iterator[Problem]:
+    document = reading.metadata_documents.get(PROPERTIES_FILE)
+    for path, entry in entries(document, "properties"):
+        value = entry.get("value")
+        if entry.get("type") == _MAX_OPENSHIFT and isinstance(value, int | float):
+            message = f"the value of {_MAX_OPENSHIFT} is a number"
+            yield Problem(message=message, place=Place(file=PROPERTIES_FILE, path=(*path, "value")))

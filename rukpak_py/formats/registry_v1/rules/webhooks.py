@@ -1,0 +1,99 @@
+"""What no API server takes of a webhook definition, or what nobody installs of it."""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+from rukpak_py.content.yaml_positions import Path
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.bundle import Bundle, Webhook, WebhookType
+from rukpak_py.formats.rules import Family, Problem
+
+FAMILY: Family[Bundle] = Family(title="What a cluster refuses: webhooks", origin="Kubernetes")
+
+_Told: TypeAlias = tuple[Path, str]  # where in the definition, and what is wrong there
+
+_CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "sideEffects": ("None", "NoneOnDryRun"),
+    "failurePolicy": ("Fail", "Ignore"),
+    "matchPolicy": ("Equivalent", "Exact"),
+    "reinvocationPolicy": ("IfNeeded", "Never"),
+}
+_REQUIRED: Final = ("sideEffects", "admissionReviewVersions")
+_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_SCOPES: Final = ("*", "Cluster", "Namespaced")
+_HIGHEST_PORT: Final = 65535
+_LONGEST_WAIT: Final = 30
+
+
+@FAMILY.rule(
+    "RV1-937",
+    title="A webhook is of a type that is known",
+    hint=f"Write {', '.join(WebhookType)}: a webhook of another type is not installed.",
+    severity=Severity.WARNING,
+    origin="rukpak-py",
+)
+def types_are_known(bundle: Bundle) -> Iterator[Problem]:
+    for webhook in bundle.csv.webhooks:
+        if webhook.type not in set(WebhookType):
+            (near,) = get_close_matches(webhook.type, list(WebhookType), n=1) or [""]
+            yield Problem(
+                message=f"webhook '{webhook.generate_name}' is of the unknown type '{webhook.type}': it is left out",
+                place=bundle.csv.document.place(*webhook.path, "type"),
+                hint=f"Did you mean `type: {near}`?" if near else None,
+            )
+
+
+@FAMILY.rule(
+    "RV1-938",
+    title="The fields of a webhook have values that a cluster takes",
+    hint="Write what is named: a cluster refuses the whole configuration otherwise.",
+    severity=Severity.WARNING,
+)
+def values_are_known(bundle: Bundle) -> Iterator[Problem]:
+    for webhook in bundle.csv.webhooks:
+        found: Iterator[_Told] = _of_calling(webhook)
+        if webhook.type != WebhookType.CONVERSION:
+            found = chain(found, _of_admission(webhook), _of_rules(webhook))
+        for path, problem in found:
+            yield Problem(
+                message=f"webhook '{webhook.generate_name}': {problem}",
+                place=bundle.csv.document.place(*webhook.path, *path),
+            )
+
+
+def _of_calling(webhook: Webhook) -> Iterator[_Told]:
+    path, target = webhook.webhook_path, webhook.target_port
+    if path is not None and not path.startswith("/"):
+        yield ("webhookPath",), f"webhookPath '{path}' must begin with /"
+    if webhook.container_port > _HIGHEST_PORT:
+        yield ("containerPort",), f"containerPort {webhook.container_port} must be between 1 and {_HIGHEST_PORT}"
+    if isinstance(target, int) and not 1 <= target <= _HIGHEST_PORT:
+        yield ("targetPort",), f"targetPort {target} must be between 1 and {_HIGHEST_PORT}"
+
+
+def _of_admission(webhook: Webhook) -> Iterator[_Told]:
+    for field in _REQUIRED:
+        if not webhook.typed.get(field):
+            yield (field,), f"{field} is missing"
+    for field, choices in _CHOICES.items():
+        if problem := _unknown(field, webhook.typed.get(field), choices):
+            yield (field,), problem
+    wait = webhook.typed.get("timeoutSeconds")
+    if isinstance(wait, int) and not 1 <= wait <= _LONGEST_WAIT:
+        yield ("timeoutSeconds",), f"timeoutSeconds {wait} must be between 1 and {_LONGEST_WAIT}"
+
+
+def _of_rules(webhook: Webhook) -> Iterator[_Told]:
+    for index, rule in enumerate(webhook.typed.get("rules") or []):
+        for number, operation in enumerate((rule or {}).get("operations") or []):
+            if problem := _unknown("operation", operation, _OPERATIONS):
+                yield ("rules", index, "operations", number), problem
+        if problem := _unknown("scope", (rule or {}).get("scope"), _SCOPES):
+            yield ("rules", index, "scope"), problem
+
+
+def _unknown(field: str, value: Any, choices: Sequence[str]) -> str:
+    """Nothing about a value that is not given: there are defaults, or reading told it."""
+    return "" if not value or value in choices else f"{field} '{value}' must be one of {', '.join(choices)}"

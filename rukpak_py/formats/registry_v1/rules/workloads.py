@@ -1,0 +1,130 @@
+"""What no API server takes of the deployments and the permissions of a CSV: the installation would fail halfway."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import Bundle, DeploymentEntry, Json
+from rukpak_py.formats.registry_v1.rules.first_documents import entries, mapping
+from rukpak_py.formats.rules import Family, Place, Problem
+
+FAMILY: Family[Bundle] = Family(title="What a cluster refuses: deployments and permissions", origin="Kubernetes")
+
+_ROLES: Final = frozenset({"Role", "ClusterRole"})
+_TEMPLATE: Final = ("spec", "template")
+
+
+@FAMILY.rule(
+    "RV1-701",
+    severity=Severity.WARNING,
+    title="The CSV installs a deployment",
+    hint="List the operator's deployment in spec.install.spec.deployments: without one nothing runs.",
+    origin="operator-framework/api",
+)
+def something_is_installed(bundle: Bundle) -> Iterator[Problem]:
+    if not bundle.csv.deployments:
+        place = bundle.csv.document.place("spec", "install", "spec", "deployments", on_key=True)
+        yield Problem(message="unable to find a deployment to install in the CSV", place=place)
+
+
+@FAMILY.rule(
+    "RV1-932",
+    title="A deployment selects its own pods",
+    hint="Give spec.selector.matchLabels, and the same labels in spec.template.metadata.labels.",
+    severity=Severity.WARNING,
+)
+def deployments_select_their_pods(bundle: Bundle) -> Iterator[Problem]:
+    for entry in bundle.csv.deployments:
+        selector = mapping(entry.spec, "selector")
+        wanted = mapping(selector, "matchLabels")
+        if not wanted and not selector.get("matchExpressions"):
+            yield _problem(bundle, entry, f"deployment '{entry.name}' has no selector", "spec", "selector")
+            continue
+        labels = mapping(entry.spec, "template", "metadata", "labels")
+        for key, value in wanted.items():
+            if labels.get(key) != value:
+                message = f"deployment '{entry.name}' selects pods with {key}={value}, a label that its own do not have"
+                yield _problem(bundle, entry, message, "spec", "selector", "matchLabels", key)
+
+
+@FAMILY.rule(
+    "RV1-933",
+    title="A deployment has containers, each with a name and an image",
+    hint="List the containers in spec.template.spec.containers, each with `image` and a `name` of its own that is a "
+    "DNS label: lower case letters, digits and `-`.",
+    severity=Severity.WARNING,
+)
+def deployments_have_containers(bundle: Bundle) -> Iterator[Problem]:
+    for entry in bundle.csv.deployments:
+        pod = mapping(entry.spec, "template", "spec")
+        if not pod.get("containers"):
+            yield _problem(bundle, entry, f"deployment '{entry.name}' has no containers", *_TEMPLATE, "spec")
+        names: set[str] = set()
+        for path, container in (*entries(pod, "initContainers"), *entries(pod, "containers")):
+            name = container.get("name") or ""
+            for problem in _of_container(name, container.get("image") or "", is_again=name in names):
+                message = f"deployment '{entry.name}': {problem}"
+                yield _problem(bundle, entry, message, *_TEMPLATE, "spec", *path)
+            names.add(name)
+
+
+def _of_container(name: str, image: str, *, is_again: bool) -> Iterator[str]:
+    if not name:
+        yield "a container has no name"
+    elif dns.label(name):
+        yield f"the container's name '{name}' is invalid: {', '.join(dns.label(name))}"
+    elif is_again:
+        yield f"there are two containers of the name '{name}'"
+    if not image:
+        yield f"container '{name}' has no image"
+
+
+@FAMILY.rule(
+    "RV1-934",
+    title="Labels of pods are valid",
+    hint="Keys are `<prefix>/<name>`; names and values are letters, digits, `-`, `_` and `.`, at most 63 of them.",
+    severity=Severity.WARNING,
+)
+def labels_are_valid(bundle: Bundle) -> Iterator[Problem]:
+    for entry in bundle.csv.deployments:
+        for key, value in mapping(entry.spec, "template", "metadata", "labels").items():
+            for reason in (*dns.qualified_name(key), *dns.label_value(value)):
+                message = f"deployment '{entry.name}' has the invalid label {key}={value}: {reason}"
+                yield _problem(bundle, entry, message, *_TEMPLATE, "metadata", "labels", key)
+
+
+@FAMILY.rule(
+    "RV1-935",
+    title="A rule of permissions has verbs, and resources or URLs",
+    hint="Give `verbs`, and `apiGroups` with `resources`, or in cluster permissions `nonResourceURLs` alone.",
+    severity=Severity.WARNING,
+)
+def rules_grant_something(bundle: Bundle) -> Iterator[Problem]:
+    for rule, place in _rules(bundle):
+        if problem := _useless(rule):
+            yield Problem(message=problem, place=place)
+
+
+def _useless(rule: Json) -> str:
+    if not rule.get("verbs"):
+        return "a rule has no verbs"
+    if rule.get("nonResourceURLs"):
+        return "a rule has resources and nonResourceURLs, which exclude each other" if rule.get("resources") else ""
+    if not rule.get("resources"):
+        return "a rule has neither resources nor nonResourceURLs"
+    return "" if rule.get("apiGroups") else "a rule has resources but no apiGroups"
+
+
+def _rules(bundle: Bundle) -> Iterator[tuple[Json, Place]]:
+    for permission in (*bundle.csv.permissions, *bundle.csv.cluster_permissions):
+        for index, rule in enumerate(permission.rules or []):
+            yield rule or {}, bundle.csv.document.place(*permission.path, "rules", index)
+    for document in bundle.others:
+        if document.kind in _ROLES:
+            for path, rule in entries(document.manifest, "rules"):
+                yield rule, document.place(*path)
+
+
+def _problem(bundle: Bundle, entry: DeploymentEntry, message: str, *path: str | int) -> Problem:
+    return Problem(message=message, place=bundle.csv.document.place(*entry.path, *path))
