@@ -12,9 +12,9 @@ from yaml.error import MarkedYAMLError
 from rukpak_py.content.yaml_errors import YamlError
 
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
-_OPENED: Final = re.compile(r"""^\s*(?:- +)*(?:[^\s'"#][^'"#]*: +)?(?P<quote>['"])(?P<text>.*)$""")
+_OPENED: Final = re.compile(r"""^\s*+(?:- ++)*+(?:[^\s'"#][^'"#]*: ++)?(?P<quote>['"])(?P<text>.*)$""")
 _CLOSED: Final = {"'": re.compile(r"(?:[^']|'')*+'"), '"': re.compile(r'(?:[^"\\]|\\.)*+"')}
-_FIRST_COLON: Final = re.compile(r"\s*(?:- +)*[^\s:]+:")
+_FIRST_COLON: Final = re.compile(r"\s*+(?:- ++)*+[^\s:]++:")
 _MOST_LINES: Final = 200  # above the place, of a text in quotes
 
 

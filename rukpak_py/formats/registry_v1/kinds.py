@@ -5,6 +5,7 @@ Only the kind decides, never the group: a Role of any other group passes, and is
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 CSV: Final = "ClusterServiceVersion"
@@ -42,6 +43,7 @@ SUPPORTED: Final[Mapping[str, bool]] = {
 _LIKENESS: Final = 0.85  # a slip or two; no two supported kinds that mean different things are so close to a real one
 
 
+@lru_cache(maxsize=1024)  # a bundle may have thousands of one kind
 def near_kind(kind: str) -> str:
     """The supported kind that was probably meant; empty when none comes near."""
     known = {supported.lower(): supported for supported in SUPPORTED}
