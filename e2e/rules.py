@@ -18,7 +18,8 @@ HEADER = """\
 
 Generated from the rules by `make generate`; do not edit. What `rukpakctl bundle validate` looks at, with the id that
 its findings carry. An id never changes its meaning. Errors are reasons why a bundle cannot be used or published;
-warnings are worth a look, and are errors in the profile `strict`. A defect is told once, by the rule that says more.
+warnings are worth a look, and are errors with `--strict` (in the library: in the profile `strict`). A defect is told
+once, by the rule that says more.
 """
 READING = "Reading a bundle"
 REGISTRY = "## Bundles of OLM (registry+v1)"

@@ -14,6 +14,7 @@ from typing import IO
 
 _WIDEST = 10_000  # of lines for files and pipes, which are not wrapped
 _NARROWEST = 40
+_LEAST_ROOM = 30  # for lines of a second column
 _CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
 # C0 and C1 controls, DEL, line separators, marks of direction, the byte order mark, halves of surrogate pairs.
 _UNSAFE = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
@@ -70,18 +71,29 @@ def wrapped(text: str, *, width: int, first: str = "", indent: int = 0) -> str:
 
 
 def table(rows: Iterable[tuple[str, str]], *, width: int, indent: int, most: int = 44) -> list[str]:
-    """Two columns; what is too long for the first one pushes the second to the next line."""
+    """Two columns; the first is as wide as its widest text of at most that length.
+
+    Where the second does not fit behind the first, it stands below, where the next reader looks for it: not far right.
+    """
     rows = list(rows)
-    column = min(most, max((len(first) for first, _ in rows), default=0))
+    column = max((len(first) for first, _ in rows if len(first) <= most), default=0)
     lines = []
     for first, second in rows:
-        if len(first) > column:
-            lines.append(wrapped(first, width=width, first=" " * indent, indent=indent + 4))
-            lines.append(wrapped(second, width=width, first=" " * (indent + column + 2), indent=indent + column + 2))
-        else:
-            start = f"{' ' * indent}{first.ljust(column)}  "
+        start = f"{' ' * indent}{first.ljust(column)}  "
+        if _fits(second, width - len(start), is_aligned=len(first) <= column, width=width):
             lines.append(wrapped(second, width=width, first=start, indent=len(start)))
+        else:
+            lines.append(wrapped(first, width=width, first=" " * indent, indent=indent + 4))
+            lines.append(wrapped(second, width=width, first=" " * (indent + 4), indent=indent + 4))
     return lines
+
+
+def _fits(text: str, room: int, *, is_aligned: bool, width: int) -> bool:
+    """On one line; or, in its column, on several of them that are not too narrow."""
+    if len(text) <= room:
+        return True
+    longest = max(map(len, text.split()), default=0)
+    return is_aligned and room >= max(longest, min(_LEAST_ROOM, width // 3))
 
 
 class Progress:

@@ -135,13 +135,28 @@ def in_order(verbs: Iterable[str]) -> tuple[str, ...]:
 
 def rule_text(rule: Mapping[str, Any]) -> tuple[str, str]:
     """What a rule made by `rules_of` allows, and on what: `get list`, `deployments, replicasets (apps) named web`."""
+    verbs = "every verb" if ALL in rule["verbs"] else " ".join(rule["verbs"])
     if urls := rule.get("nonResourceURLs"):
-        return " ".join(rule["verbs"]), ", ".join(urls)
+        return verbs, "every URL" if ALL in urls else ", ".join(urls)
     (group,) = rule["apiGroups"]
-    about = ", ".join(rule["resources"]) + (f" ({group})" if group else "")
+    about = _resources_text(rule["resources"], group)
     if names := rule.get("resourceNames"):
         about += f" named {', '.join(names)}"
-    return " ".join(rule["verbs"]), about
+    return verbs, about
+
+
+def _resources_text(resources: list[str], group: str) -> str:
+    match ALL in resources, group:
+        case True, "*":
+            return "every resource"
+        case True, "":
+            return "every resource of the core group"
+        case True, _:
+            return f"every resource ({group})"
+        case False, "*":
+            return f"{', '.join(resources)} (of every group)"
+        case _:
+            return ", ".join(resources) + (f" ({group})" if group else "")
 
 
 def scope_text(scope: str) -> str:

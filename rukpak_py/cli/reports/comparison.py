@@ -40,7 +40,7 @@ def lines_of(found: Comparison, style: Style) -> Iterator[str]:
 
 def _heading(change: Change, text: str, style: Style) -> str:
     sign, colour = _SIGNS[change]
-    return style.paint(f"{sign} {text}", colour, "bold")
+    return style.paint(wrapped(text, width=style.width, first=f"{sign} ", indent=6), colour, "bold")
 
 
 def _name(key: ObjectKey) -> str:
@@ -92,7 +92,7 @@ def _rights(found: Comparison, style: Style) -> Iterator[str]:
             yield style.paint(title, "bold")
         for holder, rights in changes:
             for scope in sorted({right.scope for right in rights}):
-                yield f"  {clean(str(holder))} {clean(scope_text(scope))}"
+                yield wrapped(clean(f"{holder} {scope_text(scope)}"), width=style.width, first="  ", indent=8)
                 rules = rules_of(right for right in rights if right.scope == scope)
                 rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
                 yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))

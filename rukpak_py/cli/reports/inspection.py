@@ -40,16 +40,10 @@ def lines_of(found: Json, style: Style) -> Iterator[str]:
 
 
 def _lists(found: Json) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
-    yield "APIs", [(_api(one), f"{' '.join(one['versions'])}  {one['scope'] or ''}") for one in found["definitions"]]
+    yield "APIs", _apis(found["definitions"])
     yield "webhooks", [(one["name"], f"{one['type']} of {one['deployment']}") for one in found.get("webhooks", ())]
     yield "other objects", [(one["kind"], str(one["count"])) for one in found["objects"]]
-    yield (
-        "images",
-        [
-            (one["image"], f"{'digest' if one['pinned'] else 'tag'}  {', '.join(one['usedBy'])}")
-            for one in found["images"]
-        ],
-    )
+    yield "images", _images(found["images"])
     yield (
         "dependencies",
         [
@@ -57,6 +51,24 @@ def _lists(found: Json) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
             for one in found.get("dependencies", ())
         ],
     )
+
+
+def _apis(definitions: Sequence[Json]) -> list[tuple[str, str]]:
+    versions = [" ".join(one["versions"]) for one in definitions]
+    widest = max(map(len, versions), default=0)
+    return [
+        (_api(one), f"{version.ljust(widest)}  {one['scope'] or ''}".rstrip())
+        for one, version in zip(definitions, versions, strict=True)
+    ]
+
+
+def _images(images: Sequence[Json]) -> list[tuple[str, str]]:
+    ways = ["digest" if one["pinned"] else "tag" for one in images]
+    widest = max(map(len, ways), default=0)
+    return [
+        (one["image"], f"{way.ljust(widest)}  {', '.join(one['usedBy'])}")
+        for one, way in zip(images, ways, strict=True)
+    ]
 
 
 def _api(definition: Json) -> str:

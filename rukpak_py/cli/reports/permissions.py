@@ -18,12 +18,11 @@ def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
         yield "  nothing"
     for holder, rights in grants.rights.items():
         for scope in _scopes(rights):
-            yield f"  {clean(str(holder))} {clean(scope_text(scope))}"
+            yield _head(f"{holder} {scope_text(scope)}", style)
             yield from _rules(rules_of(_of_scope(rights, scope)), style)
     for reference in grants.references:
-        yield clean(
-            f"  {reference.holder} {scope_text(reference.scope)}: what {reference.role_kind} {reference.role} has"
-        )
+        role = f"what {reference.role_kind} {reference.role} has"
+        yield _head(f"{reference.holder} {scope_text(reference.scope)}: {role}", style)
     yield ""
     yield style.paint("What stands out", "bold")
     yield from list(_standing_out(grants, style)) or ["  nothing"]
@@ -32,8 +31,12 @@ def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
     if not needs.rules:
         yield "  nothing"
     for scope, rules in needs.rules.items():
-        yield f"  {clean(scope_text(scope))}"
+        yield _head(scope_text(scope), style)
         yield from _rules(rules, style)
+
+
+def _head(text: str, style: Style) -> str:
+    return wrapped(clean(text), width=style.width, first="  ", indent=8)
 
 
 def _standing_out(grants: Grants, style: Style) -> Iterator[str]:

@@ -89,6 +89,20 @@ def test_texts_of_rules() -> None:
 
 
 @pytest.mark.parametrize(
+    ("allowed", "text"),
+    [
+        (rule("*", "*", group="*"), "every verb on every resource"),
+        (rule("*", "*"), "every verb on every resource of the core group"),
+        (rule("get", "*", group="apps", names=["a"]), "get on every resource (apps) named a"),
+        (rule("* get", "pods", group="*"), "every verb on pods (of every group)"),
+        ({"nonResourceURLs": ["*"], "verbs": ["*"]}, "every verb on every URL"),
+    ],
+)
+def test_wildcards_are_words(allowed: dict[str, Any], text: str) -> None:
+    assert " on ".join(rule_text(allowed)) == text
+
+
+@pytest.mark.parametrize(
     "rules", [None, "x", {"verbs": ["get"]}, [None, 3], [{"verbs": "get", "apiGroups": {}, "resources": [1, None, []]}]]
 )
 def test_what_is_no_rule_allows_nothing(rules: Any) -> None:

@@ -42,13 +42,26 @@ def test_lines_never_hold_control_characters(text: str, width: int) -> None:
 
 
 def test_tables_keep_their_columns() -> None:
-    rows = [("short", "one"), ("a" * 30, "two"), ("b", "three four five six seven")]
+    rows = [("short", "one"), ("a" * 30, "two"), ("b", "three four five six seven"), ("c" * 11, "eight")]
     assert table(rows, width=30, indent=2, most=10) == [
-        "  short       one",
+        "  short  one",
         "  " + "a" * 30,
-        "              two",
-        "  b           three four five\n              six seven",
+        "      two",
+        "  b      three four five six\n         seven",
+        "  ccccccccccc  eight",
     ]
+
+
+def test_what_does_not_fit_into_its_column_stands_below() -> None:
+    rows = [("a" * 60, "x"), ("b", "one two three four five six seven eight nine"), ("c", "d" * 40)]
+    assert table(rows, width=100, indent=2, most=72) == [
+        f"  {'a' * 60}  x",
+        f"  {'b'.ljust(60)}  one two three four five six seven\n{' ' * 64}eight nine",
+        "  c",
+        f"      {'d' * 40}",
+    ]
+    lines = "\n".join(table(rows, width=80, indent=2, most=72)).split("\n")
+    assert lines[1:3] == ["  b", "      one two three four five six seven eight nine"]
 
 
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
