@@ -123,6 +123,8 @@ def _say(text: str) -> None:
 def _say_findings(error: InvalidBundleError) -> None:
     if str(error) != "\n".join(map(str, error.findings)):  # somebody else's words were asked for
         _say(clean_text(str(error)))
+        for hint in dict.fromkeys(finding.hint for finding in error.findings if finding.hint):
+            click.echo(f"hint: {clean(hint)}", err=True)
         return
     _say("the bundle cannot be used:")
     for line in lines_of_findings(error.findings, Style(sys.stderr)):

@@ -6,6 +6,7 @@ from typing import IO, Any, TypeVar
 
 import click
 
+from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.library import OpenedBundle, Rendering, open_bundle
 
@@ -38,13 +39,14 @@ class Choice:
     config: bytes | None
 
     def opened(self, path: str, *, parity: bool = False) -> OpenedBundle:
-        return open_bundle(path, format=self.format_name, parity=parity)
+        return open_bundle(path, format=self.format_name, parity=parity, limits=Limits.from_environment())
 
     def render(self, opened: OpenedBundle) -> Rendering:
         options = RenderOptions(
             install_namespace=self.install_namespace,
             watch_namespaces=self.watch_namespaces or None,
             certificates=Certificates(self.certificates),
+            limits=opened.limits,
         )
         return opened.render(options if self.config is None else opened.configured(options, self.config))
 

@@ -15,6 +15,7 @@ from rukpak_py import library
 from rukpak_py.cli.reports.report import Described, Report
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Severity
+from rukpak_py.core.limits import Limits
 
 PROFILES = ("operatorhub", "bundle-objects", "practices", "olmv1")
 _WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of them
@@ -40,7 +41,7 @@ def reports_of(paths: Sequence[str], checks: Checks, *, jobs: int | None = None)
 
 def report_of(path: str, checks: Checks) -> Report:
     try:
-        opened = library.open_bundle(path, format=checks.format_name)
+        opened = library.open_bundle(path, format=checks.format_name, limits=Limits.from_environment())
         findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
     except RukPakError as error:
         return Report(path=path, failure=str(error).removeprefix(f"{path}: "))

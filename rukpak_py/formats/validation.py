@@ -48,12 +48,13 @@ _MAY_LIE_DEEPER: Final = frozenset({"RV1-004", "RV1-401"})
 
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 
-_HELM: Family[None] = Family(title="Charts", origin="rukpak-py")
+_HELM: Family[Tree] = Family(title="Charts", origin="rukpak-py")
 
 
 @_HELM.rule("HELM-001", title="Charts are not judged yet", hint="Use `helm lint`.")
-def charts_come_later(_: None) -> Iterator[Problem]:
-    yield Problem(message="helm charts cannot be validated yet", place=Place(file="Chart.yaml"))
+def charts_come_later(tree: Tree) -> Iterator[Problem]:
+    place = Place(file="Chart.yaml") if "Chart.yaml" in tree else None
+    yield Problem(message="helm charts cannot be validated yet", place=place)
 
 
 FILE_FAMILIES: Final = (file_rules.FAMILY,)
@@ -74,7 +75,7 @@ def validate(
     locator = Locator(tree, limits)
     match detect_format(tree, limits) if format_name is None else FormatName(format_name):
         case FormatName.HELM:
-            found = judge(HELM_FAMILIES, None, locator)
+            found = judge(HELM_FAMILIES, tree, locator)
         case FormatName.PLAIN:
             found = chain(
                 judge(FILE_FAMILIES, tree, locator), judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator)

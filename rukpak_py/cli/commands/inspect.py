@@ -10,6 +10,7 @@ from rukpak_py.cli.options import format_option, output_option, path_argument
 from rukpak_py.cli.printing import print_json, print_lines, print_warning
 from rukpak_py.cli.reports import inspection as report
 from rukpak_py.cli.terminal import Style
+from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import RenderOptions
 from rukpak_py.library import open_bundle
@@ -24,7 +25,7 @@ def inspect(*, path: str, format_name: str | None, output: str) -> None:
 
     Its names and versions, install modes, APIs, webhooks, images, dependencies, size and digest.
     """
-    opened = open_bundle(path, format=format_name)
+    opened = open_bundle(path, format=format_name, limits=Limits.from_environment())
     found = inspection.of_tree(opened.tree, opened.format.value)
     if opened.format is FormatName.REGISTRY:
         bundle = opened.reading.bundle or opened.bundle  # what has defects can be looked at, what is not there cannot

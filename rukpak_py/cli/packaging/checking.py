@@ -8,7 +8,7 @@ from rukpak_py.cli.packaging.plan import Plan
 from rukpak_py.cli.reports.report import Report, counted
 from rukpak_py.cli.reports.text import lines_of_findings
 from rukpak_py.cli.terminal import Style
-from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import detect_format
 from rukpak_py.formats.registry_v1.packaging.media_type import HELM
 from rukpak_py.library import OpenedBundle
@@ -18,7 +18,8 @@ def is_fit(plan: Plan, stream: IO[str]) -> bool:
     if plan.labels.media_type == HELM:
         click.echo("not checked: the manifests are a chart", file=stream)
         return True
-    opened = OpenedBundle(tree=plan.tree, format=detect_format(plan.tree), parity=False, limits=DEFAULT_LIMITS)
+    limits = Limits.from_environment()
+    opened = OpenedBundle(tree=plan.tree, format=detect_format(plan.tree, limits), parity=False, limits=limits)
     report = Report(path="", findings=opened.findings())
     errors = [finding for finding in report.findings if finding.is_error]
     style = Style(stream)

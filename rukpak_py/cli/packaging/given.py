@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.core.limits import Limits
 from rukpak_py.formats.registry_v1.packaging.media_type import CHART, first_document
 
 MANIFESTS = "manifests"
@@ -21,7 +21,11 @@ def check_holds_manifests(directory: Path) -> None:
 
 
 def _is_manifest(file: Path) -> bool:
-    if file.suffix not in _DOCUMENTS or not file.is_file() or file.stat().st_size > DEFAULT_LIMITS.yaml_bytes:
+    if (
+        file.suffix not in _DOCUMENTS
+        or not file.is_file()
+        or file.stat().st_size > Limits.from_environment().yaml_bytes
+    ):
         return False
     document = first_document(file.read_bytes())
     return isinstance(document, dict) and bool(document.get("apiVersion")) and bool(document.get("kind"))

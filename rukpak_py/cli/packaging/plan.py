@@ -15,7 +15,7 @@ from rukpak_py.cli.packaging.losses import lost_annotations, lost_lines
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.core.limits import Limits
 from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations
 from rukpak_py.formats.registry_v1.packaging.labels import Labels, annotations_file, differences, dockerfile
 from rukpak_py.formats.registry_v1.packaging.media_type import media_type
@@ -72,7 +72,7 @@ def make_plan(request: Request) -> Plan:
     if not source.is_dir():
         raise ContentError(f"{request.directory}: there is no such directory")
     check_holds_manifests(request.directory)
-    manifests = read_directory(source)
+    manifests = read_directory(source, limits=Limits.from_environment())
     kind = media_type(manifests, shown=str(source))
     inferred = None if request.package and request.channels else _inferred(source)
     labels = _labels(request, kind, inferred)
@@ -119,7 +119,7 @@ def _looked_up(source: Path) -> Inferred:
 
 
 def _add_file(builder: TreeBuilder, path: str, file: Path) -> None:
-    if file.is_file() and file.stat().st_size <= DEFAULT_LIMITS.yaml_bytes:
+    if file.is_file() and file.stat().st_size <= Limits.from_environment().yaml_bytes:
         builder.add(path, file.read_bytes())
 
 
@@ -182,7 +182,9 @@ def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Fi
 
 
 def _read(directory: Path) -> Tree:
-    return read_directory(directory) if directory.is_dir() else TreeBuilder().build()
+    if not directory.is_dir():
+        return TreeBuilder().build()
+    return read_directory(directory, limits=Limits.from_environment())
 
 
 def _overlaid(lower: Tree, upper: Mapping[str, bytes]) -> Tree:

@@ -199,10 +199,12 @@ class TestRender:
         assert ran.err.startswith("Error: the bundle cannot be used:\n  manifests/greeter.clusterserviceversion.yaml:")
         assert "      hint: Put it in quotes" in ran.err
 
-    def test_parity_says_no_more_than_the_reference(self, rukpakctl: CommandLine) -> None:
+    def test_parity_says_it_in_the_words_of_the_reference(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "render", BROKEN, "--parity")
         assert ran.status == 3
-        assert ran.err.endswith("cannot convert int64 to string\n")
+        text, hint = ran.err.splitlines()
+        assert text.endswith("cannot convert int64 to string")
+        assert hint.startswith("hint: Put it in quotes")
 
 
 class TestDiff:
@@ -303,6 +305,22 @@ def test_a_namespace_is_one_that_can_be(rukpakctl: CommandLine, option: str, nam
 
 def test_all_namespaces_have_no_name(rukpakctl: CommandLine) -> None:
     assert rukpakctl("bundle", "render", V1, "--watch-namespace", "").status == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["validate"], ["render"], ["inspect"], ["permissions"], ["diff", str(V1)]], ids=lambda given: given[0]
+)
+def test_limits_are_set_by_the_variables_that_messages_name(
+    rukpakctl: CommandLine, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUKPAK_LIMIT_FILE_BYTES", "10")
+    ran = rukpakctl("bundle", *arguments, V1)
+    assert ran.status == 3
+    assert "exceeds the limit of 10 bytes (RUKPAK_LIMIT_FILE_BYTES sets it)" in ran.out + ran.err
+    monkeypatch.setenv("RUKPAK_LIMIT_FILE_BYTES", "many")
+    ran = rukpakctl("bundle", *arguments, V1)
+    assert ran.status == 3
+    assert "RUKPAK_LIMIT_FILE_BYTES" in ran.out + ran.err
 
 
 class TestInspect:
