@@ -150,7 +150,7 @@ def _hint(path: Path, value: Any, wanted: Wanted, spelled: str) -> str:
     key = "" if not path else "- " if isinstance(path[-1], int) else f"{path[-1]}: "
     match wanted, value:
         case Wanted.TEXT | Wanted.TEXTS, bool() | int() | float():
-            return f'Put it in quotes: {key}"{spelled}"'
+            return _quoted(key, value, spelled)
         case _, str() if wanted in _LITERALS and _LITERALS[wanted].fullmatch(value):
             return f"Remove the quotes: {key}{value}"
         case Wanted.INTEGER, float():
@@ -169,6 +169,12 @@ def _hint(path: Path, value: Any, wanted: Wanted, spelled: str) -> str:
             return "Write a number with or without a suffix: 500m, 2, 64Mi, 1.5Gi."
         case _:
             return f"Write {wanted} here."
+
+
+def _quoted(key: str, value: Any, spelled: str) -> str:
+    if key == "minKubeVersion: " and isinstance(value, float):
+        return f'Write all three parts, in quotes: {key}"{spelled}.0"'
+    return f'Put it in quotes: {key}"{spelled}"'
 
 
 def _one_text(key: str, value: Any, spelled: str) -> str:

@@ -36,15 +36,21 @@ def with_csv(pattern: str, replacement: str) -> Tree:
 
 @pytest.mark.parametrize("spelled", ["1.30", "0.10", "1_0", "0x1F", "1e3", "1.30 # at least"])
 def test_a_number_is_quoted_as_it_is_written(spelled: str) -> None:
-    (finding,) = errors(with_csv(r"minKubeVersion: .*", f"minKubeVersion: {spelled}"))
+    (finding,) = errors(with_csv(r"\n  displayName: .*", f"\n  displayName: {spelled}"))
     value = spelled.split(" ", maxsplit=1)[0]
-    assert finding.message == f"spec.minKubeVersion must be a text, but is the number {value}"
-    assert finding.hint == f'Put it in quotes: minKubeVersion: "{value}"'
+    assert finding.message == f"spec.displayName must be a text, but is the number {value}"
+    assert finding.hint == f'Put it in quotes: displayName: "{value}"'
+
+
+def test_a_short_version_of_kubernetes_gets_its_third_part_and_is_fine_then() -> None:
+    (finding,) = errors(with_csv(r"minKubeVersion: .*", "minKubeVersion: 1.30"))
+    assert finding.hint == 'Write all three parts, in quotes: minKubeVersion: "1.30.0"'
+    assert errors(with_csv(r"minKubeVersion: .*", finding.hint.partition("quotes: ")[2])) == []
 
 
 def test_a_number_that_stands_elsewhere_is_quoted_by_its_value() -> None:
-    (finding,) = errors(with_csv(r"minKubeVersion: .*", "x: &a 1.30\n  minKubeVersion: *a"))
-    assert finding.hint == 'Put it in quotes: minKubeVersion: "1.3"'
+    (finding,) = errors(with_csv(r"\n  displayName: .*", "\n  x: &a 1.30\n  displayName: *a"))
+    assert finding.hint == 'Put it in quotes: displayName: "1.3"'
 
 
 def test_a_number_in_json_is_quoted_as_it_is_written() -> None:
