@@ -224,3 +224,12 @@ def test_a_repeated_install_mode_is_told_where_it_is_repeated() -> None:
     repeated = csv_document(installModes=[*modes("AllNamespaces"), *modes("AllNamespaces")[:2]])
     found = [finding.path for finding in findings_of(bundle(csv=repeated), csv.FAMILY) if finding.rule == "RV1-206"]
     assert found == ["spec.installModes[4].type", "spec.installModes[5].type"]
+
+
+def test_what_is_nested_deeply_is_no_reason_to_fall_over() -> None:
+    nested: Any = None
+    for _ in range(100_000):
+        nested = {"properties": nested}
+    assert csv._is_zero(nested)
+    while nested is not None:  # else the interpreter takes it apart by recursion
+        nested = nested.pop("properties")

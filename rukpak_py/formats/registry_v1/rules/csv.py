@@ -116,9 +116,14 @@ def _missing_fields(csv: Document) -> Iterator[str]:
 
 def _is_zero(value: Any) -> bool:
     """Whether Go would hold a zero value: an empty list is not, it was made."""
-    if isinstance(value, dict):
-        return all(map(_is_zero, value.values()))
-    return value is None or (not isinstance(value, list) and not value)
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            todo += part.values()
+        elif part is not None and (part or isinstance(part, list)):
+            return False
+    return True
 
 
 @FAMILY.rule(
