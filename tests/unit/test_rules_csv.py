@@ -146,6 +146,10 @@ def examples_are(text: Any, **fields: Any) -> Json:
         ),
         (examples_are(" "), [("RV1-223", "invalid example: unexpected end of JSON input")]),
         (examples_are("[NaN]"), [("RV1-223", "invalid example: invalid character 'N' looking for beginning of value")]),
+        (
+            examples_are(f'[{{"a": {"9" * 400}}}]'),
+            [("RV1-223", f"invalid example: json: cannot unmarshal number {'9' * 40} into Go value of type float64")],
+        ),
         (examples_are("[] x"), [("RV1-223", "invalid example: invalid character 'x' after top-level value")]),
         (examples_are("{}"), [("RV1-224", "error decoding example CustomResource: it is no list")]),
         (

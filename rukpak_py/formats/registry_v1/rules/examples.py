@@ -18,6 +18,7 @@ from rukpak_py.formats.rules import Family, Place, Problem
 FAMILY: Family[Reading] = Family(title="Examples in the ClusterServiceVersion", origin="operator-framework/api")
 
 _KEYS: Final = ("alm-examples", "olm.examples")  # the first one that is there counts
+_SHOWN: Final = 40  # characters of a number that is too large
 _FORM_HINT: Final = (
     "The annotation is a JSON list with one example object for each provided API, each with `apiVersion` and `kind`."
 )
@@ -134,6 +135,11 @@ def _read(csv: Document, place: Place, written: str, source: bytes) -> _Examples
         words, at = _broken(written, getattr(error, "pos", 0))
         found = text_position(source, place, written, at) if source else None
         return _Examples(csv=csv, place=place, syntax=words if found else f"{words} {inside(written, at)}", at=found)
+    except json_stream.NumberError as error:
+        number = str(error)
+        at = text_position(source, place, written, json_stream.find_number(written, 0, number)) if source else None
+        words = f"json: cannot unmarshal number {number[:_SHOWN]} into Go value of type float64"
+        return _Examples(csv=csv, place=place, syntax=words, at=at)
     except ContentError as error:
         return _Examples(csv=csv, place=place, syntax=str(error))
     if not isinstance(value, list | None):
