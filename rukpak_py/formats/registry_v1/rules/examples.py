@@ -137,9 +137,10 @@ def _read(csv: Document, place: Place, written: str, source: bytes) -> _Examples
         return _Examples(csv=csv, place=place, syntax=words if found else f"{words} {inside(written, at)}", at=found)
     except json_stream.NumberError as error:
         number = str(error)
-        at = text_position(source, place, written, json_stream.find_number(written, 0, number)) if source else None
+        start = json_stream.find_number(written, 0, number)
+        found = text_position(source, place, written, start) if source else None
         words = f"json: cannot unmarshal number {number[:_SHOWN]} into Go value of type float64"
-        return _Examples(csv=csv, place=place, syntax=words, at=at)
+        return _Examples(csv=csv, place=place, syntax=words, at=found)
     except ContentError as error:
         return _Examples(csv=csv, place=place, syntax=str(error))
     if not isinstance(value, list | None):
