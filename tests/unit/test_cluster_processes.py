@@ -116,9 +116,10 @@ def test_proxies_of_the_machine_are_kept_from_components(processes: Processes, m
 
 def test_components_without_a_record_are_found_by_their_state_directory(tmp_path: Path) -> None:
     program = shutil.copy("/bin/sh", tmp_path / "etcd")
-    script = "while :; do sleep 1; done"
-    ours = subprocess.Popen([program, "-c", script, f"--data-dir={tmp_path}/one/etcd"])
-    others = subprocess.Popen([program, "-c", script, f"--data-dir={tmp_path}/one-more/etcd"])
+    # Waits without a child of its own, which would look like its parent until it runs another program.
+    script = "read line"
+    ours = subprocess.Popen([program, "-c", script, f"--data-dir={tmp_path}/one/etcd"], stdin=subprocess.PIPE)
+    others = subprocess.Popen([program, "-c", script, f"--data-dir={tmp_path}/one-more/etcd"], stdin=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 10
         while strays(tmp_path / "one") != [ours.pid]:
@@ -130,7 +131,7 @@ def test_components_without_a_record_are_found_by_their_state_directory(tmp_path
     finally:
         for process in (ours, others):
             process.kill()
-            process.wait()
+            process.communicate()
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="util-linux's setpriv is not on PATH")
