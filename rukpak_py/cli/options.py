@@ -7,13 +7,14 @@ from typing import IO, Any, TypeVar
 import click
 
 from rukpak_py.core.limits import Limits
+from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.library import OpenedBundle, Rendering, open_bundle
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = ("registry+v1", "plain", "helm")
-CERTIFICATES = ("operator", "cert-manager", "openshift", "none")
+FORMATS = tuple(name.value for name in FormatName)
+CERTIFICATES = tuple(maker.value for maker in Certificates)
 
 path_argument = click.argument("path", type=click.Path())
 format_option = click.option(

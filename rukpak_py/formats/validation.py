@@ -14,6 +14,7 @@ from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats import file_rules, plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.file_rules import Files
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import PlainReading
 from rukpak_py.formats.registry_v1 import defects
@@ -78,7 +79,8 @@ def validate(
             found = judge(HELM_FAMILIES, tree, locator)
         case FormatName.PLAIN:
             found = chain(
-                judge(FILE_FAMILIES, tree, locator), judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator)
+                judge(FILE_FAMILIES, Files(tree=tree, limits=limits), locator),
+                judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator),
             )
         case FormatName.REGISTRY:
             found = _of_registry(tree, profiles, locator, makes_certificates=makes_certificates, limits=limits)
@@ -110,8 +112,7 @@ def _of_registry(
 def _by_rules(
     reading: Reading, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool
 ) -> Iterator[Finding]:
-    tree = reading.tree
-    yield from judge(FILE_FAMILIES, tree, locator)
+    yield from judge(FILE_FAMILIES, Files(tree=reading.tree, limits=reading.limits), locator)
     asked = [family for profile, family in families.READING_FAMILIES_OF.items() if profile in profiles]
     yield from judge((*families.READING_FAMILIES, *asked), reading, locator)
     if reading.bundle is None:

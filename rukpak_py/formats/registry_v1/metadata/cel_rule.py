@@ -7,7 +7,7 @@ What a CEL compiler accepts must never be refused here; the other way round it m
 
 from rukpak_py.formats.registry_v1.metadata.cel_tokens import Token, tokens
 
-UNCHECKED = "The types within the rule are not checked here: try it with the resolver."
+UNCHECKED = "Its types are not checked here: try it with the resolver."
 
 _DEPTH = 40  # the parser takes about seven frames a level
 _ARITHMETIC = 4  # from here on no operator gives a boolean

@@ -98,8 +98,8 @@ def _cel(inner: dict[str, Any], path: Path) -> Iterator[Flaw]:
         try:
             cel_rule.check(rule)
         except ValueError as error:
-            hint = "A rule is a boolean CEL expression over `properties`, which may call semver_compare."
-            yield Flaw(f"Invalid CEL expression: {error}", (*path, "rule"), hint)
+            hint = "A rule is a boolean CEL expression over `properties`; it may call semver_compare."
+            yield Flaw(f"Invalid CEL expression: {error}", (*path, "rule"), f"{hint} {cel_rule.UNCHECKED}")
 
 
 def _package(inner: dict[str, Any], path: Path) -> Iterator[Flaw]:

@@ -5,14 +5,12 @@ every other rule still runs, also when there is no bundle because some other fil
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from rukpak_py.core import versions
 from rukpak_py.formats.registry_v1.bundle import Document, Json
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
-
-ONLY_THE_FIRST: Final = "Catalog tools read only the first document of each file"
 
 
 def manifest_files(reading: Reading) -> list[ManifestFile]:

@@ -79,11 +79,6 @@ class _Defect:
     ends_decoding: bool = False
 
 
-def check_object_meta(manifest: Mapping[str, Any]) -> TypeDefect | None:
-    """What the reference renderer would say about the object, if anything."""
-    return next(iter(object_meta_defects(manifest)), None)
-
-
 def object_meta_defects(manifest: Mapping[str, Any]) -> list[TypeDefect]:
     """Everything of a wrong type; the first is what the reference renderer says."""
     found = list(_object(manifest))
