@@ -20,6 +20,16 @@ class PruneWhen(StrEnum):
 class Adopt(StrEnum):
     NEVER = "Never"
     IF_UNOWNED = "IfUnowned"
+    FORCE = "Force"
+
+
+class KeptReason(StrEnum):
+    """Why an object that left the content is kept until somebody allows its deletion."""
+
+    HOLDS_OBJECTS = "HoldsObjects"  # a Namespace: everything in it would go, too
+    HOLDS_DATA = "HoldsData"  # a PersistentVolumeClaim or a PersistentVolume
+    HAS_INSTANCES = "HasInstances"  # a CRD with instances that the deployment does not own: they would go, too
+    INSTANCES_UNKNOWN = "InstancesUnknown"  # a CRD whose instances could not be listed
 
 
 class BundleTemplate(ApiType, frozen=True, kw_only=True):
@@ -41,6 +51,41 @@ class Prune(ApiType, frozen=True, kw_only=True):
         PruneWhen,
         doc("`AfterHealthy` (default): once the new content is healthy. `AfterApply`: once it is applied."),
     ] = PruneWhen.AFTER_HEALTHY
+
+
+class Override(ApiType, frozen=True, kw_only=True):
+    """How one object is treated, whatever its annotations in the bundle say."""
+
+    group: Annotated[str, doc("API group of the object; empty for the core group.", default="", maxLength=253)] = ""
+    kind: Annotated[str, doc("Kind of the object.", minLength=1, maxLength=63)]
+    namespace: Annotated[
+        str,
+        doc(
+            "Namespace of the object. Empty: it is cluster-scoped, or in the install namespace.",
+            default="",
+            maxLength=63,
+        ),
+    ] = ""
+    name: Annotated[str, doc("Name of the object.", minLength=1, maxLength=253)]
+    prune: Annotated[
+        bool | None,
+        doc(
+            "`true`: delete it when it leaves the content, also a Namespace, a claim, a volume or a CRD with instances."
+            " `false`: never delete it, not with the BundleDeployment either. It wins over the annotation"
+            " `core.rukpak.io/prune`."
+        ),
+    ] = None
+    force: Annotated[
+        bool | None,
+        doc(
+            "Delete and re-create it when an immutable field changed. It wins over the annotation"
+            " `core.rukpak.io/force`."
+        ),
+    ] = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("has(self.prune) || has(self.force)", "an entry of spec.overrides needs prune or force"),
+    )
 
 
 class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
@@ -74,10 +119,23 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     adopt: Annotated[
         Adopt,
         doc(
-            "What to do with an object that exists already and belongs to nobody. `Never` (default): refuse."
-            " `IfUnowned`: take it over. Objects of other owners are always refused."
+            "What to do with an object that exists already. `Never` (default): refuse it."
+            " `IfUnowned`: take it over when nobody manages it, or when the BundleDeployment that it is labelled for"
+            " does not exist. `Force`: also when it has the marks of another tool (Helm, Flux, Argo CD,"
+            " `app.kubernetes.io/managed-by`). Objects of other BundleDeployments and controllers are always refused."
+            " The fields that the content has become those of this BundleDeployment; fields that others set and the"
+            " content does not have stay."
         ),
     ] = Adopt.NEVER
+    overrides: Annotated[
+        tuple[Override, ...],
+        doc(
+            "How single objects are treated, for bundles that cannot be edited. One entry per object.",
+            maxItems=128,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["group", "kind", "namespace", "name"],
+        ),
+    ] = ()
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -100,6 +158,36 @@ class InstalledKind(ApiType, frozen=True, kw_only=True):
     kind: Annotated[str, doc("Kind.")]
 
 
+class KeptObject(ApiType, frozen=True, kw_only=True):
+    """An object that left the content and stays until somebody allows its deletion."""
+
+    group: Annotated[str, doc("API group; empty for the core group.")] = ""
+    version: Annotated[str, doc("API version.")]
+    kind: Annotated[str, doc("Kind.")]
+    namespace: Annotated[str, doc("Namespace; empty for a cluster-scoped object.")] = ""
+    name: Annotated[str, doc("Name.")]
+    reason: Annotated[
+        str,
+        doc(
+            "`HoldsObjects` (a Namespace), `HoldsData` (a claim or a volume), `HasInstances` (a CRD with instances"
+            " of others) or `InstancesUnknown` (a CRD whose instances could not be listed)."
+        ),
+    ]
+
+
+class RecordedOptions(ApiType, frozen=True, kw_only=True):
+    """The options of an installation; what had its default is left out."""
+
+    install_namespace: Annotated[str, doc("`spec.installNamespace` as it was.")] = ""
+    create_namespace: Annotated[bool, doc("`spec.createNamespace` as it was.")] = False
+    overrides: Annotated[tuple[Override, ...], doc("`spec.overrides` as they were.")] = ()
+    config: Annotated[
+        dict[str, Any] | None,
+        doc("`spec.config` as it was, up to 64 KiB.", x_kubernetes_preserve_unknown_fields=True),
+    ] = None
+    config_digest: Annotated[str, doc("Instead of a larger `config`: its SHA-256 digest.")] = ""
+
+
 class Installation(ApiType, frozen=True, kw_only=True):
     """One past or present installation."""
 
@@ -108,8 +196,9 @@ class Installation(ApiType, frozen=True, kw_only=True):
     time: Annotated[str, doc("When it was installed.", format="date-time")]
     config: Annotated[
         dict[str, Any] | None,
-        doc("The provisioner's settings it was installed with.", x_kubernetes_preserve_unknown_fields=True),
+        doc("Of entries without `options`: the provisioner's settings.", x_kubernetes_preserve_unknown_fields=True),
     ] = None
+    options: Annotated[RecordedOptions | None, doc("The options it was installed with.")] = None
     template: Annotated[
         BundleTemplate | None, doc("The template, its source replaced by the resolved one: enough to go back to it.")
     ] = None
@@ -130,6 +219,13 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     kinds: Annotated[
         tuple[InstalledKind, ...],
         doc("The kinds of which objects may be installed, written before the first of them is."),
+    ] = ()
+    kept: Annotated[
+        tuple[KeptObject, ...],
+        doc(
+            "Objects that left the content and are kept. To delete one, set its annotation"
+            ' `core.rukpak.io/prune: "true"`, or `prune` in `spec.overrides`.'
+        ),
     ] = ()
     applied_digest: Annotated[str, doc("One hash over all installed objects; it tells drift after a restart.")] = ""
     history: Annotated[tuple[Installation, ...], doc("The last five installations, newest first.", maxItems=5)] = ()

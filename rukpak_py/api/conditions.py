@@ -2,7 +2,8 @@
 
 Invariants: each type stands once; `lastTransitionTime` moves only when the status changes; every condition carries
 the generation it speaks of; a message never exceeds the limit. `Ready` follows kstatus: it is there from the first
-write, `Reconciling` and `Stalled` stand in the list only while they are true, and never both.
+write, `Reconciling` and `Stalled` stand in the list only while they are true, and never both. A long text stands in the
+condition that failed; those three have its first line.
 """
 
 from enum import Enum
@@ -15,7 +16,9 @@ from rukpak_py.api.schema import ApiType, doc
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 
+BRIEF_CHARACTERS = 300  # of Ready, Reconciling and Stalled
 _CUT_MARK = " … (cut)"
+_WORD_CHARACTERS = 60  # a longer word is cut, not left out
 
 
 class Condition(ApiType, frozen=True, kw_only=True, omit_defaults=False):
@@ -51,13 +54,17 @@ Conditions = tuple[Condition, ...]
 
 
 class Summary(Enum):
-    """Where an object stands as a whole. The value: status of Ready, then the type that is true beside it."""
+    """Where an object stands as a whole. The value: status of Ready, then the type that is true beside it.
+
+    SUSPENDED keeps the last verdict (None): what was ready before stays so.
+    """
 
     READY = (ConditionStatus.TRUE, None)
     PROGRESSING = (ConditionStatus.UNKNOWN, ConditionType.RECONCILING)
     RETRYING = (ConditionStatus.FALSE, ConditionType.RECONCILING)
     STALLED = (ConditionStatus.FALSE, ConditionType.STALLED)
-    SUSPENDED = (ConditionStatus.UNKNOWN, None)
+    SUSPENDED = (None, None)
+    NOT_SERVED = (ConditionStatus.UNKNOWN, None)
 
 
 def set_condition(
@@ -103,10 +110,12 @@ def summarise(
     message: str,
     generation: int,
     now: str,
-    limit: int = DEFAULT_LIMITS.message_characters,
 ) -> Conditions:
-    """The conditions with Ready, Reconciling and Stalled as the summary says."""
+    """The conditions with Ready, Reconciling and Stalled as the summary says, and the first line of the message."""
     ready, beside = summary.value
+    if ready is None:
+        former = find_condition(conditions, ConditionType.READY)
+        ready = ConditionStatus(former.status) if former is not None else ConditionStatus.UNKNOWN
     gone = [kind for kind in (ConditionType.RECONCILING, ConditionType.STALLED) if kind != beside]
     conditions = without(conditions, *gone)
     pairs = [(ConditionType.READY, ready)]
@@ -118,10 +127,9 @@ def summarise(
             type=kind,
             status=status,
             reason=reason,
-            message=message,
+            message=brief(message),
             generation=generation,
             now=now,
-            limit=limit,
         )
     return conditions
 
@@ -171,3 +179,17 @@ def cut(message: str, limit: int = DEFAULT_LIMITS.message_characters) -> str:
     if len(message) <= limit:
         return message
     return message[: max(0, limit - len(_CUT_MARK))] + _CUT_MARK
+
+
+def brief(message: str, limit: int = BRIEF_CHARACTERS) -> str:
+    """The first line of the message, within the limit and cut between two words where that costs little."""
+    line = first_line(message)
+    if len(line) <= limit:
+        return line
+    room = max(0, limit - len(_CUT_MARK))
+    end = line.rfind(" ", max(0, room - _WORD_CHARACTERS), room + 1)
+    return line[: end if end > 0 else room] + _CUT_MARK
+
+
+def first_line(message: str) -> str:
+    return message.strip().partition("\n")[0].rstrip()

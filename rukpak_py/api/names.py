@@ -35,6 +35,11 @@ RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
 SERVING_CERTIFICATE_ANNOTATION = f"{GROUP}/serving-certificate"  # on a Service: the Secret to fill with its certificate
 INJECT_CA_ANNOTATION = f"{GROUP}/inject-ca-from"  # on what calls a webhook: namespace/name of the Secret with its CA
 
+# What Helm writes on the objects of a release, and so did the original operator
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+HELM_RELEASE_ANNOTATION = "meta.helm.sh/release-name"
+HELM_RELEASE_NAMESPACE_ANNOTATION = "meta.helm.sh/release-namespace"
+
 # Finalizers
 ORDERED_DELETION_FINALIZER = f"{GROUP}/ordered-deletion"
 UPSTREAM_BUNDLE_FINALIZER = f"{GROUP}/delete-cached-bundle"  # never added, only removed from taken-over Bundles
@@ -66,6 +71,7 @@ def field_manager(deployment: str) -> str:
 WEBHOOK_CONFIGURATION = "rukpak-validating-webhook-configuration"
 WEBHOOK_SERVICE = "rukpak-webhook-service"
 CONTENT_SERVICE = "core"
+OPERATOR_DEPLOYMENT = "core"
 BUNDLE_WEBHOOK = f"vbundles.{GROUP}"
 CONFIG_MAP_WEBHOOK = f"vconfigmaps.{GROUP}"
 BUNDLE_WEBHOOK_PATH = "/validate-core-rukpak-io-v1alpha1-bundle"
@@ -145,5 +151,24 @@ class Reason(StrEnum):
     CONFLICT = "Conflict"
     UNAVAILABLE = "Unavailable"
     PRUNE_BUDGET_EXCEEDED = "PruneBudgetExceeded"
+    STILL_UNHEALTHY = "StillUnhealthy"
     SUSPENDED = "Suspended"
+    CLASS_NOT_SERVED = "ClassNotServed"
     DELETING = "Deleting"
+
+
+class EventReason(StrEnum):
+    """Of Events that tell of something good, or of something that no condition has a reason for."""
+
+    UNPACKED = "Unpacked"
+    INSTALLED = "Installed"
+    UPGRADED = "Upgraded"
+    SUSPENDED = "Suspended"
+    RESUMED = "Resumed"
+    KEPT = "Kept"
+    PRUNED = "Pruned"
+    ADOPTED = "Adopted"
+    DRIFT_CORRECTED = "DriftCorrected"
+    FIELDS_LEFT_OUT = "FieldsLeftOut"
+    WITHDRAWN = "Withdrawn"
+    ORDER_NOT_KEPT = "OrderNotKept"

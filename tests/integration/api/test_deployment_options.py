@@ -22,6 +22,7 @@ DEPLOYMENTS = Resource(
 )
 NOBODYS_CLASS = "nobody-serves-this-class"
 TEMPLATE = {"spec": {"provisionerClassName": NOBODYS_CLASS, "source": {"type": "upload", "upload": {}}}}
+OVERRIDE = {"group": "apps", "kind": "Deployment", "namespace": "a", "name": "web", "force": True}
 
 
 def body(name: str = "tried", **spec: Any) -> bytes:
@@ -43,7 +44,12 @@ def body(name: str = "tried", **spec: Any) -> bytes:
         {"prune": {}},
         {"prune": {"enabled": False, "maxObjects": 0, "when": "AfterApply"}},
         {"adopt": "IfUnowned"},
+        {"adopt": "Force"},
         {"config": {}},
+        {"overrides": []},
+        {"overrides": [{"kind": "Namespace", "name": "shop", "prune": True}]},
+        {"overrides": [OVERRIDE, {**OVERRIDE, "namespace": "b"}, {**OVERRIDE, "group": "", "kind": "Pod"}]},
+        {"overrides": [{**OVERRIDE, "name": f"many-{number}"} for number in range(128)]},
     ],
 )
 async def test_good_options_pass(client: Client, spec: Document) -> None:
@@ -61,6 +67,11 @@ async def test_good_options_pass(client: Client, spec: Document) -> None:
         ({"prune": {"when": "Never"}}, 'spec.prune.when: Unsupported value: "Never"'),
         ({"adopt": "Always"}, 'spec.adopt: Unsupported value: "Always"'),
         ({"config": "text"}, "spec.config in body must be of type object"),
+        ({"overrides": [{"name": "a", "prune": True}]}, "spec.overrides[0].kind: Required value"),
+        ({"overrides": [{"kind": "Pod", "prune": True}]}, "spec.overrides[0].name: Required value"),
+        ({"overrides": [{"kind": "Pod", "name": "a"}]}, "an entry of spec.overrides needs prune or force"),
+        ({"overrides": [OVERRIDE, {**OVERRIDE, "prune": False}]}, "spec.overrides[1]: Duplicate value"),
+        ({"overrides": [{**OVERRIDE, "name": f"many-{number}"} for number in range(129)]}, "spec.overrides: Too many"),
     ],
 )
 async def test_bad_options_are_refused(client: Client, spec: Document, text: str) -> None:
@@ -102,6 +113,7 @@ async def test_a_status_of_ours_is_stored_in_full(client: Client) -> None:
         "observedGeneration": 1,
         "digest": "sha256:0",
         "kinds": [{"group": "apps", "version": "v1", "kind": "Deployment"}, {"version": "v1", "kind": "Pod"}],
+        "kept": [{"version": "v1", "kind": "Namespace", "name": "shop", "reason": "HoldsObjects"}],
         "appliedDigest": "d",
         "history": [
             {
@@ -109,6 +121,7 @@ async def test_a_status_of_ours_is_stored_in_full(client: Client) -> None:
                 "digest": "sha256:0",
                 "time": now,
                 "config": {"free": {"form": 1}},
+                "options": {"installNamespace": "a", "overrides": [OVERRIDE], "config": {"free": {"form": 1}}},
                 "template": {"metadata": {"labels": {"a": "b"}}} | TEMPLATE,
             }
         ],

@@ -11,28 +11,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from e2e.cluster import binaries
 from e2e.cluster.control_plane import ControlPlane
+from e2e.cluster.ports import free_ports
 from rukpak_py.api.names import API_VERSION, GROUP, VERSION, WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.api.reading import read_bundle
+from rukpak_py.core import x509
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
-from rukpak_py.server import x509
 from rukpak_py.server.admission import Admission, webhook_app
-from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings, Secret
+from rukpak_py.server.certificate_secrets import Secret
+from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
 from rukpak_py.server.web import Address, WebServer
-from rukpak_py.server.webhook_configuration import UrlClient, serving_hosts, webhook_configuration
+from rukpak_py.server.webhook_configuration import OurWebhooks, serving_hosts
 from tests.integration.definitions import definitions, install
 from tests.integration.listing import listed
+from tests.integration.server.traffic import Traffic
 
 Document = dict[str, Any]
 
 SYSTEM = "rukpak-system"
 PATIENCE_SECONDS = 30
+HANDSHAKES = 60  # three seconds of requests, after each change: the API server hears of it within one
 BUNDLES = Resource(gvk=GroupVersionKind(GROUP, VERSION, "Bundle"), plural="bundles", namespaced=False)
 CONFIGURATIONS = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
@@ -110,6 +115,10 @@ class ClusterConfigurations:
     async def patch(self, name: str, patch: list[Document]) -> None:
         await self.client.patch(CONFIGURATIONS, "", name, json.dumps(patch).encode(), content_type=JSON_PATCH)
 
+    async def apply(self, manifest: Document) -> None:
+        name, body = manifest["metadata"]["name"], json.dumps(manifest).encode()
+        await self.client.apply(CONFIGURATIONS, "", name, body, field_manager="tests", force=True)
+
 
 @dataclass(kw_only=True)
 class Webhook:
@@ -159,28 +168,34 @@ async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
         ports = ClusterPorts(client=client)
         admission = Admission(system_namespace=SYSTEM, config_maps=ports, bundles=ports)
         passed: list[float] = [0.0]
+        port = free_ports(["webhook"], "127.0.0.1")["webhook"]
+        webhooks = OurWebhooks.of(SYSTEM, f"https://127.0.0.1:{port}")
         keeper = CertificateKeeper(
             secrets=ClusterSecrets(client=client),
             configurations=ClusterConfigurations(client=client),
+            webhooks=webhooks,
             hosts=serving_hosts(SYSTEM, "https://127.0.0.1"),
             elapsed=lambda: sum(passed),
         )
-        server = WebServer(
-            app=webhook_app(admission), address=Address(host="127.0.0.1", port=0), context=keeper.context
-        )
+        app = webhook_app(admission)
+        app.on_response_prepare.append(end_connection)
+        server = WebServer(app=app, address=Address(host="127.0.0.1", port=port), context=keeper.context)
         webhook = Webhook(
             client=client, kubeconfig=plane.kubeconfig, server=server, keeper=keeper, let_pass=passed.append
         )
         await server.start()
         try:
-            url = UrlClient(f"https://127.0.0.1:{server.port}")
-            configuration = webhook_configuration(system_namespace=SYSTEM, client=url)
-            await client.create(CONFIGURATIONS, "", json.dumps(configuration).encode())
             await keeper.keep(leading=True)
             await webhook.until_it_is_called()
             yield webhook
         finally:
             await server.stop()
+
+
+async def end_connection(_: web.Request, response: web.StreamResponse) -> None:
+    """The API server begins each request with a handshake, so that it sees which certificate is served."""
+    response.headers["Connection"] = "close"
+    response.force_close()
 
 
 def bundle(name: str, spec: Document) -> bytes:
@@ -281,10 +296,33 @@ async def test_a_new_authority_takes_over_without_a_gap(private_control_plane: C
 
         await webhook.keeper.keep(leading=True)
         assert x509.is_signed_by(await webhook.served(), former), "the API server may not have heard of the new one yet"
-        webhook.let_pass(KeeperSettings().settling)
+        webhook.let_pass(KeeperSettings().propagation)
         await webhook.keeper.keep(leading=True)
         assert x509.is_signed_by(await webhook.served(), newest)
         await webhook.until_it_is_called()
         configuration = json.loads(await webhook.client.get(CONFIGURATIONS, "", WEBHOOK_CONFIGURATION))
         bundles = {one["clientConfig"]["caBundle"] for one in configuration["webhooks"]}
         assert bundles == {base64.b64encode(trusted.data["ca.crt"]).decode()}
+
+
+async def test_no_request_is_refused_while_every_secret_is_lost_and_made_again(
+    private_control_plane: ControlPlane,
+) -> None:
+    async with serving(private_control_plane) as webhook:
+        client, keeper, traffic = webhook.client, webhook.keeper, Traffic(webhook.client)
+        former = await webhook.served()
+        async with traffic.running():
+            for name in SecretName:
+                await client.delete(SECRETS, SYSTEM, name)
+            await keeper.keep(leading=True)
+            assert await webhook.served() == former, "new replicas and this one serve what is trusted everywhere"
+            await traffic.passed(HANDSHAKES)
+            webhook.let_pass(KeeperSettings().propagation)
+            await keeper.keep(leading=True)
+            assert await webhook.served() != former
+            await traffic.passed(HANDSHAKES)
+            trusted = await ClusterSecrets(client=client).read(SecretName.CA)
+            assert trusted is not None
+            newest, _ = x509.split(trusted.data["ca.crt"])
+            assert x509.is_signed_by(await webhook.served(), newest)
+        assert not traffic.refused

@@ -11,6 +11,7 @@ from rukpak_py.api.conditions import (
     Condition,
     Conditions,
     Summary,
+    brief,
     complete,
     cut,
     find_condition,
@@ -73,7 +74,7 @@ def test_every_condition_says_its_generation() -> None:
         (Summary.PROGRESSING, {"Ready": "Unknown", "Reconciling": "True"}),
         (Summary.RETRYING, {"Ready": "False", "Reconciling": "True"}),
         (Summary.STALLED, {"Ready": "False", "Stalled": "True"}),
-        (Summary.SUSPENDED, {"Ready": "Unknown"}),
+        (Summary.NOT_SERVED, {"Ready": "Unknown"}),
     ],
 )
 @pytest.mark.parametrize("former", list(Summary))
@@ -82,6 +83,56 @@ def test_reconciling_and_stalled_stand_only_while_true(
 ) -> None:
     conditions = summarised(summary, summarised(former))
     assert {one.type: one.status for one in conditions} == expected
+
+
+@pytest.mark.parametrize(
+    ("former", "ready"),
+    [
+        (None, "Unknown"),
+        (Summary.READY, "True"),
+        (Summary.PROGRESSING, "Unknown"),
+        (Summary.RETRYING, "False"),
+        (Summary.STALLED, "False"),
+        (Summary.NOT_SERVED, "Unknown"),
+    ],
+)
+def test_what_is_suspended_keeps_its_last_verdict(former: Summary | None, ready: str) -> None:
+    before = summarised(former) if former else ()
+    assert {one.type: one.status for one in summarised(Summary.SUSPENDED, before)} == {"Ready": ready}
+
+
+@pytest.mark.parametrize("summary", list(Summary))
+def test_the_whole_is_told_in_one_short_line(summary: Summary) -> None:
+    text = "first " * 100 + "\nsecond line"
+    conditions = summarise((), summary, reason=Reason.UNHEALTHY, message=text, generation=1, now=NOW)
+    assert {one.message for one in conditions} == {brief(text)}
+    assert all(len(one.message) <= 300 for one in conditions)
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("", ""),
+        ("one line", "one line"),
+        ("one line\nanother", "one line"),
+        ("\n one line \nanother", "one line"),
+        ("x" * 20, "x" * 20),
+        ("x" * 21, "x" * 12 + " … (cut)"),
+        ("some words that are", "some words that are"),
+        ("some words that are longer", "some words … (cut)"),
+        ("twelve chars and more", "twelve chars … (cut)"),
+    ],
+)
+def test_the_first_line_is_cut_between_two_words(message: str, shown: str) -> None:
+    assert brief(message, 20) == shown
+
+
+@given(st.text(), st.integers(min_value=20, max_value=40))
+def test_a_brief_message_is_one_short_line(message: str, limit: int) -> None:
+    shown = brief(message, limit)
+    assert len(shown) <= limit
+    assert "\n" not in shown
+    assert message.strip().startswith(shown.removesuffix(" … (cut)"))
 
 
 @pytest.mark.parametrize(

@@ -106,4 +106,5 @@ def test_nothing_is_offered_that_does_nothing_yet() -> None:
         "suspend",
         "prune",
         "adopt",
+        "overrides",
     }

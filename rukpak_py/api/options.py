@@ -1,0 +1,107 @@
+"""How content is installed, as a value: what is rendered and applied follows from the content's digest and these.
+
+`digest` leaves out what has its default, so a new option changes the digest of nobody who does not use it. What is
+installed is kept with the options it was installed with: `recorded` is their form in `status.history`, `restore` the
+way back. A configuration too large for a status is recorded as a digest; once the spec has another one it is lost.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeploymentSpec, Installation, Override, RecordedOptions
+from rukpak_py.api.reading import to_json
+from rukpak_py.api.schema import ApiType
+from rukpak_py.core.limits import KIB
+from rukpak_py.core.objects import ObjectKey, canonical_json
+
+NO_OVERRIDE = Override(kind="", name="")
+_FLAGS = {"true": True, "false": False}
+RECORDED_CONFIG_BYTES = 64 * KIB  # as canonical JSON; five installations must fit in one status
+
+
+class InstallOptions(ApiType, frozen=True, kw_only=True):
+    """`install_namespace` empty: the default. `overrides` are sorted; `config` None: no configuration."""
+
+    install_namespace: str = ""
+    create_namespace: bool = False
+    overrides: tuple[Override, ...] = ()
+    config: dict[str, Any] | None = None
+
+    @property
+    def digest(self) -> str:
+        """Empty when every option has its default."""
+        options = to_json(self)
+        return _sha256(options) if options else ""
+
+
+def options_of(spec: BundleDeploymentSpec) -> InstallOptions:
+    """Equal for specs that mean the same."""
+    return InstallOptions(
+        install_namespace=spec.install_namespace,
+        create_namespace=spec.create_namespace,
+        overrides=tuple(sorted(filter(_has_effect, spec.overrides), key=_object)),
+        config=spec.config or None,
+    )
+
+
+def recorded(options: InstallOptions) -> RecordedOptions:
+    config, config_digest = options.config, ""
+    if config is not None and len(canonical_json(config)) > RECORDED_CONFIG_BYTES:
+        config, config_digest = None, _sha256(config)
+    return RecordedOptions(
+        install_namespace=options.install_namespace,
+        create_namespace=options.create_namespace,
+        overrides=options.overrides,
+        config=config,
+        config_digest=config_digest,
+    )
+
+
+def restore(options: RecordedOptions, spec_options: InstallOptions) -> InstallOptions | None:
+    """The options as they were. None: the configuration is known by its digest only, and the spec has another one."""
+    config = options.config
+    if options.config_digest:
+        config = spec_options.config
+        if config is None or _sha256(config) != options.config_digest:
+            return None
+    return InstallOptions(
+        install_namespace=options.install_namespace,
+        create_namespace=options.create_namespace,
+        overrides=options.overrides,
+        config=config,
+    )
+
+
+def installed_options(entry: Installation, spec_options: InstallOptions) -> InstallOptions | None:
+    """The options of an entry of the history; those of the spec where the entry is older than recorded options."""
+    if entry.options is not None:
+        return restore(entry.options, spec_options)
+    return replace(spec_options, config=entry.config) if entry.config else spec_options
+
+
+def override_of(overrides: Iterable[Override], key: ObjectKey, *, install_namespace: str) -> Override:
+    """What the overrides say of an object. One that names the namespace comes before one that leaves it out."""
+    matches = [one for one in overrides if one.name == key.name and (one.group, one.kind) == (key.group, key.kind)]
+    named = [one for one in matches if one.namespace == key.namespace]
+    implied = [one for one in matches if not one.namespace and key.namespace == install_namespace]
+    return next(iter([*named, *implied]), NO_OVERRIDE)
+
+
+def flag(annotations: Mapping[str, str], name: str, *, override: bool | None = None) -> bool | None:
+    """What an override says, else the annotation of this name; None: nothing."""
+    return override if override is not None else _FLAGS.get(annotations.get(name, ""))
+
+
+def _has_effect(override: Override) -> bool:
+    return override.prune is not None or override.force is not None
+
+
+def _object(override: Override) -> tuple[str, str, str, str]:
+    return override.group, override.kind, override.namespace, override.name
+
+
+def _sha256(value: Any) -> str:
+    return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()

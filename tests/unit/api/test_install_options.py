@@ -1,0 +1,153 @@
+"""Options are a value: equal specs have equal digests, and what was installed comes back as it was."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rukpak_py.api.bundle_deployment import Installation, Override, RecordedOptions
+from rukpak_py.api.options import (
+    NO_OVERRIDE,
+    RECORDED_CONFIG_BYTES,
+    InstallOptions,
+    installed_options,
+    options_of,
+    override_of,
+    recorded,
+    restore,
+)
+from rukpak_py.api.reading import read_bundle_deployment, to_json
+from rukpak_py.core.objects import ObjectKey
+
+CLAIM = {"kind": "PersistentVolumeClaim", "namespace": "shop", "name": "data", "prune": True}
+WEB = {"group": "apps", "kind": "Deployment", "name": "web", "force": True}
+TEMPLATE = {"spec": {"provisionerClassName": "x", "source": {"type": "upload", "upload": {}}}}
+LARGE = {"values": "x" * RECORDED_CONFIG_BYTES}
+
+
+def options(**spec: Any) -> InstallOptions:
+    body = {"spec": {"provisionerClassName": "x", "template": TEMPLATE, **spec}}
+    return options_of(read_bundle_deployment(body).spec)
+
+
+def entry(**fields: Any) -> Installation:
+    return msgspec.convert({"bundle": "b", "digest": "d", "time": "t", **fields}, Installation)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"installNamespace": "", "createNamespace": False, "overrides": []},
+        {"config": {}},
+        {"overrides": [{"kind": "ConfigMap", "name": "a"}]},
+        {"suspend": True, "adopt": "IfUnowned", "prune": {"enabled": False}},
+    ],
+)
+def test_defaults_have_no_digest(spec: dict[str, Any]) -> None:
+    assert options(**spec).digest == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"overrides": [CLAIM, WEB]}, {"overrides": [WEB, CLAIM]}),
+        ({"overrides": [WEB]}, {"overrides": [{**WEB, "namespace": ""}]}),
+        ({"config": {"a": 1, "b": 2}}, {"config": {"b": 2, "a": 1}}),
+        ({"installNamespace": "a"}, {"installNamespace": "a", "createNamespace": False}),
+    ],
+)
+def test_specs_that_mean_the_same_have_the_same_digest(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert options(**one).digest == options(**other).digest != ""
+
+
+def test_every_option_changes_the_digest() -> None:
+    specs: list[dict[str, Any]] = [
+        {},
+        {"installNamespace": "a"},
+        {"installNamespace": "b"},
+        {"installNamespace": "a", "createNamespace": True},
+        {"overrides": [WEB]},
+        {"overrides": [{**WEB, "force": False}]},
+        {"overrides": [WEB, CLAIM]},
+        {"config": {"a": 1}},
+        {"config": {"a": None}},
+    ]
+    digests = [options(**spec).digest for spec in specs]
+    assert len(set(digests)) == len(specs)
+
+
+def test_the_digest_of_an_option_is_the_same_in_every_release() -> None:
+    """Another one would render and apply everything again after an upgrade of the operator."""
+    expected = "sha256:f086ee55f783031cddf247d5f17f61c3241a2b386abaa1fd9a0ced52d8699200"
+    assert options(installNamespace="shop").digest == expected
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"installNamespace": "a", "createNamespace": True},
+        {"overrides": [CLAIM, WEB]},
+        {"config": {"values": {"deep": [1, 2.5, None, "x"]}}},
+    ],
+)
+def test_recorded_options_come_back_whatever_the_spec_says_now(spec: dict[str, Any]) -> None:
+    installed = options(**spec)
+    stored = msgspec.convert(to_json(recorded(installed)), RecordedOptions)
+    assert restore(stored, options(installNamespace="other", config={"other": 1})) == installed
+
+
+@pytest.mark.parametrize(("config", "is_inline"), [({"values": "x"}, True), (LARGE, False)])
+def test_a_large_configuration_is_recorded_as_its_digest(config: dict[str, Any], *, is_inline: bool) -> None:
+    stored = recorded(options(config=config))
+    assert (stored.config == config, bool(stored.config_digest)) == (is_inline, not is_inline)
+    assert restore(stored, options(config=config)) == options(config=config)
+
+
+@pytest.mark.parametrize("now", [{}, {"config": {"values": "y"}}, {"config": {**LARGE, "one": "more"}}])
+def test_a_configuration_known_by_its_digest_is_lost_with_the_spec_that_had_it(now: dict[str, Any]) -> None:
+    assert restore(recorded(options(config=LARGE)), options(**now)) is None
+
+
+def test_an_entry_without_options_counts_with_those_of_the_spec() -> None:
+    now = options(installNamespace="a", config={"values": "now"})
+    assert installed_options(entry(), now) == now
+    assert installed_options(entry(config={"values": "then"}), now) == options(
+        installNamespace="a", config={"values": "then"}
+    )
+
+
+def test_an_entry_with_default_options_counts_with_the_defaults() -> None:
+    now = options(installNamespace="a", config={"values": "now"})
+    assert installed_options(entry(options={}), now) == InstallOptions()
+    assert installed_options(entry(options={"installNamespace": "then"}), now) == options(installNamespace="then")
+
+
+def test_an_empty_record_is_not_the_absence_of_one() -> None:
+    written = to_json(Installation(bundle="b", digest="d", time="t", options=recorded(InstallOptions())))
+    assert written["options"] == {}
+
+
+ANYWHERE = Override(kind="ConfigMap", name="a", prune=True)
+ELSEWHERE = Override(kind="ConfigMap", namespace="other", name="a", prune=False)
+HERE = Override(kind="ConfigMap", namespace="home", name="a", force=True)
+CLUSTER_SCOPED = Override(kind="Namespace", name="a", prune=True)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "expected"),
+    [
+        ([], ("", "ConfigMap", "home", "a"), NO_OVERRIDE),
+        ([ANYWHERE], ("", "ConfigMap", "home", "a"), ANYWHERE),
+        ([ANYWHERE, ELSEWHERE], ("", "ConfigMap", "other", "a"), ELSEWHERE),
+        ([ANYWHERE], ("", "ConfigMap", "other", "a"), NO_OVERRIDE),
+        ([ANYWHERE, HERE], ("", "ConfigMap", "home", "a"), HERE),
+        ([ANYWHERE], ("", "ConfigMap", "home", "b"), NO_OVERRIDE),
+        ([ANYWHERE], ("", "Secret", "home", "a"), NO_OVERRIDE),
+        ([ANYWHERE], ("core.example.org", "ConfigMap", "home", "a"), NO_OVERRIDE),
+        ([CLUSTER_SCOPED], ("", "Namespace", "", "a"), CLUSTER_SCOPED),
+    ],
+)
+def test_whose_override_it_is(overrides: list[Override], key: tuple[str, str, str, str], expected: Override) -> None:
+    assert override_of(overrides, ObjectKey(*key), install_namespace="home") == expected
