@@ -36,6 +36,9 @@ class Limits:
     yaml_bytes: int = 10 * MIB  # one YAML file
     yaml_depth: int = 500
     yaml_nodes: int = 2_000_000  # with aliases expanded
+    object_bytes: int = 3 * MIB  # one rendered object, as JSON; what the API server takes as a request
+    rendered_bytes: int = 64 * MIB  # all objects of one Bundle, as JSON
+    rendered_objects: int = 20_000  # of one Bundle
     review_bytes: int = 8 * MIB  # one admission review
     message_characters: int = 32_000  # a condition's message; the CRD schema allows 32768
 

@@ -39,7 +39,7 @@ REQUEST_SECONDS = Histogram(
 WATCH_LAST_EVENT = Gauge(
     "rukpak_watch_last_event_timestamp_seconds",
     "When a watch last delivered an event or a bookmark.",
-    ["group", "resource"],
+    ["group", "resource", "reader", "selector"],
     registry=REGISTRY,
 )
 WATCH_ENDS = Counter(
@@ -55,6 +55,11 @@ SYNTHESISED_DELETES = Counter(
     registry=REGISTRY,
 )
 IS_LEADER = Gauge("rukpak_leader", "1 while this process holds the lease.", registry=REGISTRY)
+WEBHOOK_CONFIGURATION_OK = Gauge(
+    "rukpak_webhook_configuration_ok",
+    "1 while the ValidatingWebhookConfiguration calls this operator's webhooks and trusts their certificate.",
+    registry=REGISTRY,
+)
 EVENTS_DROPPED = Counter(
     "rukpak_events_dropped",
     "Events that were not written, by why: full, limited, failed.",

@@ -83,12 +83,16 @@ class Object:
         return manifest
 
 
+class NotJsonError(ContentError):
+    """A value that JSON cannot hold: it nests too deeply, or a number needs more than 64 bits."""
+
+
 def canonical_json(value: object) -> bytes:
-    """The same value gives the same bytes in every process; `ContentError` for what JSON cannot hold."""
+    """The same value gives the same bytes in every process; `NotJsonError` for what JSON cannot hold."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except TypeError as error:  # nested too deeply, or a number that no 64 bits hold
-        raise ContentError(f"an object cannot be written as JSON: {error}") from error
+    except TypeError as error:
+        raise NotJsonError(f"an object cannot be written as JSON: {error}") from error
 
 
 def _text(value: object) -> str:

@@ -1,9 +1,14 @@
 """Limits: what the environment may say, and what a user reads when one is hit."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.limits import GIB, KIB, LIMIT_NAMES, MIB, Limits, readable_size, variable_of
+
+BYTES = ("_bytes", "inflation_floor")
 
 
 @pytest.mark.parametrize("name", LIMIT_NAMES)
@@ -14,6 +19,17 @@ def test_every_limit_can_be_set_by_the_variable_that_its_message_names(name: str
     assert f"the thing exceeds the limit of 7 {'bytes ' * name.endswith('_bytes')}({variable} sets it)" == str(
         limits.exceeded(name, "the thing")
     )
+
+
+def test_the_page_for_users_has_every_limit_in_the_order_of_the_table() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "limits.md").read_text()
+    limits = Limits()
+    shown = [
+        (variable_of(name), readable_size(value) if name.endswith(BYTES) else str(value))
+        for name in LIMIT_NAMES
+        if (value := getattr(limits, name))
+    ]
+    assert re.findall(r"^\| `(RUKPAK_LIMIT_\w+)` \| (.*?) \|", page, re.MULTILINE) == shown
 
 
 def test_an_environment_that_says_nothing_leaves_the_defaults() -> None:
