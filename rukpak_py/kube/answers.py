@@ -38,11 +38,13 @@ class Page:
     items: list[LiveObject]
     resource_version: str
     token: str  # empty on the last page
+    remaining: int | None = None  # after this page; the server does not tell it for selections
 
 
 class _ListMetadata(msgspec.Struct, gc=False, kw_only=True, rename="camel"):
     resource_version: str | None = None
     token: str | None = msgspec.field(default=None, name="continue")
+    remaining_item_count: int | None = None
 
 
 class _List(msgspec.Struct, gc=False, kw_only=True):
@@ -81,7 +83,12 @@ def read_page(resource: Resource, answer: Answer, *, full: bool) -> Page:
     except msgspec.MsgspecError as error:
         raise _not_understood(resource, answer) from error
     metadata = listed.metadata or _ListMetadata()
-    return Page(items=items, resource_version=metadata.resource_version or "", token=metadata.token or "")
+    return Page(
+        items=items,
+        resource_version=metadata.resource_version or "",
+        token=metadata.token or "",
+        remaining=metadata.remaining_item_count,
+    )
 
 
 def read_remains(resource: Resource, answer: Answer) -> Metadata | None:

@@ -19,10 +19,18 @@ class Repeat(Enum):
     NEVER = auto()
 
 
+class Lane(Enum):
+    """Where a request waits for its turn. The requests of one lane never wait for those of another."""
+
+    LEASE = auto()  # leader election: a Lease that is renewed late is lost, and the process with it
+    VITAL = auto()  # somebody waits for us with a deadline: admission look-ups, certificates
+    WORK = auto()  # everything else
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
     method: str
-    verb: str  # get, list, watch, create, apply, patch, update, delete, discover
+    verb: str  # get, list, watch, create, apply, patch, update, delete, discover, review
     resource: Resource | None = None
     path: str = ""  # where there is no resource
     namespace: str = ""
@@ -35,7 +43,8 @@ class Call:
     etag: str = ""
     repeat: Repeat = Repeat.SAFE
     dry_run: bool = False
-    user: str = ""  # whom to act as
+    user: str | None = None  # whom to act as; None: the operator itself
+    lane: Lane = Lane.WORK
     fence: Callable[[], None] | None = None  # raises where a write may not be sent any more
 
     @property
@@ -63,7 +72,7 @@ class Call:
             headers["Content-Type"] = self.content_type
         if self.etag:
             headers["If-None-Match"] = self.etag
-        if self.user:
+        if self.user is not None:
             headers["Impersonate-User"] = self.user
         return headers
 

@@ -6,14 +6,14 @@ where that is harmless; where it may matter, the result says so (`Applied.resent
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
 import orjson
 
-from rukpak_py.kube.answers import Applied, Listing, read_object, read_page, read_remains
-from rukpak_py.kube.calls import JSON, Answer, Call, Repeat
+from rukpak_py.kube.answers import Applied, Listing, Page, read_object, read_page, read_remains
+from rukpak_py.kube.calls import JSON, Answer, Call, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.errors import GoneError
 from rukpak_py.kube.metadata import LiveObject, Metadata
@@ -28,6 +28,19 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,ap
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 FIELD_MANAGER = "rukpak"
 PAGE = 500
+TRY_SECONDS = 10.0  # for a watch to begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """For whom requests are sent, and how: what clients of one connection differ in."""
+
+    user: str | None = None  # None: the operator itself
+    fence: Callable[[], None] | None = None
+    lane: Lane = Lane.WORK
+
+
+_OPERATOR = Caller()
 
 
 class Client:
@@ -35,16 +48,13 @@ class Client:
         self,
         connection: Connection,
         *,
-        in_flight: int = 32,
         timeout: float = 30.0,
         transport: Transport | None = None,
-        user: str = "",
-        fence: Callable[[], None] | None = None,
+        caller: Caller = _OPERATOR,
     ) -> None:
         self._connection = connection
-        self._transport = transport or Transport(connection, in_flight=in_flight, timeout=timeout)
-        self._user = user
-        self._fence = fence
+        self._transport = transport or Transport(connection, timeout=timeout)
+        self._caller = caller
 
     async def __aenter__(self) -> Self:
         return self
@@ -63,12 +73,25 @@ class Client:
         return self._connection.namespace
 
     def acting_as(self, user: str) -> "Client":
-        """The same connection with another identity. Its groups are the server's business, never ours."""
-        return Client(self._connection, transport=self._transport, user=user, fence=self._fence)
+        """The same connection with another identity. Its groups are the server's business, never ours.
+
+        Raises `ValueError` for what is not a user name: the server takes an empty one for the operator itself, and
+        does not see white space around it.
+        """
+        if not user or user != user.strip() or not user.isprintable():
+            raise ValueError(f"cannot act as {user!r}: a user name is neither empty nor surrounded by white space")
+        return self._called_by(replace(self._caller, user=user))
 
     def fenced(self, fence: Callable[[], None]) -> "Client":
         """The same connection for one who may lose the right to write: `fence` raises then, before each write."""
-        return Client(self._connection, transport=self._transport, user=self._user, fence=fence)
+        return self._called_by(replace(self._caller, fence=fence))
+
+    def in_lane(self, lane: Lane) -> "Client":
+        """The same connection for requests that must not wait behind those of other lanes."""
+        return self._called_by(replace(self._caller, lane=lane))
+
+    def _called_by(self, caller: Caller) -> "Client":
+        return Client(self._connection, transport=self._transport, caller=caller)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """The whole object as JSON."""
@@ -90,13 +113,55 @@ class Client:
     ) -> Listing:
         """All objects, page by page, as of one version."""
         params = selection(label_selector, field_selector) | {"limit": str(page)}
-        return await self._pages(resource, namespace, params, full=False)
+        return await self._all_pages(resource, namespace, params, full=False)
+
+    async def list_page(self, resource: Resource, namespace: str = "", *, limit: int, token: str = "") -> Page:
+        """One page. `GoneError`: the version that `token` belongs to is history; begin again without it."""
+        params = {"limit": str(limit), **({"continue": token} if token else {})}
+        call = Call(
+            method="GET", verb="list", resource=resource, namespace=namespace, params=params, accept=METADATA_LIST
+        )
+        return read_page(resource, await self._send(call), full=False)
 
     async def list_cached(
         self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], full: bool = False
     ) -> Listing:
         """What the server's watch cache holds: cheap for it, possibly a little old, and always in one page."""
-        return await self._pages(resource, namespace, {**params, "resourceVersion": "0"}, full=full)
+        return await self._all_pages(resource, namespace, {**params, "resourceVersion": "0"}, full=full)
+
+    def list_by_page(
+        self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], page: int, full: bool = False
+    ) -> AsyncGenerator[Page, None]:
+        """The newest state, for objects that are too large to have all of them in memory.
+
+        `GoneError`: that state is history by now; begin again.
+        """
+        return self._pages(resource, namespace, {**params, "limit": str(page)}, full=full)
+
+    async def current_version(self, resource: Resource, namespace: str = "", *, verb: str = "list") -> str:
+        """The resourceVersion of a consistent list of one object: the newest state that the server can know of."""
+        call = Call(
+            method="GET",
+            verb=verb,
+            resource=resource,
+            namespace=namespace,
+            params={"limit": "1"},
+            accept=METADATA_LIST,
+        )
+        return read_page(resource, await self._send(call), full=False).resource_version
+
+    async def try_watch(self, resource: Resource, version: str) -> None:
+        """Open a watch and close it when the server has agreed to it; raises what it says otherwise."""
+        call = Call(
+            method="GET",
+            verb="review",  # it asks for a right and reads nothing
+            resource=resource,
+            params={"watch": "true", "resourceVersion": version},
+            accept=METADATA_ONLY,
+            repeat=Repeat.NEVER,
+        )
+        async with self._transport.stream(self._own(call), idle=TRY_SECONDS):
+            pass
 
     async def create(
         self,
@@ -238,10 +303,18 @@ class Client:
         return await self._send(Call(method="GET", verb=verb, path=path, accept=accept, etag=etag))
 
     async def watch(
-        self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], idle: float, full: bool = False
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        params: Mapping[str, str],
+        idle: float,
+        full: bool = False,
+        on_open: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[Batch, None]:
         """The events as they arrive, in batches, until the server ends it; an ERROR event raises what it means.
 
+        `on_open` is called when the server has agreed, which may be long before the first event.
         `TimeoutError`: silent for `idle` seconds. Close the generator (`aclosing`) to end the watch.
         """
         call = Call(
@@ -252,33 +325,48 @@ class Client:
             params={"watch": "true", **params},
             accept=JSON if full else METADATA_ONLY,
             repeat=Repeat.NEVER,
-            user=self._user,
         )
-        async with self._transport.stream(call, idle=idle) as content, aclosing(events_of(content, call)) as batches:
+        async with (
+            self._transport.stream(self._own(call), idle=idle) as content,
+            aclosing(events_of(content, call)) as batches,
+        ):
+            on_open()
             async for batch in batches:
                 yield batch
 
-    async def _pages(self, resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool) -> Listing:
-        items: list[LiveObject] = []
-        token, may_restart = "", True
-        accept = JSON if full else METADATA_LIST
-        call = Call(method="GET", verb="list", resource=resource, namespace=namespace, accept=accept)
+    async def _all_pages(self, resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool) -> Listing:
+        may_restart = True
         while True:
+            items: list[LiveObject] = []
+            page: Page | None = None
             try:
-                answer = await self._send(replace(call, params={**params, **({"continue": token} if token else {})}))
+                async with aclosing(self._pages(resource, namespace, params, full=full)) as pages:
+                    async for page in pages:
+                        items += page.items
             except GoneError:
-                if not token or not may_restart:
+                if page is None or not may_restart:
                     raise
-                items, token, may_restart = [], "", False  # that version is history: once more from the first page
+                may_restart = False  # that version is history: once more from the first page
                 continue
-            page = read_page(resource, answer, full=full)
-            items += page.items
-            token = page.token
-            if not token:
-                return Listing(items=items, resource_version=page.resource_version)
+            return Listing(items=items, resource_version=page.resource_version if page is not None else "")
+
+    async def _pages(
+        self, resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool
+    ) -> AsyncGenerator[Page, None]:
+        accept = JSON if full else METADATA_LIST
+        call = Call(method="GET", verb="list", resource=resource, namespace=namespace, params=params, accept=accept)
+        while True:
+            page = read_page(resource, await self._send(call), full=full)
+            yield page
+            if not page.token:
+                return
+            call = replace(call, params={**params, "continue": page.token})
 
     async def _send(self, call: Call) -> Answer:
-        return await self._transport.send(replace(call, user=self._user, fence=self._fence))
+        return await self._transport.send(self._own(call))
+
+    def _own(self, call: Call) -> Call:
+        return replace(call, user=self._caller.user, fence=self._caller.fence, lane=self._caller.lane)
 
 
 def selection(label_selector: str, field_selector: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Kubernetes Events, best effort: they inform people and never delay or fail the work they tell about.
 
-* `record` only puts into a bounded queue; one writer drains it. What does not fit is dropped and counted.
+* `record` only puts into a bounded queue; a few writers drain it. What does not fit is dropped and counted.
 * The same text about the same object within ten minutes raises the count of the Event that is there.
 * Each object has a budget of new Events that refills slowly, so that nothing can flood the cluster.
 * Events about cluster-scoped objects go to the namespace `default`, where `kubectl describe` looks for them.
@@ -12,7 +12,7 @@ import re
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,15 +22,17 @@ import orjson
 
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.metrics import EVENTS_DROPPED
-from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.event_queue import EventQueue, Note, Reference
 from rukpak_py.kube.resources import EVENTS
+
+__all__ = ["EventRecorder", "Reference"]
 
 CLUSTER_SCOPED_NAMESPACE = "default"
 MESSAGE_CHARACTERS = 1024  # the API's limit
 NAME_CHARACTERS = 253
-QUEUE_LENGTH = 1000
+WRITERS = 4  # each waits for one answer at a time
 REMEMBERED = 4096  # Events and budgets
 SAME_WITHIN_SECONDS = 600.0
 BURST = 25  # new Events about one object ...
@@ -38,31 +40,6 @@ REFILL_SECONDS = 300.0  # ... and one more each
 REPEAT_BURST = 10  # counts written for one Event; what exceeds it goes with a later one ...
 REPEAT_REFILL_SECONDS = 30.0  # ... of which there is one more each
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reference:
-    """The object that an Event is about."""
-
-    gvk: GroupVersionKind
-    namespace: str = ""
-    name: str
-    uid: str = ""
-    resource_version: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Note:
-    about: Reference
-    type: str
-    reason: str
-    message: str
-    at: datetime
-
-    @property
-    def sameness(self) -> tuple[str, ...]:
-        about = self.about
-        return about.uid, about.gvk.kind, about.namespace, about.name, self.type, self.reason, self.message
 
 
 @dataclass(kw_only=True)
@@ -97,39 +74,43 @@ class EventRecorder:
         self._component = component
         self._instance = instance
         self._clock = clock
-        self._queue: asyncio.Queue[_Note] = asyncio.Queue(QUEUE_LENGTH)
-        self._written: OrderedDict[tuple[str, ...], _Written] = OrderedDict()
-        self._budgets: OrderedDict[tuple[str, ...], _Budget] = OrderedDict()
-        self._task: asyncio.Task[None] | None = None
+        self._queue = EventQueue(WRITERS)
+        self._written: OrderedDict[Hashable, _Written] = OrderedDict()
+        self._budgets: OrderedDict[Hashable, _Budget] = OrderedDict()
+        self._writers: list[asyncio.Task[None]] = []
+
+    @property
+    def unfinished(self) -> int:
+        """How many Events wait to be written."""
+        return self._queue.unfinished
 
     def record(self, about: Reference, *, reason: str, message: str, type: str = "Normal") -> None:  # noqa: A002 - the API's word
         """Tell about an object; never waits or fails. `reason`: CamelCase and stable; `message`: without secrets."""
         text = message if len(message) <= MESSAGE_CHARACTERS else message[: MESSAGE_CHARACTERS - 1] + "…"
-        note = _Note(about=about, type=type, reason=reason, message=text, at=datetime.now(UTC))
-        try:
-            self._queue.put_nowait(note)
-        except asyncio.QueueFull:
+        if not self._queue.add(Note(about=about, type=type, reason=reason, message=text, at=datetime.now(UTC))):
             EVENTS_DROPPED.labels("full").inc()
 
     def start(self) -> None:
-        if self._task is None:
-            self._task = asyncio.create_task(self._drain(), name="event recorder")
+        if not self._writers:
+            self._writers = [
+                asyncio.create_task(self._drain(lane), name=f"event recorder {lane}") for lane in range(WRITERS)
+            ]
 
     async def close(self, seconds: float = 5.0) -> None:
         """Write what is queued, for at most `seconds`, and end."""
-        if self._task is None:
+        if not self._writers:
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._queue.join()
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
-        self._task = None
+        for writer in self._writers:
+            writer.cancel()
+        await asyncio.gather(*self._writers, return_exceptions=True)
+        self._writers = []
 
-    async def _drain(self) -> None:
+    async def _drain(self, lane: int) -> None:
         while True:
-            note = await self._queue.get()
+            note = await self._queue.get(lane)
             try:
                 await self._write(note)
             except RukPakError as error:
@@ -139,9 +120,9 @@ class EventRecorder:
                 EVENTS_DROPPED.labels("failed").inc()
                 log.exception("an Event (%s) was not written", note.reason)
             finally:
-                self._queue.task_done()
+                self._queue.done(lane, note)
 
-    async def _write(self, note: _Note) -> None:
+    async def _write(self, note: Note) -> None:
         written, now = self._written.get(note.sameness), self._clock()
         if written is not None and now - written.at < SAME_WITHIN_SECONDS:
             with suppress(NotFoundError):  # it has expired or was deleted: write a new one
@@ -158,23 +139,24 @@ class EventRecorder:
         if len(self._written) > REMEMBERED:
             self._written.popitem(last=False)
 
-    async def _repeat(self, note: _Note, written: _Written, now: float) -> None:
+    async def _repeat(self, note: Note, written: _Written, now: float) -> None:
         written.count += 1
         if written.repeats.spend(now):
             patch = orjson.dumps({"count": written.count, "lastTimestamp": _stamp(note.at)})
             await self._client.patch(EVENTS, _namespace(note.about), written.name, patch)
 
     def _may_write(self, about: Reference, now: float) -> bool:
-        key = (about.uid, about.gvk.kind, about.namespace, about.name)
-        budget = self._budgets.get(key)
+        budget = self._budgets.get(about.identity)
         if budget is None:
-            budget = self._budgets[key] = _Budget(burst=BURST, refill_seconds=REFILL_SECONDS, left=BURST, at=now)
-        self._budgets.move_to_end(key)
+            budget = self._budgets[about.identity] = _Budget(
+                burst=BURST, refill_seconds=REFILL_SECONDS, left=BURST, at=now
+            )
+        self._budgets.move_to_end(about.identity)
         if len(self._budgets) > REMEMBERED:
             self._budgets.popitem(last=False)
         return budget.spend(now)
 
-    def _event(self, note: _Note) -> dict[str, Any]:
+    def _event(self, note: Note) -> dict[str, Any]:
         about, stamp, namespace = note.about, _stamp(note.at), _namespace(note.about)
         return {
             "apiVersion": "v1",

@@ -3,6 +3,8 @@
 It starts with a WatchList (initial events, then a bookmark that says they are complete), or, where the server cannot,
 with a LIST from the server's cache. It resumes from the last version seen, bookmarks included. However a watch ends,
 `Ending` names it and one table says what follows. Deletions that no watch delivered are told at the next fresh start.
+After a lost connection, and before a fresh start that is not the first, the version seen last is compared with the
+server's: etcd may have been restored, and a watch from a version that is still to come is silent without an error.
 
 A kind that is not served, twice in a row, has no objects: they are told as deleted, and the kind is looked for again,
 slowly or at a `nudge`, until `stop`. All waits are jittered: a restarted server ends every watch at once.
@@ -11,7 +13,6 @@ slowly or at a `nudge`, until `stop`. All waits are jittered: a restarted server
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from enum import Enum
 
 import msgspec
 
-from rukpak_py.core.metrics import SYNTHESISED_DELETES, WATCH_ENDS, WATCH_LAST_EVENT
+from rukpak_py.core.metrics import SYNTHESISED_DELETES, WATCH_ENDS
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.answers import live_object
 from rukpak_py.kube.backoff import Backoff
@@ -28,6 +29,8 @@ from rukpak_py.kube.errors import ApiError, GoneError, InvalidError, KindNotServ
 from rukpak_py.kube.live_cache import LiveCache, OnChange
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.seen_versions import OnRestore, number_of
+from rukpak_py.kube.watch_status import WatchStatus, WatchTracker
 from rukpak_py.kube.watching import WatchEvent
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -68,10 +71,16 @@ class Informer:
         field_selector: str = "",
         full: bool = False,
         keep: bool = True,
+        page: int | None = None,
         on_change: OnChange | None = None,
+        on_restore: OnRestore | None = None,
         settings: InformerSettings | None = None,
     ) -> None:
-        """`full`: whole objects and not only metadata. `keep=False`: they are for `on_change` and not remembered."""
+        """`full`: whole objects and not only metadata. `keep=False`: they are for `on_change` and not remembered.
+
+        `page`: how many of them may be in memory, where they have to be listed; else the server's cache sends all.
+        `on_restore` is called when the server's newest version is older than what this informer has seen.
+        """
         self.resource = resource
         self.synced = asyncio.Event()
         self.served = True  # False while the kind does not exist
@@ -80,9 +89,14 @@ class Informer:
         self._namespace = namespace
         self._selection = selection(label_selector, field_selector)
         self._full = full
+        self._page = page
         self._settings = settings or InformerSettings()
         self._cache = LiveCache(keep=keep, on_change=on_change)
+        self._on_restore = on_restore
+        self._tracker = WatchTracker(resource, reader="informer", selector=",".join(self._selection.values()))
         self._position: str | None = None  # the version to resume from; None: a fresh start is due
+        self._highest = 0  # the highest position so far
+        self._lost_connection = False  # since versions were compared
         self._lists = False  # the server does not do WatchList
         self._lists_next = False  # the initial events did not end in time; perhaps it was only slow
         self._backoff = Backoff(first=self._settings.first_wait, limit=self._settings.longest_wait)
@@ -101,8 +115,14 @@ class Informer:
     def get(self, key: ObjectKey) -> LiveObject | None:
         return self._cache.get(key)
 
+    @property
+    def status(self) -> WatchStatus | None:
+        """None while it does not run."""
+        return self._tracker.status if self._task is not None else None
+
     def start(self) -> None:
         if self._task is None:
+            self._tracker.answered()
             self._task = asyncio.create_task(self._run(), name=f"informer {self.resource.plural}")
 
     async def stop(self) -> None:
@@ -111,8 +131,7 @@ class Informer:
             with suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
-            with suppress(KeyError):
-                WATCH_LAST_EVENT.remove(*self._labels)
+            self._tracker.ended()
 
     async def wait_synced(self, seconds: float | None = None) -> None:
         """Until the cache was complete once (a kind that is not served has no objects); raises `TimeoutError`."""
@@ -125,7 +144,9 @@ class Informer:
 
     async def _run(self) -> None:
         while True:
+            self._tracker.active()
             ending, at_least = await self._watch_once()
+            self._tracker.active()
             WATCH_ENDS.labels(*self._labels, ending.value).inc()
             wait = self._consequence(ending, at_least)
             log.debug("the watch of %s ended: %s; again in %.1f s", self.resource.plural, ending.value, wait)
@@ -141,6 +162,8 @@ class Informer:
         match ending:
             case Ending.EXPIRED | Ending.REFUSED:
                 self._position = None
+            case Ending.BROKEN:
+                self._lost_connection = True
             case Ending.NO_WATCH_LIST:
                 self._position, self._lists = None, True
             case Ending.SILENT if self._cache.is_starting:
@@ -165,18 +188,18 @@ class Informer:
             await self._follow()
         except GoneError:
             return Ending.EXPIRED, None
-        except KindNotServedError:
+        except KindNotServedError as error:
+            self._tracker.refused(error)
             return Ending.ABSENT, None
         except ServerUnavailableError as error:
+            self._tracker.refused(error)
             return (Ending.BUSY if error.status else Ending.BROKEN), error.retry_after
         except InvalidError as error:
             if self._cache.is_starting and not self._lists:
                 return Ending.NO_WATCH_LIST, None
-            log.warning("%s", error)
-            return Ending.REFUSED, None
+            return self._refused(error)
         except ApiError as error:
-            log.warning("%s", error)
-            return Ending.REFUSED, None
+            return self._refused(error)
         except TimeoutError:
             return Ending.SILENT, None
         except Exception:
@@ -184,7 +207,14 @@ class Informer:
             return Ending.BROKEN, None
         return Ending.CLEAN, None
 
+    def _refused(self, error: ApiError) -> tuple[Ending, None]:
+        self._tracker.refused(error)
+        log.warning("%s", error)
+        return Ending.REFUSED, None
+
     async def _follow(self) -> None:
+        if self._highest and (self._lost_connection or self._position is None):
+            await self._compare_versions()
         if self._position is None and (self._lists or self._lists_next):
             self._lists_next = False
             await self._list()
@@ -195,8 +225,14 @@ class Informer:
         else:
             params["resourceVersion"] = self._position
         limit = self._settings.initial_seconds if self._position is None else None
+        on_open = self._tracker.active if self._position is None else self._tracker.answered
         watch = self._client.watch(
-            self.resource, self._namespace, params=params, idle=self._settings.idle_seconds, full=self._full
+            self.resource,
+            self._namespace,
+            params=params,
+            idle=self._settings.idle_seconds,
+            full=self._full,
+            on_open=on_open,
         )
         async with asyncio.timeout(limit) as deadline, aclosing(watch) as batches:
             async for batch in batches:
@@ -206,7 +242,22 @@ class Informer:
                 if self._position is not None and deadline.when() is not None:
                     deadline.reschedule(None)
 
+    async def _compare_versions(self) -> None:
+        """A server whose newest version is older than what we have seen has other data: etcd was restored.
+
+        `on_restore` is called before the older objects are read, so that nobody acts on them.
+        """
+        current = number_of(await self._client.current_version(self.resource, self._namespace))
+        self._lost_connection = False
+        if 0 < current < self._highest:
+            if self._on_restore is not None:
+                self._on_restore(self.resource, self._highest, current)
+            self._position, self._highest = None, current
+
     async def _list(self) -> None:
+        if self._page is not None:
+            await self._list_by_page(self._page)
+            return
         listing = await self._client.list_cached(
             self.resource, self._namespace, params=self._selection, full=self._full
         )
@@ -214,6 +265,20 @@ class Informer:
         for live in listing.items:
             self._cache.observe(live)
         self._complete(listing.resource_version)
+        self._arrived()
+
+    async def _list_by_page(self, page: int) -> None:
+        self._cache.begin(consistent=True)
+        pages = self._client.list_by_page(
+            self.resource, self._namespace, params=self._selection, page=page, full=self._full
+        )
+        version = ""
+        async with aclosing(pages):
+            async for found in pages:
+                for live in found.items:
+                    self._cache.observe(live)
+                version = found.resource_version
+        self._complete(version)
         self._arrived()
 
     def _take(self, event: WatchEvent) -> None:
@@ -242,14 +307,14 @@ class Informer:
 
     def _complete(self, position: str) -> None:
         """A fresh start is complete: what it did not send does not exist."""
-        revealed = self._cache.finish(int(position) if position.isdecimal() else 0)
+        revealed = self._cache.finish(number_of(position))
         SYNTHESISED_DELETES.labels(*self._labels).inc(revealed)
         self._position, self.served = position, True
         self.synced.set()
 
     def _arrived(self) -> None:
-        self.last_event = time.time()
-        WATCH_LAST_EVENT.labels(*self._labels).set(self.last_event)
+        self.last_event = self._tracker.delivered()
         self._absences = self._silences = 0
         if self._position is not None:
+            self._highest = max(self._highest, number_of(self._position))
             self._backoff.reset()

@@ -6,6 +6,7 @@
 * A leader that could not renew for `renew_seconds` has lost the lease. That is shorter than the duration and counts
   from when its last successful renewal was *sent*, so it is over before anybody else may start: from that moment
   `fence` lets no write through, whatever the work still tries, and the work is cancelled.
+* Nobody takes the lease who could not do the work: `may_lead` is asked before.
 * A leader that is asked to end goes on renewing while its work comes to an end, and then releases the lease: the next
   leader need not wait, and never overlaps.
 """
@@ -40,6 +41,11 @@ class LeaseSettings:
     duration_seconds: float = 15.0
     renew_seconds: float = 10.0
     retry_seconds: float = 2.0
+
+    @property
+    def try_seconds(self) -> float:
+        """For one renewal: when its connection hangs, there is time for another one on a new connection."""
+        return self.renew_seconds / 2
 
     def __post_init__(self) -> None:
         if not 0 < self.retry_seconds * 1.2 < self.renew_seconds < self.duration_seconds:
@@ -96,16 +102,21 @@ class LeaderElector:
         identity: Holder,
         *,
         settings: LeaseSettings | None = None,
+        may_lead: Callable[[], Awaitable[bool]] | None = None,
         on_loss: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_loss` is told of a loss before the work is cancelled, so that the work knows why."""
+        """`on_loss` is told of a loss before the work is cancelled, so that the work knows why.
+
+        `may_lead` is asked each time that the lease could be taken, and never of the leader.
+        """
         self._client = client
         self._namespace = namespace
         self._name = name
         self._identity = identity.identity
         self._settings = settings or LeaseSettings()
         self._clock = clock
+        self._may_lead = may_lead
         self._on_loss = on_loss
         self._record: _Record | None = None
         self._ours_until = -math.inf  # by our clock
@@ -174,7 +185,7 @@ class LeaderElector:
                 return
             sent = self._clock()
             left = self._ours_until - sent
-            if left > 0 and await self._attempt(left):
+            if left > 0 and await self._attempt(min(left, self._settings.try_seconds)):
                 self._ours_until = sent + self._settings.renew_seconds
             elif self._record is not None and self._record.holder != self._identity:
                 raise LeaseLostError(f"the lease {self._namespace}/{self._name} went to {self._record.holder!r}")
@@ -187,7 +198,7 @@ class LeaderElector:
         except (StaleError, AlreadyExistsError):  # somebody was faster
             return False
         except (ApiError, TimeoutError) as error:
-            log.warning("the lease %s/%s: %s", self._namespace, self._name, error or "no answer in time")
+            log.warning("the lease %s/%s: %s", self._namespace, self._name, str(error) or "no answer in time")
             return False
 
     async def _renew(self) -> bool:
@@ -204,13 +215,18 @@ class LeaderElector:
         try:
             self._see(await self._client.get(LEASES, self._namespace, self._name))
         except NotFoundError:
+            if not await self._is_able():
+                return False
             self._see(await self._create())
             return True
         record = self._record
-        if record is None or not self._is_free(record):
+        if record is None or not self._is_free(record) or not await self._is_able():
             return False
         await self._write(record, holder=self._identity)
         return True
+
+    async def _is_able(self) -> bool:
+        return self.is_leader or self._may_lead is None or await self._may_lead()
 
     def _is_free(self, record: _Record) -> bool:
         if self.is_leader:
@@ -262,9 +278,19 @@ class LeaderElector:
             return
         try:
             async with asyncio.timeout(self._settings.retry_seconds):
-                await self._write(record, holder="")
+                try:
+                    await self._write(record, holder="")
+                except StaleError:  # an answer that was lost, or a restored etcd: it may be ours all the same
+                    self._see(await self._client.get(LEASES, self._namespace, self._name))
+                    if self._record is not None and self._record.holder == self._identity:
+                        await self._write(self._record, holder="")
         except (ApiError, TimeoutError) as error:
-            log.warning("the lease %s/%s could not be released: %s", self._namespace, self._name, error)
+            log.warning(
+                "the lease %s/%s could not be released: %s",
+                self._namespace,
+                self._name,
+                str(error) or "no answer in time",
+            )
 
 
 async def _ended(work: asyncio.Future[None]) -> None:

@@ -3,6 +3,14 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_DEPLOYMENT_PLURAL,
+    BUNDLE_KIND,
+    BUNDLE_PLURAL,
+    GROUP,
+    VERSION,
+)
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 
 
@@ -47,6 +55,10 @@ def _core(kind: str, plural: str, *, namespaced: bool = True) -> Resource:
     return Resource(gvk=GroupVersionKind("", "v1", kind), plural=plural, namespaced=namespaced)
 
 
+BUNDLES = Resource(gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_KIND), plural=BUNDLE_PLURAL, namespaced=False)
+BUNDLE_DEPLOYMENTS = Resource(
+    gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_DEPLOYMENT_KIND), plural=BUNDLE_DEPLOYMENT_PLURAL, namespaced=False
+)
 CONFIG_MAPS = _core("ConfigMap", "configmaps")
 SECRETS = _core("Secret", "secrets")
 NAMESPACES = _core("Namespace", "namespaces", namespaced=False)
@@ -58,4 +70,7 @@ CRDS = Resource(
     gvk=GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
     plural="customresourcedefinitions",
     namespaced=False,
+)
+API_SERVICES = Resource(
+    gvk=GroupVersionKind("apiregistration.k8s.io", "v1", "APIService"), plural="apiservices", namespaced=False
 )

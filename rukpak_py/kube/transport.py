@@ -1,7 +1,8 @@
 """HTTP to the API server: one session, bounded requests in flight, safe repetition, every try counted.
 
 * HTTP/1.1 keep-alive; no proxy from the environment, only the kubeconfig's; answers are not compressed.
-* At most `in_flight` ordinary requests at once; waiting to try again does not hold a place. Watches are not bounded.
+* Each lane has places of its own, so a request never waits for those of another lane. At most that many ordinary
+  requests are in flight at once; waiting to try again does not hold a place. Watches are not bounded.
 * A failed request is sent again only as its `Repeat` allows, at most `TRIES` times, and not when the server asks for
   a longer wait than a caller should sit through: then the error carries `retry_after`.
 * A call's fence is asked before each try of a write, after everything else that had to be waited for.
@@ -10,7 +11,7 @@
 import asyncio
 import io
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -19,7 +20,7 @@ from yarl import URL
 from rukpak_py import __version__
 from rukpak_py.core.metrics import REQUEST_SECONDS, REQUESTS
 from rukpak_py.kube.backoff import Backoff
-from rukpak_py.kube.calls import Answer, Call, Repeat
+from rukpak_py.kube.calls import Answer, Call, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.errors import ApiError, Refusal, ServerUnavailableError
 from rukpak_py.kube.refusals import error_of
@@ -29,6 +30,7 @@ FIRST_WAIT = 0.2
 LONGEST_WAIT = 10.0
 REQUEST_SECONDS_LIMIT = 30.0
 CONNECT_SECONDS = 10.0
+IN_FLIGHT = {Lane.LEASE: 1, Lane.VITAL: 32, Lane.WORK: 32}  # an elector sends one request after the other
 PIECEMEAL_BYTES = 512 * 1024
 USER_AGENT = f"rukpak-py/{__version__}"
 _RETRYABLE_500 = {"ServerTimeout", "Timeout"}
@@ -39,12 +41,12 @@ class Transport:
         self,
         connection: Connection,
         *,
-        in_flight: int = 32,
+        in_flight: Mapping[Lane, int] = IN_FLIGHT,
         timeout: float = REQUEST_SECONDS_LIMIT,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._connection = connection
-        self._places = asyncio.Semaphore(in_flight)
+        self._places = {lane: asyncio.Semaphore(places) for lane, places in in_flight.items()}
         self._limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
         self._sleep = sleep
         self._open_session: aiohttp.ClientSession | None = None
@@ -59,7 +61,7 @@ class Transport:
         resent = False
         while True:
             try:
-                async with self._places:
+                async with self._places[call.lane]:
                     return await self._try(call, resent=resent)
             except ApiError as error:
                 untouched = error.status in {401, 429} or isinstance(error.__cause__, aiohttp.ClientConnectorError)

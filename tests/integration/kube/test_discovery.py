@@ -110,7 +110,9 @@ async def test_an_api_service_without_a_backend_is_named_stale_and_told_in_the_l
             await asyncio.sleep(0.05)
     assert discovery.find(GroupVersionKind("apps", "v1", "Deployment")) is not None
 
-    cluster = Cluster(private_client, Discovery(private_client), on_change=lambda: None)
+    cluster = Cluster(
+        private_client, Discovery(private_client), on_namespace=lambda _name: None, on_kinds=lambda _kinds: None
+    )
     await cluster.start()
     await cluster.close()
     (told,) = [record for record in caplog.records if record.levelname == "WARNING"]

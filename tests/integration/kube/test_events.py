@@ -56,7 +56,7 @@ async def test_an_event_that_was_deleted_meanwhile_is_written_anew(client: Clien
     recorder = EventRecorder(client, component="rukpak")
     recorder.start()
     recorder.record(about, reason="Failed", message="no")
-    await until(lambda: recorder._queue._unfinished_tasks == 0)  # type: ignore[attr-defined] # no public reader
+    await until(lambda: recorder.unfinished == 0)
     (event,) = await written(client, namespace, "b")
     await client.delete(EVENTS, namespace, event["metadata"]["name"])  # type: ignore[index] # an Event
     recorder.record(about, reason="Failed", message="no")
@@ -93,3 +93,16 @@ async def test_a_refused_event_hurts_nobody(client: Client) -> None:
     await recorded(client, [(nowhere, "Failed", "no"), (somewhere, "Failed", "no")])
 
     assert len(await written(client, "default", "after-a-refused-one")) >= 1
+
+
+async def test_a_thousand_deployments_at_once_lose_no_event(client: Client, namespace: str) -> None:
+    """Each deployment and its Bundle tell something at the same moment."""
+    count = 2000
+    before = {why: EVENTS_DROPPED.labels(why)._value.get() for why in ("full", "limited", "failed")}
+    abouts = [
+        Reference(gvk=BUNDLE, namespace=namespace, name=f"b-{number}", uid=f"u-{number}") for number in range(count)
+    ]
+    await recorded(client, [(about, "Unpacked", "x" * 200) for about in abouts])
+
+    assert len((await client.list_metadata(EVENTS, namespace)).items) == count
+    assert {why: EVENTS_DROPPED.labels(why)._value.get() for why in before} == before

@@ -120,7 +120,7 @@ async def test_a_reaction_that_fails_does_not_end_the_watch(client: Client, name
 async def test_the_last_event_is_a_metric_until_it_stops(client: Client) -> None:
     kind = new_kind()  # a metric is per kind, and no other test has this one
     await define(client, kind)
-    labels = {"group": kind.gvk.group, "resource": kind.plural}
+    labels = {"group": kind.gvk.group, "resource": kind.plural, "reader": "informer", "selector": ""}
 
     def shown() -> bool:
         return any(sample.labels == labels for metric in WATCH_LAST_EVENT.collect() for sample in metric.samples)

@@ -126,3 +126,21 @@ async def test_a_line_that_is_no_event_ends_the_watch_and_not_the_informer() -> 
         await informer.stop()
 
     assert len(informer) == 1
+
+
+async def test_large_objects_are_listed_page_by_page() -> None:
+    """All ConfigMaps of a namespace at once may be more than our memory."""
+    forbidden = refusal(422, "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch")
+    other = {"metadata": {"name": "b", "namespace": "n", "resourceVersion": "4"}}
+    first = web.json_response({"metadata": {"resourceVersion": "9", "continue": "more"}, "items": [OBJECT]})
+    second = web.json_response({"metadata": {"resourceVersion": "9"}, "items": [other]})
+    async with serving(forbidden, first, second, events()) as (client, api):
+        informer = Informer(client, kind("large"), full=True, keep=False, page=1, settings=QUICK)
+        informer.start()
+        await informer.wait_synced(20)
+        await informer.stop()
+
+    assert {live.key.name for live in informer} == {"a", "b"}
+    assert [one.json for one in informer] == [None, None]
+    assert [(one.query["limit"], one.query.get("continue")) for one in api.seen[1:3]] == [("1", None), ("1", "more")]
+    assert all("resourceVersion" not in one.query for one in api.seen[1:3])

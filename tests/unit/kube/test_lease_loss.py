@@ -21,12 +21,13 @@ PATIENCE = 10.0
 
 
 class OneLease:
-    """An API server that has one Lease; `is_down` answers nothing."""
+    """An API server that has one Lease; `is_down` refuses every request, `hangs` does not answer the next writes."""
 
     def __init__(self) -> None:
         self.lease: dict[str, Any] | None = None
         self.writes = 0
         self.is_down = False
+        self.hangs = 0
 
     async def get(self, _resource: Resource, _namespace: str, _name: str) -> bytes:
         self._up()
@@ -38,6 +39,9 @@ class OneLease:
         return self._stored(body)
 
     async def replace(self, _resource: Resource, _namespace: str, _name: str, body: bytes) -> LiveObject:
+        if self.hangs:
+            self.hangs -= 1
+            await asyncio.Event().wait()
         return self._stored(body)
 
     def _stored(self, body: bytes) -> LiveObject:
@@ -173,3 +177,18 @@ async def test_a_loss_while_work_is_being_finished_cancels_it_again() -> None:
     with pytest.raises(LeaseLostError):
         await leading.task
     assert leading.notes == ["cancelled", "lost", "cancelled again"]
+
+
+async def test_a_renewal_that_hangs_leaves_time_for_another(caplog: pytest.LogCaptureFixture) -> None:
+    """Its connection leads to a server that is gone without a word."""
+    leading = await begun()
+    written = leading.server.writes
+    leading.server.hangs = 1
+    await until(lambda: leading.server.writes > written)
+    assert not leading.task.done()
+    assert leading.may_write()
+    assert "the lease system/lease: no answer in time" in caplog.messages
+    leading.may_end.set()
+    leading.task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leading.task

@@ -1,0 +1,69 @@
+"""Who cannot do the work leaves the lease alone, and who ends gives it back although its record has changed."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.lease import Holder, LeaderElector, LeaseSettings
+from rukpak_py.kube.resources import LEASES
+
+NAME = "ability"
+PATIENCE = 30.0
+SLOW = LeaseSettings(duration_seconds=15, renew_seconds=10, retry_seconds=5)  # it does not renew during the test
+QUICK = LeaseSettings(duration_seconds=15, renew_seconds=10, retry_seconds=0.02)
+
+
+async def holder(client: Client, namespace: str) -> str:
+    lease = orjson.loads(await client.get(LEASES, namespace, NAME))
+    return str(lease["spec"].get("holderIdentity") or "")
+
+
+async def test_the_lease_is_not_taken_before_the_work_can_be_done(client: Client, namespace: str) -> None:
+    asked, able, began = 0, False, asyncio.Event()
+
+    async def may_lead() -> bool:
+        nonlocal asked
+        asked += 1
+        return able
+
+    async def lead() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    elector = LeaderElector(client, namespace, NAME, Holder(pod="a", address=""), settings=QUICK, may_lead=may_lead)
+    running = asyncio.create_task(elector.run(lead))
+    async with asyncio.timeout(PATIENCE):
+        while asked < 3:  # noqa: ASYNC110 - the elector's tries
+            await asyncio.sleep(0.01)
+        with pytest.raises(NotFoundError):
+            await holder(client, namespace)
+        assert not began.is_set()
+        able = True
+        await began.wait()
+    asked_before = asked
+    assert await holder(client, namespace) == "a_"
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert asked == asked_before, "a leader is not asked"
+    assert not await holder(client, namespace)
+
+
+async def test_a_record_that_somebody_touched_is_given_back_all_the_same(client: Client, namespace: str) -> None:
+    """After a restore of etcd the version that was read last is not the server's either."""
+    began, may_end = asyncio.Event(), asyncio.Event()
+
+    async def lead() -> None:
+        began.set()
+        await may_end.wait()
+
+    elector = LeaderElector(client, namespace, NAME, Holder(pod="a", address=""), settings=SLOW)
+    running = asyncio.create_task(elector.run(lead))
+    async with asyncio.timeout(PATIENCE):
+        await began.wait()
+        await client.patch(LEASES, namespace, NAME, b'{"metadata":{"annotations":{"touched":"yes"}}}')
+        may_end.set()
+        await running
+    assert not await holder(client, namespace)
