@@ -3,9 +3,11 @@
     <directory>/content/sha256-<hex>.tgz     the content
     <directory>/<bundle>.tgz                 a symbolic link to the content of that Bundle
 
-A name appears by rename only, after an fsync, so a crash at any step leaves either nothing or a temporary file, which
-the next `Store` removes: one process owns a directory. Everything works relative to directory descriptors that were
-opened without following links. A second form of content (a converted bundle) is a Tree of its own.
+Content appears by rename only, after an fsync, so a crash at any step leaves either nothing or a temporary file, which
+the next `Store` removes: one process owns a directory. Links appear by rename too, but nothing waits for the disk: one
+that a power failure loses is made again when its Bundle is next looked at, one that it brings back is swept.
+Everything works relative to directory descriptors that were opened without following links. A second form of content
+(a converted bundle) is a Tree of its own.
 
 Blocking: call it from threads. OSErrors come out as UnavailableError.
 """
@@ -98,14 +100,12 @@ class Store:
                 with suppress(OSError):
                     os.unlink(temporary, dir_fd=root)
                 raise
-            os.fsync(root)
 
     def unlink(self, bundle_name: str) -> None:
         name = _link_name(bundle_name)
         with self._opened() as (root, _):
             if _is_link(root, name):
                 os.unlink(name, dir_fd=root)
-                os.fsync(root)
 
     @contextmanager
     def in_flight(self, digest: str) -> Iterator[None]:
@@ -124,7 +124,9 @@ class Store:
         """Remove the links of all Bundles but `linked`, and the content that neither `keep` nor a link names."""
         swept = []
         with self._opened() as (root, content):
-            needed = {_content_name(digest) for digest in keep}
+            needed = {
+                _content_name(digest) for digest in keep if _DIGEST.fullmatch(digest)
+            }  # a status may say anything
             for name in _names(root):
                 if not name.endswith(_SUFFIX) or not _is_link(root, name):
                     continue

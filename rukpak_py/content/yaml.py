@@ -8,6 +8,7 @@ with text keys. Every failure is a ContentError: a YamlError that says where in 
 from collections.abc import Iterator
 from typing import Any
 
+from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.content.yaml_documents import load_document
 from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.content.yaml_streams import JsonValue, check_size, pieces
@@ -24,14 +25,18 @@ def load(data: bytes, *, limits: Limits = DEFAULT_LIMITS, unsigned: bool = False
     return value
 
 
-def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-    """Every document of a stream; an empty one (comments only) is None."""
-    return list(documents(data, limits=limits))
+def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBudget | None = None) -> list[Any]:
+    """Every document of a stream; an empty one (comments only) is None.
+
+    `aliases`: the budget that this file shares with the other files of its bundle.
+    """
+    return list(documents(data, limits=limits, aliases=aliases))
 
 
-def documents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Any]:
+def documents(data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBudget | None = None) -> Iterator[Any]:
     """The same one by one: those in front of a defect come out before its error."""
     check_size(data, limits)
+    aliases = AliasBudget(limits) if aliases is None else aliases
     nodes = 0
     for piece in pieces(data, limits):
         if isinstance(piece, JsonValue):
@@ -39,7 +44,7 @@ def documents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Any]:
             continue
         chunk, line, column, no_json = piece
         try:
-            value, nodes = load_document(chunk, limits=limits, line=line, column=column, nodes=nodes)
+            value, nodes = load_document(chunk, limits=limits, line=line, column=column, nodes=nodes, aliases=aliases)
         except YamlError as error:
             raise error.in_stream(go_text=no_json) from error
         yield value

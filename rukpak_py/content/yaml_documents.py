@@ -2,7 +2,8 @@
 
 One iterative loop; its state is the open container, the key that waits for a value (or a sentinel), and a stack of the
 containers around. Nothing recurses, so no nesting exhausts the C or the Python stack. Aliases are copied: the result is
-a tree, and may be changed in place. Limits are checked where a container opens or ends and before an alias is copied.
+a tree, and may be changed in place. Limits are checked where a container opens or ends and before an alias is copied:
+then the bytes of JSON that the copy becomes are counted, too.
 
 `steps` counts as go-yaml's decoder does (a node, its alias, and again everything below an alias), because its rule
 against alias bombs is a ratio of such counts. What has no JSON form is refused at the end only: a later duplicate of
@@ -26,6 +27,7 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
+from rukpak_py.content.yaml_aliases import CONTAINERS, AliasBudget, copy_of
 from rukpak_py.content.yaml_errors import GoText, YamlError, go_text_of, located
 from rukpak_py.content.yaml_events import events_of
 from rukpak_py.content.yaml_go_words import go_words, is_excessive
@@ -58,14 +60,20 @@ _EVENTS_AROUND = 3  # start of the stream, start and end of the document
 # Most chunks without a document are a licence or nothing; what else might be one is left to the parser.
 _BLANK = re.compile(rb"(?:---)?(?: *(?:#[ -~]*)?\n)*+")
 _GO_BLOCK = 512
-_CONTAINERS = frozenset({dict, list})
 # First characters of plain scalars that may be more than text; `<` begins the merge key.
 _MORE_THAN_TEXT = WORD_STARTS | NUMBER_STARTS | {"<"}
 _WANT_MAPS = "map merge requires map or sequence of maps as the value"
 
 
 def load_document(
-    chunk: bytes, *, limits: Limits, line: int = 0, column: int = 0, nodes: int = 0, unsigned: bool = False
+    chunk: bytes,
+    *,
+    limits: Limits,
+    line: int = 0,
+    column: int = 0,
+    nodes: int = 0,
+    unsigned: bool = False,
+    aliases: AliasBudget | None = None,
 ) -> tuple[Any, int]:
     """The first document of the chunk (None when there is none), and how many nodes there were so far.
 
@@ -75,7 +83,7 @@ def load_document(
     try:
         if nodes < limits.yaml_nodes and _BLANK.fullmatch(chunk):
             return None, nodes + 1
-        return _Loader(chunk, limits, nodes, unsigned=unsigned).load()
+        return _Loader(chunk, limits, nodes, aliases or AliasBudget(limits), unsigned=unsigned).load()
     except (_Refused, _UnrepresentableError, YAMLError, UnicodeDecodeError) as error:
         raise _told(error, chunk, limits, line, column) from error
 
@@ -141,7 +149,7 @@ class _UnrepresentableError(Exception):
 
 
 class _Loader:
-    def __init__(self, chunk: bytes, limits: Limits, nodes: int, *, unsigned: bool) -> None:
+    def __init__(self, chunk: bytes, limits: Limits, nodes: int, aliases: AliasBudget, *, unsigned: bool) -> None:
         self.unsigned = unsigned
         self.next_event = events_of(chunk)
         self.limits = limits
@@ -150,6 +158,8 @@ class _Loader:
         self.anchors: dict[str, tuple[Any, int] | None] = {}  # (value, steps); None while its container is open
         self.open_anchors: list[tuple[int, str, int]] = []  # (depth, name, steps before)
         self.alias_steps = 0
+        self.aliases = aliases
+        self.alias_prices: dict[str, tuple[Any, int]] = {}  # by anchor, which may come to stand for another value
         self.suspect = False  # met something without a JSON form
 
     def load(self) -> tuple[Any, int]:  # noqa: C901, PLR0912, PLR0915 one loop on purpose: a call per event costs a third of the speed
@@ -222,7 +232,7 @@ class _Loader:
                     value, steps = self.alias(event, number + offset, len(stack))
                     offset += steps
                     if key is _NO_KEY:
-                        if type(value) in _CONTAINERS:
+                        if type(value) in CONTAINERS:
                             raise _Refused("invalid map key", event)
                         key = self.key(value)
                         continue
@@ -288,7 +298,10 @@ class _Loader:
             raise self.too_many_nodes()
         self.alias_steps += below
         self.check_aliasing(steps + below, event)
-        return self.copied(value, depth), below
+        if name not in self.alias_prices or self.alias_prices[name][0] is not value:
+            self.alias_prices[name] = (value, self.aliases.price(value))
+        self.aliases.spend(self.alias_prices[name][1])
+        return copy_of(value, depth, self.limits), below
 
     def too_many_nodes(self) -> ContentError:
         return self.limits.exceeded("yaml_nodes", "the number of YAML nodes, with aliases expanded,")
@@ -297,27 +310,6 @@ class _Loader:
         """Between two aliases the ratio's margin is concave, so looking at both ends of each stretch is enough."""
         if is_excessive(self.alias_steps, steps):
             raise _Refused("document contains excessive aliasing", event)
-
-    def copied(self, value: Any, depth: int) -> Any:
-        if type(value) not in _CONTAINERS:
-            return value
-        root = type(value)()
-        todo = [(value, root, depth)]
-        while todo:
-            source, copy, level = todo.pop()
-            if level >= self.limits.yaml_depth:
-                raise self.limits.exceeded("yaml_depth", "nesting of YAML with aliases expanded")
-            for key, item in source.items() if type(source) is dict else enumerate(source):
-                if type(item) in _CONTAINERS:
-                    twin = type(item)()
-                    todo.append((item, twin, level + 1))
-                else:
-                    twin = item
-                if type(copy) is dict:
-                    copy[key] = twin
-                else:
-                    copy.append(twin)
-        return root
 
 
 def _is_merge(event: Any) -> bool:
@@ -338,7 +330,7 @@ def _check_representable(root: Any) -> None:
     path: list[Any] = [None]  # of the value in hand; its first part stands for the document
     while around:
         for path[-1], value in around[-1]:
-            if type(value) in _CONTAINERS:
+            if type(value) in CONTAINERS:
                 for key in value if type(value) is dict else ():
                     if type(key) is not str:
                         problem = "unsupported map key: null, or an integer that needs more than 63 bits"

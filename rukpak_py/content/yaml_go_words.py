@@ -32,6 +32,7 @@ from rukpak_py.content.yaml_scalars import (
     resolve,
     tagged,
 )
+from rukpak_py.core.json_size import least_json_bytes
 from rukpak_py.core.limits import Limits
 
 _WANT_MAPS = "yaml: map merge requires map or sequence of maps as the value"
@@ -40,6 +41,7 @@ _ALIAS_STEPS_FREE = 100
 _STEPS_FREE = 1000
 _LOW = 400_000
 _HIGH = 4_000_000
+_LONGEST_LITERAL = 1 << 20
 _TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", type(None): "null"}
 
 _Decoding: TypeAlias = Generator["_Decoding", Any, Any]
@@ -157,7 +159,7 @@ class _Decoder:
                 continue
             key = yield self.decode(key_node)
             if isinstance(key, list | dict):
-                raise _SaidError(f"yaml: invalid map key: {go_literal(key)}")
+                raise _SaidError(f"yaml: invalid map key: {_literal(key)}")
             into[key] = yield self.decode(value_node)
         return into
 
@@ -213,6 +215,13 @@ def _scalar(event: Any) -> Any:
         raise _SaidError(f"yaml: cannot decode !!{found} `{event.value}` as a !!{wanted}") from error
 
 
+def _literal(value: Any) -> str:
+    """Go prints all of it, however large aliases make it."""
+    if least_json_bytes(value, stop_at=_LONGEST_LITERAL) > _LONGEST_LITERAL:
+        raise _TooLargeError
+    return go_literal(value)
+
+
 def _convert(root: Any) -> None:
     """Keys are looked at first; Go takes the members of a map at random, and this in the order of the file."""
     todo = [root]
@@ -221,8 +230,8 @@ def _convert(root: Any) -> None:
         if isinstance(value, dict):
             for key, item in value.items():
                 if key is None or (type(key) is int and key > INT64_MAX):
-                    shown = "<nil>" if item is None else go_literal(item)
-                    kind, name = ("%!s(<nil>)", "<nil>") if key is None else ("uint64", go_literal(key))
+                    shown = "<nil>" if item is None else _literal(item)
+                    kind, name = ("%!s(<nil>)", "<nil>") if key is None else ("uint64", _literal(key))
                     raise _SaidError(f"unsupported map key of type: {kind}, key: {name}, value: {shown}")
             todo += reversed(value.values())
         elif isinstance(value, list):

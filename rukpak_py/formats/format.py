@@ -14,6 +14,8 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object
 
+SMALL = 64 * 1024  # bytes; less work than a call of another process
+
 
 class Certificates(StrEnum):
     """Who makes the certificates of a bundle's webhooks."""
@@ -40,3 +42,9 @@ class Format(Protocol):
         """ContentError, in upstream's words, when the Tree is no bundle of this format."""
 
     def render(self, tree: Tree, options: RenderOptions) -> list[Object]: ...
+
+    def stays_small(self, tree: Tree) -> bool:
+        """Whether checking and rendering are quick, and the objects small, whatever the options are.
+
+        Judged by what the content may become, without parsing it. When in doubt it is false.
+        """

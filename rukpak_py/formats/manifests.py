@@ -10,12 +10,14 @@ import orjson
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.json_size import least_json_bytes
 
 MANIFESTS = "manifests"  # the directory of both formats
 
 _KIND = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:""", re.MULTILINE)
 _SUFFIXES = ("yaml", "yml", "json")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_LONGEST_INHERITED = 512  # a group has up to 253 characters, a version and a kind 63
 _GO_KINDS = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
@@ -84,8 +86,16 @@ def _item(item: Any, parent: dict[str, Any]) -> Any:
     if item is None:
         item = {}
     if isinstance(item, dict) and not _text(item.get("kind")) and not _text(item.get("apiVersion")):
-        return {**item, "kind": parent["kind"].removesuffix("List"), "apiVersion": parent.get("apiVersion", "")}
+        return {**item, **_inherited(parent)}
     return item
+
+
+def _inherited(parent: dict[str, Any]) -> dict[str, Any]:
+    """What is written once and taken by every item must be short, or a small list becomes a large one."""
+    kind, version = parent["kind"].removesuffix("List"), parent.get("apiVersion", "")
+    if len(kind) + least_json_bytes(version, stop_at=_LONGEST_INHERITED) > _LONGEST_INHERITED:
+        raise ContentError("the kind and the apiVersion of a list are too long for its items to take them")
+    return {"kind": kind, "apiVersion": version}
 
 
 def _text(value: object) -> str:

@@ -12,9 +12,10 @@ from typing import Any
 
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
+from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.manifests import (
     MANIFESTS,
     advice_on_foreign,
@@ -62,6 +63,7 @@ class Flaw:
 class PlainReading:
     manifests: list[Manifest]
     flaws: list[Flaw]
+    limits: Limits = DEFAULT_LIMITS
 
     @classmethod
     def of(cls, tree: Tree, limits: Limits) -> "PlainReading":
@@ -69,6 +71,7 @@ class PlainReading:
         return cls(
             manifests=[one for one in found if isinstance(one, Manifest)],
             flaws=[one for one in found if isinstance(one, Flaw)],
+            limits=limits,
         )
 
 
@@ -79,6 +82,7 @@ def read(tree: Tree, limits: Limits) -> Iterator[Manifest | Flaw]:
         hint = where_manifests_are(tree)
         yield Flaw(kind=FlawKind.NO_DIRECTORY, message=message, place=Place(file=MANIFESTS), hint=hint)
         return
+    aliases = AliasBudget(limits)
     for name in tree.names_in(MANIFESTS):
         file = f"{MANIFESTS}/{name}"
         if file in tree.directories:
@@ -88,12 +92,12 @@ def read(tree: Tree, limits: Limits) -> Iterator[Manifest | Flaw]:
             )
             yield Flaw(kind=FlawKind.SUBDIRECTORY, message=message, place=Place(file=file))
         else:
-            yield from _file(file, tree[file], limits)
+            yield from _file(file, tree[file], limits, aliases)
 
 
-def _file(file: str, data: bytes, limits: Limits) -> Iterator[Manifest | Flaw]:
+def _file(file: str, data: bytes, limits: Limits, aliases: AliasBudget) -> Iterator[Manifest | Flaw]:
     try:
-        documents = yaml.load_all(data, limits=limits)
+        documents = yaml.load_all(data, limits=limits, aliases=aliases)
     except ContentError as error:
         message = f"error parsing {file}: {error}"
         found = syntax_defect(error, data)

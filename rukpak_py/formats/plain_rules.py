@@ -7,6 +7,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Head, Object, ObjectKey
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import FlawKind, Manifest, PlainReading
+from rukpak_py.formats.rendered_size import RenderedSize
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[PlainReading] = Family(title="Plain bundles", origin="rukpak, when it unpacks a plain bundle")
@@ -99,6 +100,22 @@ def is_json(reading: PlainReading) -> Iterator[Problem]:
             Object.from_manifest(manifest.value)
         except ContentError as error:
             yield Problem(message=f"{manifest.value['kind']}: {error}", place=manifest.place())
+
+
+@FAMILY.rule(
+    "PLAIN-009",
+    title="No object, and not all of them together, is larger than a cluster takes",
+    hint="Make it smaller, or split it: aliases are written out wherever they are used.",
+    origin="rukpak-py, when it unpacks a plain bundle",
+)
+def is_small_enough(reading: PlainReading) -> Iterator[Problem]:
+    size = RenderedSize(reading.limits)
+    for manifest in reading.manifests:
+        try:
+            size.check(manifest.value)
+        except ContentError as error:
+            yield Problem(message=str(error), place=manifest.place())
+            return
 
 
 # Which rule tells a flaw.

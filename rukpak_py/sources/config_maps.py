@@ -6,14 +6,16 @@ come before clashes.
 """
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rukpak_py.api.source import ConfigMapSource
+from rukpak_py.api.names import SourceType
+from rukpak_py.api.source import ConfigMapSource, Source
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
+from rukpak_py.sources.source import Fetched, FetchRequest, at_once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,27 @@ class ConfigMaps(Protocol):
         ...
 
 
-async def fetch(items: Sequence[ConfigMapSource], config_maps: ConfigMaps, limits: Limits) -> Tree:
+class ConfigMapsSource:
+    """All ConfigMaps come from the API server: one lane, and what was read is pinned as it is, being immutable."""
+
+    def __init__(self, config_maps: ConfigMaps, limits: Limits) -> None:
+        self._config_maps = config_maps
+        self._limits = limits
+
+    def lane(self, _source: Source) -> str:
+        return SourceType.CONFIG_MAPS
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        tree = await fetch(request.source.config_maps, self._config_maps, self._limits, request.content_arrives)
+        return Fetched(tree=tree, resolved=request.source)
+
+
+async def fetch(
+    items: Sequence[ConfigMapSource],
+    config_maps: ConfigMaps,
+    limits: Limits,
+    content_arrives: Callable[[], Awaitable[None]] = at_once,
+) -> Tree:
     if not items:
         raise ContentError("bundle source configmaps configuration is unset")
     paths: dict[str, list[str]] = {}  # by ConfigMap, so that each is read once and let go before the next
@@ -38,6 +60,7 @@ async def fetch(items: Sequence[ConfigMapSource], config_maps: ConfigMaps, limit
     files = _Files(limits)
     for name, folders in paths.items():
         data = (await config_maps.get(name)).data
+        await content_arrives()
         for folder in folders:
             for key, value in data.items():
                 files.add(posixpath.normpath(posixpath.join(folder, key)), value, giver=name)

@@ -20,3 +20,6 @@ class RegistryV1Format:
     def render(self, tree: Tree, options: RenderOptions) -> list[Object]:
         bundle = read(tree, parity=False, limits=options.limits).complete()
         return [Object.from_manifest(made) for made in render(bundle, options, Locator(tree, options.limits))]
+
+    def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - what it becomes depends on the options, too
+        return False

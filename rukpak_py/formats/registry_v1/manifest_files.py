@@ -12,6 +12,7 @@ from typing import Any
 
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
+from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.content.yaml_streams import JsonValue, Piece, pieces
 from rukpak_py.core import gojson
@@ -74,6 +75,7 @@ class FileReader:
     limits: Limits
     parity: bool
     defects: Defects
+    aliases: AliasBudget  # of all files
 
     def read(self) -> tuple[ManifestFile, Iterator[Document]]:
         documents, error = self._load()
@@ -84,7 +86,7 @@ class FileReader:
         """The documents, or those before the one that cannot be parsed, and why it cannot."""
         documents: list[Any] = []
         try:
-            documents.extend(yaml.documents(self.data, limits=self.limits))
+            documents.extend(yaml.documents(self.data, limits=self.limits, aliases=self.aliases))
         except ContentError as error:
             return documents, error
         return documents, None
@@ -124,7 +126,8 @@ class FileReader:
         try:
             items = items_of(document)
         except ContentError as error:
-            message = f"`items` must be a list, but is {_indefinite(document['items'])}"
+            is_list = isinstance(document["items"], list)
+            message = str(error) if is_list else f"`items` must be a list, but is {_indefinite(document['items'])}"
             self._refuse(index, message, self._undecodable(str(error)), path=("items",))
             return
         if items is None:

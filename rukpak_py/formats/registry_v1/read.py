@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rukpak_py.content.tree import Tree
+from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.manifests import MANIFESTS
@@ -76,9 +77,15 @@ class _Parts:
         self.is_whole = not self.defects.has(UNPARSABLE, NO_OBJECT, LAYOUT, since=before)
 
     def _documents(self) -> Iterator[Document]:
+        aliases = AliasBudget(self.limits)
         for path in manifest_paths(self.tree, self.defects):
             reader = FileReader(
-                path=path, data=self.tree[path], limits=self.limits, parity=self.parity, defects=self.defects
+                path=path,
+                data=self.tree[path],
+                limits=self.limits,
+                parity=self.parity,
+                defects=self.defects,
+                aliases=aliases,
             )
             file, documents = reader.read()
             self.files.append(file)

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from rukpak_py.api.source import ConfigMapReference, ConfigMapSource
+from rukpak_py.api.source import ConfigMapReference, ConfigMapSource, Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, variable_of
-from rukpak_py.sources.config_maps import ConfigMap, fetch
+from rukpak_py.sources.config_maps import ConfigMap, ConfigMapsSource, fetch
+from rukpak_py.sources.source import FetchRequest
 
 
 class Maps:
@@ -120,3 +121,16 @@ async def test_a_map_that_is_missing_may_still_come() -> None:
 async def test_the_order_of_the_items_does_not_matter() -> None:
     maps = Maps(a={"f": b"1"}, b={"g": b"2"})
     assert (await fetched(maps, item("a"), item("b"))).digest == (await fetched(maps, item("b"), item("a"))).digest
+
+
+async def test_content_is_announced_when_the_first_answer_is_there_and_before_more_is_read() -> None:
+    """Only some jobs may hold content; one that waits for an API server that does not answer is not among them."""
+    maps, read_before = Maps(a={"1": b"1"}, b={"2": b"2"}), list[list[str]]()
+
+    async def content_arrives() -> None:
+        read_before.append(list(maps.read))
+
+    source = Source(type="configMaps", config_maps=(item("a"), item("b")))
+    request = FetchRequest(bundle="b", uid="u", source=source, content_arrives=content_arrives)
+    await ConfigMapsSource(maps, DEFAULT_LIMITS).fetch(request)
+    assert read_before[0] == ["a"]

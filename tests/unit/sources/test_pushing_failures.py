@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.core import x509
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
-from rukpak_py.server import x509
 from rukpak_py.sources.image import push
 from rukpak_py.sources.image.build import image_of
 from rukpak_py.sources.image.push import push_image

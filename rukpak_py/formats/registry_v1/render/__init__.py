@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from rukpak_py.content.tree import TreeBuilder
+from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.formats.registry_v1.bundle import Bundle, Json
 from rukpak_py.formats.registry_v1.render.accounts import service_accounts
@@ -25,6 +26,7 @@ from rukpak_py.formats.registry_v1.render.targets import install_namespace, targ
 from rukpak_py.formats.registry_v1.render.webhooks import mutating_configurations, validating_configurations
 from rukpak_py.formats.registry_v1.rules import demand_renderable
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.rendered_size import RenderedSize
 from rukpak_py.formats.rules import Locator
 
 __all__ = ["install_namespace", "render"]
@@ -48,7 +50,7 @@ def render(bundle: Bundle, options: RenderOptions = _DEFAULTS, locator: Locator 
     makes_certificates = options.certificates != Certificates.NONE
     demand_renderable(InstallRequest(bundle=bundle, makes_certificates=makes_certificates), locator or _NO_PLACES)
     installation = installed(bundle, options)
-    entries = list(_entries(installation))
+    entries = list(_of_allowed_size(_entries(installation), options.limits))
     return [entry.manifest for entry in entries] if bundle.parity else merged(entries)
 
 
@@ -68,6 +70,14 @@ def _entries(installation: Installation) -> Iterator[Entry]:
     for document, manifest in zip(installation.bundle.others, other_objects(installation), strict=True):
         yield Entry(manifest, document.file)
     yield from map(Entry, _generated(installation, _AFTER_SHIPPED))
+
+
+def _of_allowed_size(entries: Iterator[Entry], limits: Limits) -> Iterator[Entry]:
+    """Objects share parts, so they take little memory until they are written; and each namespace adds some."""
+    size = RenderedSize(limits)
+    for entry in entries:
+        size.check(entry.manifest)
+        yield entry
 
 
 def _generated(installation: Installation, generators: tuple[Generator, ...]) -> Iterator[Json]:

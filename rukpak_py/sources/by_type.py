@@ -1,0 +1,30 @@
+"""The sources of the cluster, found by `spec.source.type`."""
+
+from collections.abc import Mapping
+
+from rukpak_py.api.names import SourceType
+from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
+from rukpak_py.sources.source import Fetched, FetchRequest, Source
+
+
+class SourcesByType:
+    def __init__(self, sources: Mapping[SourceType, Source]) -> None:
+        self._sources: dict[str, Source] = {str(kind): source for kind, source in sources.items()}
+
+    def lane(self, source: SourceSpec) -> str:
+        found = self._sources.get(source.type)
+        return found.lane(source) if found is not None else source.type
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        found = self._sources.get(request.source.type)
+        if found is None:
+            raise ContentError(f'source type "{request.source.type}" not supported')
+        return await found.fetch(request)
+
+
+def cluster_sources(*, config_maps: ConfigMaps, limits: Limits) -> SourcesByType:
+    """Every source that the operator serves, on the ports that it hands in."""
+    return SourcesByType({SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits)})

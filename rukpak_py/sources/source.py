@@ -1,0 +1,41 @@
+"""What a source is: it fetches the content that one member of `spec.source` names, within all limits."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.content.tree import Tree
+
+
+async def at_once() -> None:
+    """Nobody else holds content."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchRequest:
+    """Whose content is fetched: pods and uploads are named after the Bundle.
+
+    A source awaits `content_arrives` when somebody has answered and content is about to be held in memory, before it
+    reads on: only some jobs may do that at a time, and one that waits for an answer is not among them.
+    """
+
+    bundle: str
+    uid: str
+    source: SourceSpec
+    content_arrives: Callable[[], Awaitable[None]] = at_once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetched:
+    """`resolved`: the source pinned to exactly this content."""
+
+    tree: Tree
+    resolved: SourceSpec
+
+
+class Source(Protocol):
+    def lane(self, source: SourceSpec) -> str:
+        """What fetches wait for each other on: the host that they ask."""
+
+    async def fetch(self, request: FetchRequest) -> Fetched: ...
