@@ -5,19 +5,32 @@ digest: comparing it with the annotation of the live object says whether the obj
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     FORCE_ANNOTATION,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
 )
+from rukpak_py.api.options import flag, override_of
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.order import Phase, custom_kinds_of, phase_of
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import GroupKind, Head, Object, ObjectKey, canonical_json
+
+# What cannot be had again: when it was there before us, the collector must never take it with our deployment.
+OUTLIVES_WHEN_TAKEN = frozenset(
+    {
+        GroupKind("", "Namespace"),
+        GroupKind("", "PersistentVolume"),
+        GroupKind("", "PersistentVolumeClaim"),
+        GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"),
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +46,7 @@ class Desired:
     head: Head
     phase: Phase
     form: Form
-    form_when_taken: Form  # a Namespace that was there before us outlives us; for all other kinds the same as `form`
+    form_when_taken: Form  # what cannot be had again and was there before us outlives us; else the same as `form`
     force: bool  # delete and re-create when an immutable field changed
     defines: frozenset[GroupKind]  # the kinds that a CRD brings
     warnings: tuple[str, ...]
@@ -51,24 +64,28 @@ def desire(
     default_namespace: str,
     custom: bool,
     outlives: bool = False,
+    overrides: Sequence[Override] = (),
 ) -> Desired:
-    """`custom`: the kind is served by a CRD. `outlives`: the object stays when its deployment goes."""
+    """`custom`: the kind is served by a CRD. `outlives`: the object stays when its deployment goes.
+
+    What an override says of the object wins over the object's own annotations.
+    """
     normal = normalise(obj.manifest(), namespaced=namespaced, default_namespace=default_namespace)
     manifest = normal.manifest
     annotations: dict[str, str] = manifest["metadata"].get("annotations") or {}
-    outlives = outlives or annotations.get(PRUNE_ANNOTATION) == "false"
+    head = Head(
+        gvk=obj.head.gvk, namespace=manifest["metadata"].get("namespace", ""), name=manifest["metadata"]["name"]
+    )
+    override = override_of(overrides, head.key, install_namespace=default_namespace)
+    outlives = outlives or flag(annotations, PRUNE_ANNOTATION, override=override.prune) is False
     form = _form(manifest, owner, outlives=outlives)
-    is_namespace = obj.head.gvk.group_kind == GroupKind("", "Namespace")
+    spares = obj.head.gvk.group_kind in OUTLIVES_WHEN_TAKEN and not outlives
     return Desired(
-        head=Head(
-            gvk=obj.head.gvk,
-            namespace=manifest["metadata"].get("namespace", ""),
-            name=manifest["metadata"]["name"],
-        ),
+        head=head,
         phase=phase_of(obj.head.gvk, custom=custom),
         form=form,
-        form_when_taken=_form(manifest, owner, outlives=True) if is_namespace and not outlives else form,
-        force=annotations.get(FORCE_ANNOTATION) == "true",
+        force=flag(annotations, FORCE_ANNOTATION, override=override.force) is True,
+        form_when_taken=_form(manifest, owner, outlives=True) if spares else form,
         defines=frozenset(custom_kinds_of([manifest])),
         warnings=normal.warnings,
     )

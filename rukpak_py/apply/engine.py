@@ -16,20 +16,19 @@ from typing import Any
 import orjson
 
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import Phase, is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import WRITES, Action, Change, Plan
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.repair import without_fields
-from rukpak_py.apply.results import Carried, Failure
+from rukpak_py.apply.results import ChangeSet, Failure
 from rukpak_py.apply.take_over import take_over
-from rukpak_py.apply.target import Target, at_once
+from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import ConflictError, RukPakError
 from rukpak_py.core.objects import GroupKind, canonical_json
 from rukpak_py.kube.answers import Applied
-from rukpak_py.kube.client import Client
-from rukpak_py.kube.discovery import once_served
 from rukpak_py.kube.errors import (
     AlreadyExistsError,
     FieldConflictError,
@@ -44,8 +43,7 @@ REPAIRS = 10  # unknown fields are removed one answer at a time; a body with mor
 
 
 class Engine:
-    def __init__(self, client: Client, inventory: Inventory, *, is_established: Callable[[GroupKind], bool]) -> None:
-        self._client = client
+    def __init__(self, inventory: Inventory, *, is_established: Callable[[GroupKind], bool]) -> None:
         self._inventory = inventory
         self._is_established = is_established
 
@@ -62,80 +60,89 @@ class Engine:
                 if not (isinstance(error, InvalidError) and await self._may_replace(target, change)):
                     failures.append(failure_of(change.key, error))
 
-        await at_once(try_out, [change for change in plan.writes if not skip(change)])
+        await run_bounded(try_out, [change for change in plan.writes if not skip(change)])
         return sorted(failures, key=lambda failure: failure.key)
 
-    async def apply(self, target: Target, plan: Plan) -> Carried:
-        carried = Carried()
+    async def apply(self, target: Target, plan: Plan) -> ChangeSet:
+        change_set = ChangeSet()
         for phase, group in groupby(plan.changes, key=lambda change: change.desired.phase):
             changes = list(group)
-            carried.waiting += [change.reason for change in changes if change.action is Action.WAIT]
-            await at_once(
-                lambda change: self._write(target, change, carried),
+            change_set.waiting += [change.reason for change in changes if change.action is Action.WAIT]
+            await run_bounded(
+                lambda change: self._write(target, change, change_set),
                 [change for change in changes if change.action in WRITES],
             )
             if phase is Phase.CRDS:
-                carried.waiting += [
+                change_set.waiting += [
                     f"{change.key} is not established yet" for change in changes if self._is_new(change)
                 ]
-            if not carried.is_complete:
+            if not change_set.is_complete:
                 break
-        carried.failures.sort(key=lambda failure: failure.key)
-        return carried
+        change_set.failures.sort(key=lambda failure: failure.key)
+        return change_set
 
     def _is_new(self, change: Change) -> bool:
         return not all(map(self._is_established, change.desired.defines))
 
-    async def _write(self, target: Target, change: Change, carried: Carried) -> None:
+    async def _write(self, target: Target, change: Change, change_set: ChangeSet) -> None:
         try:
-            applied = await self._written(target, change, carried)
+            applied = await self._written(target, change, change_set)
         except InvalidError as error:
             if change.live is None or not await self._may_replace(target, change):
-                carried.failures.append(failure_of(change.key, error))
+                change_set.failures.append(failure_of(change.key, error))
                 return
-            await delete(self._client, target, change.live, carried)
-            carried.waiting.append(f"{change.key} is being replaced")
+            await delete(target, change.live, change_set)
+            change_set.waiting.append(f"{change.key} is being replaced")
         except RukPakError as error:
-            target.memory.look_again(change.key)
-            carried.failures.append(failure_of(change.key, error))
+            target.last_applied.look_again(change.key)
+            change_set.failures.append(failure_of(change.key, error))
         else:
-            self._take_in(target, change, applied, carried)
+            self._take_in(target, change, applied, change_set)
 
     async def _may_replace(self, target: Target, change: Change) -> bool:
-        """Whether only the past of the object stands in the way: as a new one, the server would take it."""
-        if not change.desired.force or change.live is None:
+        """Whether only the past of the object stands in the way: as a new one, the server would take it.
+
+        What was there before us is not ours to delete.
+        """
+        if not change.desired.force or change.live is None or change.action is Action.TAKE or change.live.outlives:
             return False
         try:
-            await self._client.create(_resource(target, change), change.key.namespace, change.form.body, dry_run=True)
+            await target.client.create(_resource(target, change), change.key.namespace, change.form.body, dry_run=True)
         except AlreadyExistsError:
             return True  # the name is looked at last
         except RukPakError:
             return False
         return True
 
-    async def _written(self, target: Target, change: Change, carried: Carried) -> Applied:
+    async def _written(self, target: Target, change: Change, change_set: ChangeSet) -> Applied:
         match change.action:
-            case Action.CREATE if is_builtin(change.key.group):
-                return await self._create(target, change, carried)
-            case Action.CREATE:  # right after its definition was established, a kind may still be unknown to a server
-                return await once_served(lambda: self._create(target, change, carried))
+            case Action.CREATE:
+                return await self._create(target, change, change_set)
             case Action.TAKE if change.live is not None:
-                version = await take_over(self._client, _resource(target, change), change.live, target.owner)
-                body = _with_metadata(change.form.body, uid=change.live.uid, resourceVersion=version)
-                return await self._send(target, change, body, force=True, carried=carried)
+                return await self._take(target, change, change.live, change_set)
             case _:
-                return await self._send(target, change, _body(change), force=True, carried=carried)
+                return await self._send(target, change, _body(change), force=True, change_set=change_set)
 
-    async def _create(self, target: Target, change: Change, carried: Carried) -> Applied:
-        applied = await self._send(target, change, change.form.body, force=False, carried=carried)
+    async def _take(self, target: Target, change: Change, live: ObservedObject, change_set: ChangeSet) -> Applied:
+        judged = _with_metadata(change.form.body, uid=live.uid, resourceVersion=str(live.version))
+        outcome = await self._send(target, change, judged, force=True, dry_run=True)
+        resource = _resource(target, change)
+        version = await take_over(target.client, resource, live, target.owner, outcome.metadata)
+        body = _with_metadata(change.form.body, uid=live.uid, resourceVersion=version)
+        return await self._send(target, change, body, force=True, change_set=change_set)
+
+    async def _create(self, target: Target, change: Change, change_set: ChangeSet) -> Applied:
+        applied = await self._send(target, change, change.form.body, force=False, change_set=change_set)
         if (
             applied.created
-            or applied.metadata.uid == target.memory.uids.get(change.key)  # ours; its labels had been stripped
+            or applied.metadata.uid == target.last_applied.uids.get(change.key)  # ours; its labels had been stripped
             or (applied.resent and _is_sole_manager(applied, target.owner))  # the echo of our own create
         ):
             return applied
-        with suppress(NotFoundError, StaleError):  # gone again, or another one by now: nothing to give back
-            await self._give_back(target, change, applied.metadata.uid)
+        # Only of what is known not to be ours: it was looked for and was not there, or what we applied had another uid.
+        if change.key in target.last_applied.absent or change.key in target.last_applied.uids:
+            with suppress(NotFoundError, StaleError):  # gone again, or another one by now: nothing to give back
+                await self._give_back(target, change, applied.metadata.uid)
         raise ConflictError(f"{change.key} appeared while it was being created; it is looked at again")
 
     async def _give_back(self, target: Target, change: Change, uid: str) -> None:
@@ -154,13 +161,13 @@ class Engine:
         *,
         force: bool,
         dry_run: bool = False,
-        carried: Carried | None = None,
+        change_set: ChangeSet | None = None,
     ) -> Applied:
         """One apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
         key = change.key
         for attempt in range(REPAIRS + 1):
             try:
-                return await self._client.apply(
+                return await target.client.apply(
                     _resource(target, change),
                     key.namespace,
                     key.name,
@@ -176,28 +183,28 @@ class Engine:
                 if repaired == body:
                     raise
                 body = repaired
-                if carried is not None:
+                if change_set is not None:
                     fields = ", ".join(error.unknown_fields)
-                    carried.warnings.append(f"{key}: this cluster does not know {fields}; left out")
+                    change_set.warnings.append(f"{key}: this cluster does not know {fields}; left out")
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _take_in(self, target: Target, change: Change, applied: Applied, carried: Carried) -> None:
+    def _take_in(self, target: Target, change: Change, applied: Applied, change_set: ChangeSet) -> None:
         live = self._inventory.observe(change.desired.head.gvk, applied.object)
         if live.is_deleted:
-            carried.waiting.append(f"{change.key} is being deleted")
+            change_set.waiting.append(f"{change.key} is being deleted")
             return
-        target.memory.applied(live)
+        target.last_applied.applied(live)
         if change.action is not Action.CORRECT:  # told once per content
-            carried.warnings += change.desired.warnings
+            change_set.warnings += change.desired.warnings
         match change.action:
             case Action.CREATE:
-                carried.created.append(change.key)
+                change_set.created.append(change.key)
             case Action.TAKE:
-                carried.taken.append(change.key)
+                change_set.taken.append(change.key)
             case Action.UPDATE:
-                carried.updated.append(change.key)
+                change_set.updated.append(change.key)
             case _:
-                carried.corrected.append(change.key)
+                change_set.corrected.append(change.key)
 
 
 def _resource(target: Target, change: Change) -> Resource:

@@ -3,27 +3,30 @@
 * One watch per kind, for all deployments; of kinds without health only metadata travels.
 * `owned_by(uid)` is the ground for pruning: label *and* owner uid, as the API server shows them.
 * `observe` puts the answer to our own apply in, so that the next look does not miss it; an older event never
-  overwrites a newer answer, and a late answer never brings back an object whose deletion was seen.
+  overwrites a newer answer, and a late answer never brings back an object whose deletion was seen. When a watch itself
+  goes back to an older version, etcd was restored, and that is the truth.
 * `on_change(owner_uid)` is called when something that a decision looks at has changed, not for every event: our own
   echoes and foreign fields cause no work. `on_gone(key)` frees a name that another deployment may be waiting for.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import orjson
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, OWNER_KIND_LABEL
 from rukpak_py.apply.health import Health, has_health, judge
-from rukpak_py.apply.live import Live, live_of
+from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.seen_versions import OnRestore
 
 SELECTOR = f"{OWNER_KIND_LABEL}={BUNDLE_DEPLOYMENT_KIND}"
 REMEMBERED = 4096  # uids
@@ -31,15 +34,25 @@ REMEMBERED = 4096  # uids
 
 class Inventory:
     def __init__(
-        self, client: Client, *, on_change: Callable[[str], None], on_gone: Callable[[ObjectKey], None]
+        self,
+        client: Client,
+        *,
+        on_change: Callable[[str], None],
+        on_gone: Callable[[ObjectKey], None],
+        on_listed: Callable[[frozenset[GroupKind]], None] = lambda _: None,
+        on_restore: OnRestore | None = None,
     ) -> None:
+        """`on_listed`: the first list of a kind is complete."""
         self._client = client
+        self._on_listed = on_listed
+        self._on_restore = on_restore
         self._on_change = on_change
         self._on_gone = on_gone
         self._informers: dict[GroupKind, Informer] = {}
-        self._ending: set[asyncio.Future[None]] = set()
-        self._objects: dict[ObjectKey, Live] = {}
-        self._owned: dict[str, dict[ObjectKey, Live]] = {}
+        self._first_lists: dict[GroupKind, asyncio.Task[None]] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._objects: dict[ObjectKey, ObservedObject] = {}
+        self._owned: dict[str, dict[ObjectKey, ObservedObject]] = {}
         self._deleted_uids: OrderedDict[str, int] = OrderedDict()
         self._disclaimed: OrderedDict[str, int] = OrderedDict()  # by uid: the version from which on events count again
 
@@ -51,10 +64,7 @@ class Inventory:
         for resource in resources:
             known = self._informers.get(resource.group_kind)
             if known is not None and not known.served and known.resource.gvk != resource.gvk:
-                del self._informers[resource.group_kind]
-                ending = asyncio.ensure_future(known.stop())
-                self._ending.add(ending)
-                ending.add_done_callback(self._ending.discard)
+                self._in_background(self._unwatch(resource.group_kind).stop())
             if resource.group_kind not in self._informers:
                 informer = Informer(
                     self._client,
@@ -63,13 +73,22 @@ class Inventory:
                     full=has_health(resource.gvk),
                     keep=False,
                     on_change=partial(self._changed, resource.gvk),
+                    on_restore=self._on_restore,
                 )
                 self._informers[resource.group_kind] = informer
                 informer.start()
+                self._first_lists[resource.group_kind] = self._in_background(self._tell_when_listed(informer))
+
+    def nudge(self, kinds: Collection[GroupKind]) -> None:
+        """These came, or came back: what waits to look for them again looks now."""
+        for kind in kinds:
+            informer = self._informers.get(kind)
+            if informer is not None and not (informer.served and informer.synced.is_set()):
+                informer.nudge()
 
     async def retain(self, kinds: Iterable[GroupKind]) -> None:
         """Stop the watches of kinds that no deployment uses any more."""
-        unused = [self._informers.pop(kind) for kind in self._informers.keys() - set(kinds)]
+        unused = [self._unwatch(kind) for kind in self._informers.keys() - set(kinds)]
         self._drop_unwatched()
         for informer in unused:
             await informer.stop()
@@ -92,20 +111,35 @@ class Inventory:
     def informers(self) -> Mapping[GroupKind, Informer]:
         return self._informers
 
-    def get(self, key: ObjectKey) -> Live | None:
+    def get(self, key: ObjectKey) -> ObservedObject | None:
         return self._objects.get(key)
 
-    def owned_by(self, uid: str) -> Mapping[ObjectKey, Live]:
+    def shows_orphans_of(self, name: str) -> bool:
+        """Whether the collector took our owner reference off an object of the deployment of this name."""
+        return any(
+            live.labelled_for == name and live.controller is None and not live.owner_uid
+            for live in self._objects.values()
+        )
+
+    def owned_by(self, uid: str) -> Mapping[ObjectKey, ObservedObject]:
         return self._owned.get(uid, {})
 
-    def observe(self, gvk: GroupVersionKind, answer: LiveObject) -> Live:
+    def observe(self, gvk: GroupVersionKind, answer: LiveObject) -> ObservedObject:
         """Take in what the server answered to an apply. Health is known when the watch has shown the whole object."""
-        live = live_of(answer.key, gvk, answer.metadata)
+        live = observed_object(answer.key, gvk, answer.metadata)
         known = self._objects.get(live.key)
         if live.uid in self._deleted_uids or (known is not None and known.version >= live.version):
             return live
         self._put(replace(live, health=known.health if known is not None and _same_spec(known, live) else None))
         return live
+
+    def deleted(self, lives: Iterable[ObservedObject]) -> None:
+        """The server said that these are gone; the watch is about to."""
+        for live in lives:
+            _remember(self._deleted_uids, live.uid, live.version)
+            known = self._objects.get(live.key)
+            if known is not None and known.uid == live.uid:
+                self._drop(known)
 
     def disclaim(self, answer: LiveObject) -> None:
         """Our marks were on a stranger's object for a moment; the watch may still be about to show them."""
@@ -115,8 +149,23 @@ class Inventory:
             self._drop(known)
 
     async def close(self) -> None:
-        await asyncio.gather(*self._ending)
         await self.retain(())
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+    def _unwatch(self, kind: GroupKind) -> Informer:
+        """A watch that ends before its first list never has one to tell of."""
+        self._first_lists.pop(kind).cancel()
+        return self._informers.pop(kind)
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    async def _tell_when_listed(self, informer: Informer) -> None:
+        await informer.synced.wait()
+        self._on_listed(frozenset({informer.resource.group_kind}))
 
     def _changed(self, gvk: GroupVersionKind, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         known = self._objects.get(key)
@@ -128,17 +177,18 @@ class Inventory:
                 self._tell(known)
             self._on_gone(key)
             return
-        if new.metadata.version < self._disclaimed.get(new.metadata.uid, 0):
+        went_back = old is not None and new.metadata.version < old.metadata.version  # a consistent fresh start says so
+        if new.metadata.version < self._disclaimed.get(new.metadata.uid, 0) and not went_back:
             return
         self._deleted_uids.pop(new.metadata.uid, None)  # only its label had gone
-        live = live_of(key, gvk, new.metadata, _health(new))
-        if known is not None and known.version > live.version:
+        live = observed_object(key, gvk, new.metadata, _health(new))
+        if known is not None and known.version > live.version and not went_back:
             return
         self._put(live)
         if known is None or not _looks_the_same(known, live):
             self._tell(known, live)
 
-    def _put(self, live: Live) -> None:
+    def _put(self, live: ObservedObject) -> None:
         known = self._objects.get(live.key)
         if known is not None and known.owner_uid != live.owner_uid:
             self._disown(known)
@@ -150,18 +200,18 @@ class Inventory:
         for live in [live for live in self._objects.values() if live.gvk.group_kind not in self._informers]:
             self._drop(live)
 
-    def _drop(self, live: Live) -> None:
+    def _drop(self, live: ObservedObject) -> None:
         self._objects.pop(live.key, None)
         self._disown(live)
 
-    def _disown(self, live: Live) -> None:
+    def _disown(self, live: ObservedObject) -> None:
         owned = self._owned.get(live.owner_uid)
         if owned is not None:
             owned.pop(live.key, None)
             if not owned:
                 del self._owned[live.owner_uid]
 
-    def _tell(self, *lives: Live | None) -> None:
+    def _tell(self, *lives: ObservedObject | None) -> None:
         for uid in {live.owner_uid for live in lives if live is not None and live.owner_uid}:
             self._on_change(uid)
 
@@ -176,10 +226,10 @@ def _health(live: LiveObject) -> Health | None:
     return judge(orjson.loads(live.json)) if live.json is not None else None
 
 
-def _same_spec(known: Live, live: Live) -> bool:
+def _same_spec(known: ObservedObject, live: ObservedObject) -> bool:
     return known.uid == live.uid and known.applied == live.applied
 
 
-def _looks_the_same(known: Live, live: Live) -> bool:
+def _looks_the_same(known: ObservedObject, live: ObservedObject) -> bool:
     """Only the version differs: an echo, or fields that are not ours."""
     return replace(known, version=live.version) == live

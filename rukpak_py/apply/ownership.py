@@ -1,23 +1,31 @@
-"""Whose is an object whose name we want, and what follows: a named situation, then one table (design section 9)."""
+"""Who owns an existing object whose name we want, and whether we may take it: a named situation, then one table."""
 
+from collections.abc import Collection
 from enum import Enum, auto
 
 from rukpak_py.api.bundle_deployment import Adopt
-from rukpak_py.apply.live import Live
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import ObjectKey
 
+NAMED_IN_AN_EVENT = 10  # an Event has at most 1,024 characters
+
 
 class Situation(Enum):
+    """The first that fits counts."""
+
     ABSENT = auto()  # the name is free
     OURS = auto()  # our uid
-    OURS_BY_LABEL = auto()  # our labels and no controller: bootstrapped, orphaned or restored
-    OTHER_DEPLOYMENT = auto()
+    OTHER_DEPLOYMENT = auto()  # another BundleDeployment controls it, or our labels name one that exists
     OTHER_CONTROLLER = auto()
+    OURS_BY_LABEL = auto()  # our labels and no controller: bootstrapped, orphaned or restored
+    MISSING_DEPLOYMENT = auto()  # labels of a BundleDeployment that does not exist: renamed, or orphaned
+    OTHER_TOOL = auto()  # no controller, but marks of Helm, Flux, Argo CD or another tool
     UNOWNED = auto()
 
 
-def situation(live: Live | None, owner: Owner) -> Situation:
+def situation(live: ObservedObject | None, owner: Owner, missing_deployments: Collection[str] = ()) -> Situation:
+    """`missing_deployments`: names that a live GET showed not to exist."""
     if live is None:
         return Situation.ABSENT
     if live.owner_uid == owner.uid:
@@ -27,17 +35,29 @@ def situation(live: Live | None, owner: Owner) -> Situation:
     if live.labelled_for == owner.name:
         return Situation.OURS_BY_LABEL
     if live.labelled_for:
-        return Situation.OTHER_DEPLOYMENT
-    return Situation.UNOWNED
+        is_missing = live.labelled_for in missing_deployments
+        return Situation.MISSING_DEPLOYMENT if is_missing else Situation.OTHER_DEPLOYMENT
+    return Situation.OTHER_TOOL if live.other_tool else Situation.UNOWNED
 
 
 def may_take(found: Situation, adopt: Adopt) -> bool:
     """Whether an object that exists and is not ours by uid may become ours."""
-    match found, adopt:
-        case (Situation.OURS_BY_LABEL, _) | (Situation.UNOWNED, Adopt.IF_UNOWNED):
+    match found:
+        case Situation.OURS_BY_LABEL:
             return True
+        case Situation.MISSING_DEPLOYMENT | Situation.UNOWNED:
+            return adopt in {Adopt.IF_UNOWNED, Adopt.FORCE}
+        case Situation.OTHER_TOOL:
+            return adopt is Adopt.FORCE
         case _:
             return False
+
+
+def adopted(taken: Collection[ObjectKey]) -> str:
+    """The text of the Event `Adopted`."""
+    named = ", ".join(map(str, sorted(taken)[:NAMED_IN_AN_EVENT]))
+    rest = f" and {len(taken) - NAMED_IN_AN_EVENT} more" if len(taken) > NAMED_IN_AN_EVENT else ""
+    return f"adopted {len(taken)} object{'s' if len(taken) != 1 else ''}: {named}{rest}"
 
 
 def belongs_to_deployment(key: ObjectKey, name: str) -> str:
@@ -47,18 +67,32 @@ def belongs_to_deployment(key: ObjectKey, name: str) -> str:
     )
 
 
-def refusal(live: Live, found: Situation, owner: Owner) -> str:
+def refusal(live: ObservedObject, found: Situation, owner: Owner) -> str:
     """Why we keep our hands off, and what to do about it."""
+    key = live.key
     match found:
         case Situation.OTHER_DEPLOYMENT:
             other = live.controller.name if live.controller is not None else live.labelled_for
             if other == owner.name:
-                return f'{live.key} belongs to a former BundleDeployment "{other}", and is still being removed'
-            return belongs_to_deployment(live.key, other)
+                return f'{key} belongs to a former BundleDeployment "{other}", and is still being removed'
+            return belongs_to_deployment(key, other)
         case Situation.OTHER_CONTROLLER if live.controller is not None:
             return (
-                f"{live.key} is controlled by the {live.controller.kind} "
+                f"{key} is controlled by the {live.controller.kind} "
                 f'"{live.controller.name}"; remove it from the bundle, or delete its controller'
             )
+        case Situation.MISSING_DEPLOYMENT:
+            return (
+                f'{key} was installed by the BundleDeployment "{live.labelled_for}", which does not exist; '
+                f"delete the object, or set spec.adopt to {Adopt.IF_UNOWNED} to take it over"
+            )
+        case Situation.OTHER_TOOL:
+            return (
+                f"{key} is managed by {live.other_tool}; remove it from the bundle or from there, "
+                f"or set spec.adopt to {Adopt.FORCE} to take it over"
+            )
         case _:
-            return f"{live.key} exists and belongs to nobody; delete it, or set spec.adopt to IfUnowned to take it over"
+            return (
+                f"{key} exists and is not managed by anyone; "
+                f"delete it, or set spec.adopt to {Adopt.IF_UNOWNED} to take it over"
+            )

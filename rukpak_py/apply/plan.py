@@ -11,8 +11,8 @@ from functools import cached_property
 
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired, Form
-from rukpak_py.apply.live import Live
-from rukpak_py.apply.order import Phase, is_builtin, phase_of
+from rukpak_py.apply.leaving import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.ownership import Situation, may_take, refusal, situation
 from rukpak_py.core.objects import ObjectKey
@@ -36,7 +36,7 @@ class Change:
     action: Action
     desired: Desired
     form: Form
-    live: Live | None
+    live: ObservedObject | None
     reason: str = ""
 
     @property
@@ -46,11 +46,13 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """`changes` in the order of the phases; `prune` in the reverse of it. `let_go`: it left too, and it must stay."""
+    """`changes` in the order of the phases. What left the content is pruned in the reverse of it, kept or released."""
 
     changes: tuple[Change, ...]
-    prune: tuple[Live, ...]
-    let_go: tuple[Live, ...] = ()
+    prune: tuple[ObservedObject, ...]
+    keep: tuple[Kept, ...] = ()
+    release: tuple[ObservedObject, ...] = ()
+    prune_policy: PrunePolicy = DEFAULT_PRUNE_POLICY  # for what the watch does not show of former content
 
     @cached_property
     def writes(self) -> tuple[Change, ...]:
@@ -71,9 +73,20 @@ class Plan:
         return sum(change.action is action for change in self.changes)
 
 
-def decide(desired: Desired, live: Live | None, *, owner: Owner, adopt: Adopt, fields: str | None) -> Change:
-    """`fields`: the hash of our fields that the server answered to our last apply; None when we cannot know."""
-    found = situation(live, owner)
+def decide(
+    desired: Desired,
+    live: ObservedObject | None,
+    *,
+    owner: Owner,
+    adopt: Adopt,
+    fields: str | None,
+    missing_deployments: Collection[str] = (),
+) -> Change:
+    """`fields`: the hash of our fields that the server answered to our last apply; None when we cannot know.
+
+    `missing_deployments`: names of BundleDeployments that do not exist.
+    """
+    found = situation(live, owner, missing_deployments)
 
     def change(action: Action, reason: str = "", form: Form = desired.form) -> Change:
         return Change(action=action, desired=desired, form=form, live=live, reason=reason)
@@ -81,10 +94,12 @@ def decide(desired: Desired, live: Live | None, *, owner: Owner, adopt: Adopt, f
     if live is None:
         return change(Action.CREATE)
     if found is Situation.OURS:
-        # A Namespace that was taken from nobody stays in the form in which it was taken.
+        # What was there before us stays in the form in which it was taken.
         form = desired.form_when_taken if live.outlives else desired.form
         if live.is_deleted:
             return change(Action.WAIT, f"{live.key} is being deleted", form)
+        if live.is_from_upstream and live.labelled_for == owner.name:
+            return change(Action.TAKE, "the original operator installed it", form)
         if live.applied != form.digest:
             return change(Action.UPDATE, "its content changed", form)
         if fields is None or live.fields != fields:
@@ -94,35 +109,46 @@ def decide(desired: Desired, live: Live | None, *, owner: Owner, adopt: Adopt, f
         return change(Action.REFUSE, refusal(live, found, owner))
     if live.is_deleted:
         return change(Action.WAIT, f"{live.key} is being deleted")
-    form = desired.form_when_taken if found is Situation.UNOWNED else desired.form
+    is_our_work = found is Situation.OURS_BY_LABEL and not live.outlives
+    form = desired.form if is_our_work else desired.form_when_taken
     return change(Action.TAKE, "it is taken over", form)
 
 
 def make_plan(
     desired: Iterable[Desired],
     *,
-    live: Mapping[ObjectKey, Live],
-    owned: Mapping[ObjectKey, Live],
+    live: Mapping[ObjectKey, ObservedObject],
+    owned: Mapping[ObjectKey, ObservedObject],
     fields: Mapping[ObjectKey, str],
     owner: Owner,
     adopt: Adopt,
+    prune_policy: PrunePolicy = DEFAULT_PRUNE_POLICY,
+    missing_deployments: Collection[str] = (),
 ) -> Plan:
     """`live`: what is known under the desired names. `owned`: all that the cluster shows as this deployment's."""
     changes = [
-        decide(want, live.get(want.key), owner=owner, adopt=adopt, fields=fields.get(want.key)) for want in desired
+        decide(
+            want,
+            live.get(want.key),
+            owner=owner,
+            adopt=adopt,
+            fields=fields.get(want.key),
+            missing_deployments=missing_deployments,
+        )
+        for want in desired
     ]
-    wanted = {change.key for change in changes}
-    left = [live for key, live in owned.items() if key not in wanted and live.owner_uid == owner.uid]
+    leaving = prune_policy.divide(left_content(owned, {change.key for change in changes}, owner))
     return Plan(
         changes=tuple(sorted(changes, key=lambda change: (change.desired.phase, change.key))),
-        prune=tuple(sorted((one for one in left if not _stays(one)), key=lambda one: (-_phase(one), one.key))),
-        let_go=tuple(sorted((one for one in left if _stays(one)), key=lambda one: one.key)),
+        prune=leaving.prune,
+        keep=leaving.keep,
+        release=leaving.release,
+        prune_policy=prune_policy,
     )
 
 
-def _stays(live: Live) -> bool:
-    return live.outlives or live.never_prune
-
-
-def _phase(live: Live) -> Phase:
-    return phase_of(live.gvk, custom=not is_builtin(live.gvk.group))
+def left_content(
+    owned: Mapping[ObjectKey, ObservedObject], wanted: Collection[ObjectKey], owner: Owner
+) -> list[ObservedObject]:
+    """What the deployment owns and the content does not have."""
+    return [live for key, live in owned.items() if key not in wanted and live.owner_uid == owner.uid]

@@ -1,4 +1,7 @@
-"""Deletes what left the plan: one request per object, by uid and resourceVersion.
+"""Deletes what left the content: one request per object, by uid and resourceVersion.
+
+Custom resources go first, and are waited for where their CRDs or workloads go too: without the controller that takes
+its finalizer away, a custom resource would stay for ever, and hold its CRD.
 
 An object that changed since it was seen answers 409 and is looked at: with another owner, or an annotation that keeps
 it, it stays; a status that moved does not save it.
@@ -12,41 +15,65 @@ from typing import Any
 import msgspec
 
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
-from rukpak_py.apply.live import Live, live_of
+from rukpak_py.apply.leaving import deletion_phase
+from rukpak_py.apply.observed_object import ObservedObject, observed_object
+from rukpak_py.apply.order import Phase
 from rukpak_py.apply.refusals import failure_of
-from rukpak_py.apply.results import Carried
-from rukpak_py.apply.target import Target, at_once
+from rukpak_py.apply.results import ChangeSet
+from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import canonical_json
-from rukpak_py.kube.client import Client
+from rukpak_py.core.objects import ObjectKey, canonical_json
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
+from rukpak_py.kube.metadata import Metadata
 
+_SERVING = frozenset({Phase.CRDS, Phase.WORKLOADS})  # what custom resources need to go
 LOOKS = 3  # at an object that moves while it is to be deleted
 
 
-async def prune(client: Client, target: Target, lives: Iterable[Live], carried: Carried) -> None:
+async def prune(target: Target, lives: Iterable[ObservedObject], change_set: ChangeSet) -> None:
     """In the order given, kind by kind: what was built on others goes before them."""
+    lives = list(lives)
+    for phase, group in groupby(lives, key=deletion_phase):
+        remaining = await _prune_phase(target, list(group), change_set)
+        if phase is Phase.CUSTOM_RESOURCES and remaining and any(deletion_phase(one) in _SERVING for one in lives):
+            change_set.waiting += [f"{key} is being deleted" for key in remaining]
+            return
+
+
+async def _prune_phase(target: Target, lives: list[ObservedObject], change_set: ChangeSet) -> list[ObjectKey]:
+    """What is still there after it: held by finalizers, or by a delete that failed."""
+    remaining: list[ObjectKey] = []
+
+    async def prune_one(live: ObservedObject) -> None:
+        if live.is_deleted or await delete(target, live, change_set):
+            remaining.append(live.key)
+
     for _, group in groupby(lives, key=lambda live: live.gvk.group_kind):
-        await at_once(lambda live: delete(client, target, live, carried), [one for one in group if not one.is_deleted])
+        await run_bounded(prune_one, group)
+    return sorted(remaining)
 
 
-async def delete(client: Client, target: Target, live: Live, carried: Carried) -> None:
+async def delete(target: Target, live: ObservedObject, change_set: ChangeSet) -> bool:
+    """True while it is still there."""
     try:
-        await _delete(client, target, live)
+        is_there = await _delete(target, live) is not None
     except (NotFoundError, KindNotServedError):
-        pass  # gone already: what we wanted
+        is_there = False  # gone already: what we wanted
     except RukPakError as error:
-        carried.failures.append(failure_of(live.key, error))
-        return
-    target.memory.forget(live.key)
-    carried.pruned.append(live.key)
+        change_set.failures.append(failure_of(live.key, error))
+        return True
+    target.last_applied.forget(live.key)
+    change_set.pruned.append(live.key)
+    if not is_there:
+        change_set.gone.append(live)
+    return is_there
 
 
-async def _delete(client: Client, target: Target, live: Live) -> None:
+async def _delete(target: Target, live: ObservedObject) -> Metadata | None:
     resource = target.resource_of(live.key)
     for attempt in range(LOOKS + 1):
         try:
-            await client.delete(
+            return await target.client.delete(
                 resource,
                 live.key.namespace,
                 live.key.name,
@@ -55,47 +82,48 @@ async def _delete(client: Client, target: Target, live: Live) -> None:
                 propagation="Background",
             )
         except StaleError:
-            now = live_of(live.key, live.gvk, await client.get_metadata(resource, live.key.namespace, live.key.name))
+            now = observed_object(
+                live.key, live.gvk, await target.client.get_metadata(resource, live.key.namespace, live.key.name)
+            )
             if attempt == LOOKS or _grounds(now) != _grounds(live):
                 raise
             live = now
-        else:
-            return
+    raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _grounds(live: Live) -> tuple[str, str, bool, bool]:
+def _grounds(live: ObservedObject) -> tuple[str, str, bool, bool | None]:
     """Why it may be deleted."""
-    return live.uid, live.owner_uid, live.outlives, live.never_prune
+    return live.uid, live.owner_uid, live.outlives, live.prune
 
 
-async def let_go(client: Client, target: Target, live: Live, carried: Carried) -> None:
-    """Take our marks off an object that must stay: it belongs to nobody from then on."""
+async def release(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:
+    """Remove our labels, annotations and owner reference: nobody manages the object from then on."""
     marks = {
         "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
         "annotations": {OWNER_UID_ANNOTATION: None, APPLIED_ANNOTATION: None},
     }
-    await _release(client, target, live, marks, carried)
+    await _disown(target, live, marks, change_set)
 
 
-async def orphan(client: Client, target: Target, live: Live, carried: Carried) -> None:
+async def orphan(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:
     """As the collector does: the labels stay, so that a deployment of the same name may take the object again."""
-    await _release(client, target, live, {}, carried)
+    await _disown(target, live, {}, change_set)
 
 
-async def _release(client: Client, target: Target, live: Live, marks: dict[str, Any], carried: Carried) -> None:
-    """Take our owner reference off, and these marks."""
+async def _disown(target: Target, live: ObservedObject, marks: dict[str, Any], change_set: ChangeSet) -> None:
+    """Remove our owner reference, and these marks."""
     try:
         resource = target.resource_of(live.key)
-        metadata = await client.get_metadata(resource, live.key.namespace, live.key.name)
+        metadata = await target.client.get_metadata(resource, live.key.namespace, live.key.name)
         if metadata.uid != live.uid:
             return
         others = [msgspec.to_builtins(one) for one in metadata.owner_references if one.uid != target.owner.uid]
         identity = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
         body = {"metadata": {**identity, **marks, "ownerReferences": others or None}}
-        await client.patch(resource, live.key.namespace, live.key.name, canonical_json(body))
+        await target.client.patch(resource, live.key.namespace, live.key.name, canonical_json(body))
     except (NotFoundError, KindNotServedError):
         pass
     except RukPakError as error:
-        carried.failures.append(failure_of(live.key, error))
+        change_set.failures.append(failure_of(live.key, error))
         return
-    target.memory.forget(live.key)
+    target.last_applied.forget(live.key)

@@ -1,9 +1,11 @@
 """From an error to a failure of one object: its kind of trouble, and the text that a user reads."""
 
+from rukpak_py.api.names import FORCE_ANNOTATION
 from rukpak_py.apply.order import is_builtin
-from rukpak_py.apply.results import Failure, Trouble
+from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.causes import concise_message, is_immutable_change
 from rukpak_py.kube.errors import (
     ApiError,
     InvalidError,
@@ -14,31 +16,39 @@ from rukpak_py.kube.errors import (
     TooLargeError,
 )
 
+REPLACE = (
+    f'set the annotation {FORCE_ANNOTATION}: "true" on the object in the bundle, or spec.overrides[].force, '
+    "to delete and re-create it"
+)
+
 
 def failure_of(key: ObjectKey, error: RukPakError) -> Failure:
     retry_after = getattr(error, "retry_after", None) or 0.0
-    return Failure(key=key, trouble=trouble_of(key, error), message=_text(key, error), retry_after=retry_after)
+    return Failure(key=key, kind=failure_kind(key, error), message=_text(key, error), retry_after=retry_after)
 
 
-def trouble_of(key: ObjectKey, error: RukPakError) -> Trouble:
+def failure_kind(key: ObjectKey, error: RukPakError) -> FailureKind:
     match error:
+        case KindNotServedError() | SchemaError() if not is_builtin(key.group):
+            return (
+                FailureKind.LAGGING
+            )  # right after a change of its CRD a server may not know the kind, or its new schema
         case KindNotServedError() | NotFoundError():
-            return Trouble.MISSING
-        case SchemaError() if not is_builtin(key.group):
-            return Trouble.UNAVAILABLE  # the server's schema may lag behind the definition
+            return FailureKind.MISSING
         case SchemaError() | TooLargeError() | ContentError():
-            return Trouble.CONTENT
+            return FailureKind.CONTENT
         case InvalidError():
-            return Trouble.REFUSED
+            return FailureKind.REFUSED
         case AccessError():
-            return Trouble.ACCESS
+            return FailureKind.ACCESS
         case ConflictError() | StaleError():
-            return Trouble.CONFLICT
+            return FailureKind.CONFLICT
         case UnavailableError() | ApiError() | _:
-            return Trouble.UNAVAILABLE
+            return FailureKind.UNAVAILABLE
 
 
 def _text(key: ObjectKey, error: RukPakError) -> str:
-    """The server's own text names the object most of the time, not its kind and namespace."""
-    message = error.message if isinstance(error, ApiError) else str(error)
-    return message if str(key) in message else f"{key}: {message}"
+    """One line: the object, field and cause, and what helps. The server's text names no kind and no namespace."""
+    message = concise_message(error) if isinstance(error, ApiError) else str(error)
+    named = message if str(key) in message else f"{key}: {message}"
+    return f"{named}; {REPLACE}" if isinstance(error, ApiError) and is_immutable_change(error) else named

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.core.objects import ObjectKey
 
 
-class Trouble(Enum):
+class FailureKind(Enum):
     """What kind of failure, and with it what ends it."""
 
     CONTENT = auto()  # it can never be applied as it is: only new content helps
@@ -14,19 +15,20 @@ class Trouble(Enum):
     ACCESS = auto()  # a right is missing
     CONFLICT = auto()  # somebody else's
     MISSING = auto()  # a kind or a namespace is not there
+    LAGGING = auto()  # the server does not know a custom kind, or its schema, yet
     UNAVAILABLE = auto()  # the server, for now
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     key: ObjectKey
-    trouble: Trouble
+    kind: FailureKind
     message: str
     retry_after: float = 0.0
 
 
 @dataclass(slots=True)
-class Carried:
+class ChangeSet:
     """Filled while a plan is carried out. `waiting` says for what; the watch that ends the wait brings the key back."""
 
     created: list[ObjectKey] = field(default_factory=list)
@@ -34,6 +36,7 @@ class Carried:
     corrected: list[ObjectKey] = field(default_factory=list)
     taken: list[ObjectKey] = field(default_factory=list)
     pruned: list[ObjectKey] = field(default_factory=list)
+    gone: list[ObservedObject] = field(default_factory=list)  # of those that were pruned, as they were
     failures: list[Failure] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

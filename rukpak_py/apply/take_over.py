@@ -1,38 +1,48 @@
-"""Take an object over from those who applied it before: Helm, kubectl, `rukpakctl`, the original.
+"""Take an object over from those who wrote it before: the fields that the content has become ours alone.
 
-Fields that a former manager owns beside us stay when we drop them. So before our first apply the former managers'
-entries in `managedFields` become ours, in one write that names the version that was read (kubectl does the same when it
-moves from client-side to server-side apply). Entries of subresources, and those of other controllers, stay.
+A field that somebody else owns beside us stays when we drop it. So before our first apply the fields of the content
+are subtracted from the entries of all others in `managedFields`, in one write that names the version that was judged.
+Fields that the content does not have stay with those who set them; so do entries of subresources and of other API
+versions. Only of the original operator, for the same deployment, everything becomes ours: what the content lacks goes.
+
+Which fields these are, only the server can tell: `outcome` is its answer to a dry run of the apply.
 """
 
 from typing import Any
 
 import orjson
 
-from rukpak_py.apply.live import Live
+from rukpak_py.apply.field_sets import FieldSet, subtract, union
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import Refusal, StaleError
+from rukpak_py.kube.metadata import ManagedFields, Metadata
 from rukpak_py.kube.resources import Resource
 
-FORMER_FAMILIES = ("helm", "Helm", "kubectl", "rukpak")  # and what they add: kubectl-edit, rukpak/<deployment>
-FORMER_MANAGERS = frozenset({"before-first-apply", "manager", "core", "Go-http-client"})
+Entry = dict[str, Any]
+
+UPSTREAM_MANAGERS = frozenset({"manager", "core", "Go-http-client", "rukpakctl"})
 
 
-async def take_over(client: Client, resource: Resource, live: Live, owner: Owner) -> str:
+async def take_over(client: Client, resource: Resource, live: ObservedObject, owner: Owner, outcome: Metadata) -> str:
     """The resourceVersion to apply on. `StaleError` when the object is not the one that was judged."""
-    manifest = orjson.loads(await client.get(resource, live.key.namespace, live.key.name))
-    metadata = manifest["metadata"]
-    if metadata["uid"] != live.uid:
-        raise StaleError(Refusal(subject=str(live.key), status=409, message="it was replaced by another object"))
-    entries = metadata.get("managedFields") or []
-    rewritten = rewrite(entries, owner.manager, resource.gvk.api_version)
-    if rewritten == entries:
-        return str(live.version)
+    before = await client.get_metadata(resource, live.key.namespace, live.key.name)
+    if (before.uid, before.version) != (live.uid, live.version):
+        raise StaleError(Refusal(subject=str(live.key), status=409, message="it changed since it was looked at"))
+    entries = entries_taken_over(
+        before,
+        outcome,
+        manager=owner.manager,
+        api_version=resource.gvk.api_version,
+        everything_of=UPSTREAM_MANAGERS if live.is_from_upstream else frozenset(),
+    )
+    if entries is None:
+        return before.resource_version
     patch = [
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": str(live.version)},
-        {"op": "replace", "path": "/metadata/managedFields", "value": rewritten},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": before.resource_version},
+        {"op": "add", "path": "/metadata/managedFields", "value": entries},
     ]
     answer = await client.patch(
         resource, live.key.namespace, live.key.name, canonical_json(patch), content_type=JSON_PATCH
@@ -40,35 +50,57 @@ async def take_over(client: Client, resource: Resource, live: Live, owner: Owner
     return answer.metadata.resource_version
 
 
-def rewrite(entries: list[dict[str, Any]], manager: str, api_version: str) -> list[dict[str, Any]]:
-    """The entries of former managers merged into one of `manager`, by Apply."""
-    ours = [entry for entry in entries if _becomes_ours(entry, manager)]
-    if not any(entry.get("manager") != manager for entry in ours):
-        return entries
-    fields: dict[str, Any] = {}
-    for entry in ours:
-        _merge(fields, entry.get("fieldsV1") or {})
-    taken = {
-        "manager": manager,
-        "operation": "Apply",
-        "apiVersion": api_version,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": fields,
-        "time": max(entry.get("time") or "" for entry in ours) or None,
+def entries_taken_over(
+    before: Metadata, outcome: Metadata, *, manager: str, api_version: str, everything_of: frozenset[str]
+) -> list[Entry] | None:
+    """`managedFields` as it must be before the apply; None when nobody else has a field that becomes ours.
+
+    What we owned `before` is kept, so that the apply removes those fields of it that the content has no more. Our entry
+    also keeps the list from being empty: the server would take that for an object that nobody has ever applied.
+    """
+    ours = _fields_of(outcome, manager, api_version)
+    kept: list[Entry] = []
+    is_changed, theirs = False, FieldSet()
+    for entry in outcome.managed_fields:
+        if _is_ours(entry, manager):
+            continue
+        left = fields = _fields(entry)
+        if not entry.subresource and entry.api_version == api_version:
+            if entry.manager in everything_of:
+                left, theirs = FieldSet(), union(theirs, fields)
+            else:
+                left = subtract(fields, ours)
+        is_changed |= left != fields
+        if left:
+            kept.append(_entry(entry, left))
+    if not is_changed:
+        return None
+    mine = union(_fields_of(before, manager, api_version) or ours, theirs)
+    taken = ManagedFields(manager=manager, operation="Apply", api_version=api_version)
+    return [*kept, _entry(taken, mine)]
+
+
+def _fields_of(metadata: Metadata, manager: str, api_version: str) -> FieldSet:
+    found = (one for one in metadata.managed_fields if _is_ours(one, manager) and one.api_version == api_version)
+    return next((_fields(one) for one in found), FieldSet())
+
+
+def _is_ours(entry: ManagedFields, manager: str) -> bool:
+    return entry.manager == manager and entry.operation == "Apply" and not entry.subresource
+
+
+def _fields(entry: ManagedFields) -> FieldSet:
+    fields: FieldSet = orjson.loads(bytes(entry.fields_v1) or b"{}")
+    return fields
+
+
+def _entry(entry: ManagedFields, fields: FieldSet) -> Entry:
+    sent = {
+        "manager": entry.manager,
+        "operation": entry.operation,
+        "apiVersion": entry.api_version,
+        "subresource": entry.subresource,
+        "time": entry.time,
     }
-    return [entry for entry in entries if entry not in ours] + [
-        {name: value for name, value in taken.items() if value is not None}
-    ]
-
-
-def _becomes_ours(entry: dict[str, Any], manager: str) -> bool:
-    name = entry.get("manager") or ""
-    is_former = name == manager or name in FORMER_MANAGERS or name.startswith(FORMER_FAMILIES)
-    return is_former and not entry.get("subresource")
-
-
-def _merge(into: dict[str, Any], fields: dict[str, Any]) -> None:
-    for name, value in fields.items():
-        known = into.setdefault(name, {})
-        if isinstance(value, dict) and isinstance(known, dict):
-            _merge(known, value)
+    present = {name: value for name, value in sent.items() if value}
+    return {**present, "fieldsType": "FieldsV1", "fieldsV1": fields}

@@ -5,10 +5,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rukpak_py.apply.memory import Memory
+from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import Resource
 
 AT_ONCE = 16  # requests of one deployment; the client bounds the process
@@ -19,12 +20,18 @@ Item = TypeVar("Item")
 @dataclass(frozen=True, kw_only=True)
 class Target:
     owner: Owner
-    memory: Memory
+    last_applied: LastApplied
     resource_of: Callable[[ObjectKey], Resource]
+    client: Client  # with the identity of the target: whoever looks, applies, prunes or releases uses it
 
 
-async def at_once(work: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> None:
+async def run_bounded(work: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> None:
     """`work` on all items, a bounded number at a time; the first exception ends the rest and is raised."""
+    items = list(items)
+    if len(items) < 2:
+        for item in items:
+            await work(item)
+        return
     rest = iter(items)
 
     async def drain() -> None:
@@ -33,7 +40,7 @@ async def at_once(work: Callable[[Item], Awaitable[None]], items: Iterable[Item]
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
+            for _ in range(min(AT_ONCE, len(items))):
                 group.create_task(drain())
     except ExceptionGroup as failures:
         expected = failures.subgroup(RukPakError)

@@ -1,4 +1,4 @@
-"""Two renderings compared: objects added, removed and changed, and the rights that holders gain and lose.
+"""Two renderings compared: objects added, removed and changed, and the permissions that holders gain and lose.
 
 An object is the same when group, kind, namespace and name are. Roles and bindings have names made from their content,
 so each change gives them new ones: those that only differ in that name are told as renamed. The content of Secrets is
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rukpak_py.apply.permissions.grants import GROUP, Holder, grants_of, mapping, text
+from rukpak_py.apply.permissions.permission import Permission, reduced, without
 from rukpak_py.cli.fields import Difference, differences
-from rukpak_py.cli.rbac.grants import GROUP, Holder, grants_of, mapping, text
-from rukpak_py.cli.rbac.rights import Right, reduced, without
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 
 Json = dict[str, Any]
@@ -28,10 +28,10 @@ class ChangedObject:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RightsChange:
+class PermissionChange:
     holder: Holder
-    gained: set[Right]
-    lost: set[Right]
+    gained: set[Permission]
+    lost: set[Permission]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,11 +40,11 @@ class Comparison:
     removed: list[ObjectKey]
     renamed: list[tuple[ObjectKey, ObjectKey]]
     changed: list[ChangedObject]
-    rights: list[RightsChange]
+    permissions: list[PermissionChange]
 
     @property
     def is_empty(self) -> bool:
-        return not (self.added or self.removed or self.renamed or self.changed or self.rights)
+        return not (self.added or self.removed or self.renamed or self.changed or self.permissions)
 
 
 def compare(old: Iterable[Json], new: Iterable[Json]) -> Comparison:
@@ -63,7 +63,7 @@ def compare(old: Iterable[Json], new: Iterable[Json]) -> Comparison:
         removed=[key for key in removed if key not in gone],
         renamed=renamed,
         changed=[one for one in changed if one.differences],
-        rights=list(_rights_changes(old, new)),
+        permissions=list(_permission_changes(old, new)),
     )
 
 
@@ -126,10 +126,10 @@ def _content(manifest: Json, roles: Mapping[ObjectKey, bytes]) -> bytes:
     return canonical_json(content)
 
 
-def _rights_changes(old: list[Json], new: list[Json]) -> Iterator[RightsChange]:
-    before, after = grants_of(old).rights, grants_of(new).rights
+def _permission_changes(old: list[Json], new: list[Json]) -> Iterator[PermissionChange]:
+    before, after = grants_of(old).permissions, grants_of(new).permissions
     for holder in sorted(before.keys() | after.keys()):
         had, has = before.get(holder, set()), after.get(holder, set())
         gained, lost = reduced(without(has, had)), reduced(without(had, has))
         if gained or lost:
-            yield RightsChange(holder=holder, gained=gained, lost=lost)
+            yield PermissionChange(holder=holder, gained=gained, lost=lost)

@@ -77,12 +77,43 @@ def test_a_pod_without_a_clock_is_judged_now() -> None:
     )
 
 
+STARTED = {"startTime": "2026-01-01T00:00:00Z"}
+
+
 @pytest.mark.parametrize(
     ("spec", "status", "health"),
     [
         ({}, {}, in_progress("Job not started")),
-        ({}, {"startTime": "2026-01-01T00:00:00Z"}, HEALTHY),
+        ({}, STARTED, in_progress("Job in progress. succeeded: 0/1")),
+        ({"completions": 3}, {**STARTED, "succeeded": 2}, in_progress("Job in progress. succeeded: 2/3")),
+        (
+            {},
+            {**STARTED, "conditions": [condition("Complete", "False")]},
+            in_progress("Job in progress. succeeded: 0/1"),
+        ),
         ({}, {"conditions": [condition("Complete", "True")]}, HEALTHY),
+        (
+            {},
+            {**STARTED, "succeeded": 1, "conditions": [condition("SuccessCriteriaMet", "True")]},
+            in_progress("Job in progress. succeeded: 1/1"),
+        ),
+        ({}, {"conditions": [condition("SuccessCriteriaMet", "True"), condition("Complete", "True")]}, HEALTHY),
+        ({}, {"conditions": [condition("Suspended", "True")]}, in_progress("Job is suspended")),
+        (
+            {},
+            {**STARTED, "conditions": [condition("Suspended", "False")]},
+            in_progress("Job in progress. succeeded: 0/1"),
+        ),
+        (
+            {},
+            {**STARTED, "conditions": [condition("FailureTarget", "True", message="Job has reached the limit")]},
+            in_progress("Job is failing. Job has reached the limit"),
+        ),
+        (
+            {},
+            {"failed": 1, "conditions": [condition("FailureTarget", "True"), condition("Failed", "True")]},
+            failed("Job Failed. failed: 1/1"),
+        ),
         ({}, {"failed": 2, "conditions": [condition("Failed", "True")]}, failed("Job Failed. failed: 2/1")),
         (
             {"parallelism": 4},

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.apply.health.api_services import api_service
 from rukpak_py.apply.health.crds import custom_resource_definition
-from rukpak_py.apply.health.fields import Live, OddStatus
+from rukpak_py.apply.health.fields import Manifest, OddStatus
 from rukpak_py.apply.health.generic import always_current, by_ready_condition, common
 from rukpak_py.apply.health.pods import job, pod
 from rukpak_py.apply.health.result import Health, HealthStatus, in_progress
@@ -26,7 +26,7 @@ __all__ = ["Health", "HealthStatus", "describe", "has_health", "judge"]
 _POD = GroupKind("", "Pod")
 _API_SERVICE = GroupKind("apiregistration.k8s.io", "APIService")
 
-_RULES: Mapping[GroupKind, Callable[[Live], Health]] = {
+_RULES: Mapping[GroupKind, Callable[[Manifest], Health]] = {
     GroupKind("", "ConfigMap"): always_current,
     GroupKind("", "PersistentVolumeClaim"): persistent_volume_claim,
     GroupKind("", "Secret"): always_current,
@@ -82,7 +82,7 @@ def has_health(gvk: GroupVersionKind) -> bool:
     return gvk.group_kind not in _WITHOUT_HEALTH
 
 
-def judge(obj: Live, *, now: datetime | None = None) -> Health:
+def judge(obj: Manifest, *, now: datetime | None = None) -> Health:
     """`now` matters to a Pod that nobody schedules; it is the time of the call unless a test says otherwise."""
     kind = _group_kind(obj)
     try:
@@ -105,7 +105,7 @@ def describe(gvk: GroupVersionKind, key: ObjectKey, health: Health) -> str:
     return f"({gvk.group}/{gvk.version}, Kind={gvk.kind})({place}): {why}"
 
 
-def _group_kind(obj: Live) -> GroupKind:
+def _group_kind(obj: Manifest) -> GroupKind:
     api_version, kind = obj.get("apiVersion"), obj.get("kind")
     group, _, _ = api_version.rpartition("/") if isinstance(api_version, str) else ("", "", "")
     return GroupKind(group, kind if isinstance(kind, str) else "")

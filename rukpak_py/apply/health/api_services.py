@@ -1,10 +1,10 @@
 """APIService: its Available condition alone, before every other rule; upstream prints the message bare."""
 
-from rukpak_py.apply.health.fields import Live, condition
+from rukpak_py.apply.health.fields import Manifest, condition
 from rukpak_py.apply.health.result import CURRENT, Health, in_progress
 
 
-def api_service(obj: Live) -> Health:
+def api_service(obj: Manifest) -> Health:
     available = condition(obj, "Available")
     if available is None:
         return in_progress("Available condition not found")

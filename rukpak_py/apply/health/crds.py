@@ -1,10 +1,10 @@
 """CustomResourceDefinition: healthy when it is established."""
 
-from rukpak_py.apply.health.fields import Live, condition
+from rukpak_py.apply.health.fields import Manifest, condition
 from rukpak_py.apply.health.result import CURRENT, Health, failed, in_progress
 
 
-def custom_resource_definition(obj: Live) -> Health:
+def custom_resource_definition(obj: Manifest) -> Health:
     names = condition(obj, "NamesAccepted")
     if names is not None and names.is_false:
         return failed(names.message)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Live = Mapping[str, Any]
+Manifest = Mapping[str, Any]
 
 
 class OddStatus(Exception):  # noqa: N818 - not a failure: the reason why an object cannot be judged yet
@@ -29,7 +29,7 @@ class Condition:
         return self.status == "False"
 
 
-def value_at(obj: Live, path: str) -> Any:
+def value_at(obj: Manifest, path: str) -> Any:
     *parents, last = path.split(".")
     holder: Any = obj
     for depth, key in enumerate(parents, start=1):
@@ -41,12 +41,12 @@ def value_at(obj: Live, path: str) -> Any:
     return holder.get(last)
 
 
-def number(obj: Live, path: str, default: int) -> int:
+def number(obj: Manifest, path: str, default: int) -> int:
     found = optional_number(obj, path)
     return default if found is None else found
 
 
-def optional_number(obj: Live, path: str) -> int | None:
+def optional_number(obj: Manifest, path: str) -> int | None:
     value = value_at(obj, path)
     if value is None:
         return None
@@ -55,7 +55,7 @@ def optional_number(obj: Live, path: str) -> int | None:
     return value
 
 
-def text(obj: Live, path: str, default: str = "") -> str:
+def text(obj: Manifest, path: str, default: str = "") -> str:
     value = value_at(obj, path)
     if value is None:
         return default
@@ -64,7 +64,7 @@ def text(obj: Live, path: str, default: str = "") -> str:
     return value
 
 
-def mappings(obj: Live, path: str) -> Iterator[Live]:
+def mappings(obj: Manifest, path: str) -> Iterator[Manifest]:
     value = value_at(obj, path)
     if value is None:
         return
@@ -76,7 +76,7 @@ def mappings(obj: Live, path: str) -> Iterator[Live]:
         yield item
 
 
-def conditions(obj: Live) -> list[Condition]:
+def conditions(obj: Manifest) -> list[Condition]:
     return [
         Condition(
             type=_condition_text(item, "type", index),
@@ -88,12 +88,12 @@ def conditions(obj: Live) -> list[Condition]:
     ]
 
 
-def condition(obj: Live, wanted: str) -> Condition | None:
+def condition(obj: Manifest, wanted: str) -> Condition | None:
     """The first one of that type."""
     return next((found for found in conditions(obj) if found.type == wanted), None)
 
 
-def _condition_text(item: Live, key: str, index: int) -> str:
+def _condition_text(item: Manifest, key: str, index: int) -> str:
     value = item.get(key)
     if value is not None and not isinstance(value, str):
         raise OddStatus(f"status.conditions[{index}].{key} is not text")

@@ -1,17 +1,17 @@
 """The rules for objects of every kind: before the rule of the kind, and instead of it."""
 
-from rukpak_py.apply.health.fields import Live, OddStatus, condition, conditions, optional_number, text, value_at
+from rukpak_py.apply.health.fields import Manifest, OddStatus, condition, conditions, optional_number, text, value_at
 from rukpak_py.apply.health.result import CURRENT, Health, HealthStatus, failed, in_progress
 
 
-def common(obj: Live) -> Health | None:
+def common(obj: Manifest) -> Health | None:
     """What decides for every kind; None leaves the decision to the rule of the kind."""
     if value_at(obj, "metadata.deletionTimestamp") is not None:
         return Health(HealthStatus.TERMINATING, "Resource scheduled for deletion")
     return _generation(obj) or _reconciling_or_stalled(obj)
 
 
-def by_ready_condition(obj: Live) -> Health:
+def by_ready_condition(obj: Manifest) -> Health:
     """For kinds without a rule of their own."""
     ready = condition(obj, "Ready")
     if ready is None or ready.is_true:
@@ -21,11 +21,11 @@ def by_ready_condition(obj: Live) -> Health:
     return in_progress(ready.message)
 
 
-def always_current(_obj: Live) -> Health:
+def always_current(_obj: Manifest) -> Health:
     return CURRENT
 
 
-def _generation(obj: Live) -> Health | None:
+def _generation(obj: Manifest) -> Health | None:
     generation = optional_number(obj, "metadata.generation")
     observed = optional_number(obj, "status.observedGeneration")
     if generation is None or observed is None or generation == observed:
@@ -34,7 +34,7 @@ def _generation(obj: Live) -> Health | None:
     return in_progress(f"{kind} generation is {generation}, but latest observed generation is {observed}")
 
 
-def _reconciling_or_stalled(obj: Live) -> Health | None:
+def _reconciling_or_stalled(obj: Manifest) -> Health | None:
     for found in conditions(obj):
         if found.type == "Reconciling" and found.is_true:
             return in_progress(found.message)

@@ -1,15 +1,19 @@
-"""Pod and Job. A Pod that ended is healthy, however it ended: whoever owns it decides what that means."""
+"""Pod and Job. A Pod that ended is healthy, however it ended: whoever owns it decides what that means.
+
+The rule for Jobs is stricter than kstatus, to which a Job that has started is current: former content is pruned when
+the new one is healthy, and a Job may fail after hours.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from rukpak_py.apply.health.fields import Live, OddStatus, condition, conditions, mappings, number, text
+from rukpak_py.apply.health.fields import Manifest, OddStatus, condition, conditions, mappings, number, text
 from rukpak_py.apply.health.result import CURRENT, Health, failed, in_progress
 
 _TIME_TO_SCHEDULE = timedelta(seconds=15)
 
 
-def pod(obj: Live, now: datetime) -> Health:
+def pod(obj: Manifest, now: datetime) -> Health:
     match phase := text(obj, "status.phase"):
         case "Succeeded" | "Failed":
             return CURRENT
@@ -23,7 +27,7 @@ def pod(obj: Live, now: datetime) -> Health:
             raise OddStatus(f"the Pod is in the unknown phase {phase[:40]!r}")
 
 
-def _running(obj: Live) -> Health:
+def _running(obj: Manifest) -> Health:
     ready = condition(obj, "Ready")
     if ready is not None and ready.is_true:
         return CURRENT
@@ -33,14 +37,14 @@ def _running(obj: Live) -> Health:
     return in_progress("Pod is running but is not Ready")
 
 
-def _crashing_containers(obj: Live) -> Iterator[str]:
+def _crashing_containers(obj: Manifest) -> Iterator[str]:
     for path in ("status.initContainerStatuses", "status.containerStatuses"):
         for container in mappings(obj, path):
             if text(container, "state.waiting.reason") == "CrashLoopBackOff":
                 yield text(container, "name")
 
 
-def _pending(obj: Live, now: datetime) -> Health:
+def _pending(obj: Manifest, now: datetime) -> Health:
     scheduled = condition(obj, "PodScheduled")
     if scheduled is None or not scheduled.is_false or scheduled.reason != "Unschedulable":
         return in_progress("Pod is in the Pending phase")
@@ -49,7 +53,7 @@ def _pending(obj: Live, now: datetime) -> Health:
     return failed("Pod could not be scheduled")
 
 
-def _created(obj: Live, now: datetime) -> datetime:
+def _created(obj: Manifest, now: datetime) -> datetime:
     stamp = text(obj, "metadata.creationTimestamp")
     if not stamp:
         return now
@@ -62,11 +66,18 @@ def _created(obj: Live, now: datetime) -> datetime:
     return created
 
 
-def job(obj: Live) -> Health:
-    for found in conditions(obj):
-        if found.type == "Complete" and found.is_true:
-            return CURRENT
-        if found.type == "Failed" and found.is_true:
-            wanted = number(obj, "spec.completions", number(obj, "spec.parallelism", 1))
-            return failed(f"Job Failed. failed: {number(obj, 'status.failed', 0)}/{wanted}")
-    return CURRENT if text(obj, "status.startTime") else in_progress("Job not started")
+def job(obj: Manifest) -> Health:
+    """Healthy when it is complete. A Job that runs may still fail, and one that is suspended has done nothing."""
+    found = {one.type: one for one in conditions(obj) if one.is_true}
+    wanted = number(obj, "spec.completions", number(obj, "spec.parallelism", 1))
+    if "Complete" in found:
+        return CURRENT
+    if "Failed" in found:
+        return failed(f"Job Failed. failed: {number(obj, 'status.failed', 0)}/{wanted}")
+    if "Suspended" in found:
+        return in_progress("Job is suspended")
+    if "FailureTarget" in found:
+        return in_progress(f"Job is failing. {found['FailureTarget'].message}".rstrip())
+    if not text(obj, "status.startTime"):
+        return in_progress("Job not started")
+    return in_progress(f"Job in progress. succeeded: {number(obj, 'status.succeeded', 0)}/{wanted}")

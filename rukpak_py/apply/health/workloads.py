@@ -1,12 +1,12 @@
 """Deployment, StatefulSet, DaemonSet, ReplicaSet: counts against what the spec asks for, then revisions, conditions."""
 
-from rukpak_py.apply.health.fields import Live, condition, conditions, number, optional_number, text
+from rukpak_py.apply.health.fields import Manifest, condition, conditions, number, optional_number, text
 from rukpak_py.apply.health.result import CURRENT, Health, failed, in_progress
 
 _NO_DEADLINE = 2**31 - 1
 
 
-def deployment(obj: Live) -> Health:
+def deployment(obj: Manifest) -> Health:
     found = conditions(obj)
     if any(c.type == "Progressing" and c.reason == "ProgressDeadlineExceeded" for c in found):
         return failed("Progress deadline exceeded")
@@ -22,7 +22,7 @@ def deployment(obj: Live) -> Health:
     return CURRENT
 
 
-def _deployment_counts(obj: Live) -> Health | None:
+def _deployment_counts(obj: Manifest) -> Health | None:
     wanted = number(obj, "spec.replicas", 1)
     replicas = number(obj, "status.replicas", 0)
     updated = number(obj, "status.updatedReplicas", 0)
@@ -35,7 +35,7 @@ def _deployment_counts(obj: Live) -> Health | None:
     )
 
 
-def stateful_set(obj: Live) -> Health:
+def stateful_set(obj: Manifest) -> Health:
     if text(obj, "spec.updateStrategy.type") == "OnDelete":
         return CURRENT
     wanted = number(obj, "spec.replicas", 1)
@@ -48,7 +48,7 @@ def stateful_set(obj: Live) -> Health:
     )
 
 
-def _stateful_set_revision(obj: Live, wanted: int) -> Health:
+def _stateful_set_revision(obj: Manifest, wanted: int) -> Health:
     partition = optional_number(obj, "spec.updateStrategy.rollingUpdate.partition")
     if partition is not None:
         return _fewer("updated", number(obj, "status.updatedReplicas", 0), wanted - partition) or CURRENT
@@ -59,7 +59,7 @@ def _stateful_set_revision(obj: Live, wanted: int) -> Health:
     return _fewer("current", number(obj, "status.currentReplicas", 0), wanted) or waiting
 
 
-def daemon_set(obj: Live) -> Health:
+def daemon_set(obj: Manifest) -> Health:
     for path in ("metadata.generation", "status.observedGeneration"):
         if optional_number(obj, path) is None:
             return in_progress(f"DaemonSet {path} not found")
@@ -75,7 +75,7 @@ def daemon_set(obj: Live) -> Health:
     )
 
 
-def replica_set(obj: Live) -> Health:
+def replica_set(obj: Manifest) -> Health:
     failure = condition(obj, "ReplicaFailure")
     if failure is not None and failure.is_true:
         return in_progress("Replica Failure condition. Check Pods")

@@ -22,9 +22,9 @@ from rukpak_py.cli.terminal import Style
 def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> int:
     """Compare what two bundles install, and allow.
 
-    Objects that come, go and change, field by field, and rights gained and lost. Both bundles are rendered with the
-    same options. The content of Secrets is not shown, only that it changed. What is left out, added or merged when they
-    are rendered is told on standard error.
+    Objects that come, go and change, field by field, and permissions gained and lost. Both bundles are rendered with
+    the same options. The content of Secrets is not shown, only that it changed. What is left out, added or merged when
+    they are rendered is told on standard error.
     """
     how = choice(chosen)
     found = compare(_objects(old, how), _objects(new, how))

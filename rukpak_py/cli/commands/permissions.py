@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.apply.permissions.grants import grants_of
+from rukpak_py.apply.permissions.installer import manifests_of, needs_of
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
 from rukpak_py.cli.printing import print_json, print_lines, print_warning, print_yaml
-from rukpak_py.cli.rbac.grants import grants_of
-from rukpak_py.cli.rbac.installer import manifests_of, needs_of
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style
 
@@ -40,7 +40,7 @@ def _role_name(_context: click.Context, _option: click.Parameter, given: str | N
 @click.option(
     "--escalate",
     is_flag=True,
-    help="The installer may write and bind the bundle's roles without holding their rights (verbs escalate and bind).",
+    help="The installer may write and bind the bundle's roles without their permissions (verbs escalate and bind).",
 )
 @click.option(
     "--name", callback=_role_name, help="With -o yaml: the roles' name. Default: <install namespace>-installer."
@@ -61,7 +61,7 @@ def permissions(
     service_account: str | None,
     **chosen: Any,
 ) -> None:
-    """Show the rights that a bundle grants and needs.
+    """Show the permissions that a bundle grants and needs.
 
     What it grants to whom, what of it stands out, and what somebody must be allowed to do who installs it.
 

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 
 from rukpak_py.apply.order import is_builtin
+from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.comparison import Comparison
 from rukpak_py.cli.fields import Change, Difference
-from rukpak_py.cli.rbac.rights import Right, rule_text, rules_of, scope_text
 from rukpak_py.cli.reports.report import counted
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 from rukpak_py.core.objects import ObjectKey
@@ -33,7 +33,7 @@ def lines_of(found: Comparison, style: Style) -> Iterator[str]:
         yield _heading(Change.CHANGED, _name(changed.key), style)
         for difference in changed.differences:
             yield from _difference(difference, style)
-    yield from _rights(found, style)
+    yield from _permissions(found, style)
     yield ""
     yield _summary(found)
 
@@ -84,29 +84,29 @@ def _common_start(old: str, new: str) -> int:
     return next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
 
 
-def _rights(found: Comparison, style: Style) -> Iterator[str]:
-    for title, name, colour in (("Rights gained", "gained", "green"), ("Rights lost", "lost", "red")):
-        changes = [(change.holder, getattr(change, name)) for change in found.rights if getattr(change, name)]
+def _permissions(found: Comparison, style: Style) -> Iterator[str]:
+    for title, name, colour in (("Permissions gained", "gained", "green"), ("Permissions lost", "lost", "red")):
+        changes = [(change.holder, getattr(change, name)) for change in found.permissions if getattr(change, name)]
         if changes:
             yield ""
             yield style.paint(title, "bold")
-        for holder, rights in changes:
-            for scope in sorted({right.scope for right in rights}):
+        for holder, permissions in changes:
+            for scope in sorted({permission.scope for permission in permissions}):
                 yield wrapped(clean(f"{holder} {scope_text(scope)}"), width=style.width, first="  ", indent=8)
-                rules = rules_of(right for right in rights if right.scope == scope)
+                rules = rules_of(permission for permission in permissions if permission.scope == scope)
                 rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
                 yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
 
 
 def _summary(found: Comparison) -> str:
-    gained, lost = (sum(len(getattr(change, name)) for change in found.rights) for name in ("gained", "lost"))
+    gained, lost = (sum(len(getattr(change, name)) for change in found.permissions) for name in ("gained", "lost"))
     objects = [
         f"{len(found.removed)} removed",
         f"{len(found.added)} added",
         f"{len(found.renamed)} renamed",
         f"{len(found.changed)} changed",
     ]
-    return f"objects: {', '.join(objects)}; {counted(gained, 'right')} gained, {lost} lost"
+    return f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
 
 
 def document(found: Comparison) -> dict[str, Any]:
@@ -118,21 +118,21 @@ def document(found: Comparison) -> dict[str, Any]:
             {"object": _reference(changed.key), "fields": list(map(_field, changed.differences))}
             for changed in found.changed
         ],
-        "rights": [
+        "permissions": [
             {
                 "holder": change.holder._asdict(),
-                "gained": list(map(right_document, sorted(change.gained))),
-                "lost": list(map(right_document, sorted(change.lost))),
+                "gained": list(map(permission_document, sorted(change.gained))),
+                "lost": list(map(permission_document, sorted(change.lost))),
             }
-            for change in found.rights
+            for change in found.permissions
         ],
     }
 
 
-def right_document(right: Right) -> dict[str, Any]:
-    """Fields without a meaning for this right are null: a right on every name has no name."""
-    about = {"url": right.url} if right.url else {"group": right.group, "resource": right.resource}
-    return {"namespace": right.scope or None, "verb": right.verb, **about, "name": right.name or None}
+def permission_document(permission: Permission) -> dict[str, Any]:
+    """Fields without a meaning for this permission are null: a permission on every name has no name."""
+    about = {"url": permission.url} if permission.url else {"group": permission.group, "resource": permission.resource}
+    return {"namespace": permission.scope or None, "verb": permission.verb, **about, "name": permission.name or None}
 
 
 def _reference(key: ObjectKey) -> dict[str, Any]:

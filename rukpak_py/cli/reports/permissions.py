@@ -1,12 +1,12 @@
-"""Rights for people and for programs: what is granted to whom, what stands out, what an installer needs."""
+"""Permissions for people and for programs: what is granted to whom, what stands out, what an installer needs."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rukpak_py.cli.rbac.dangers import Alarm, alarms_of
-from rukpak_py.cli.rbac.grants import Grants
-from rukpak_py.cli.rbac.installer import Needs
-from rukpak_py.cli.rbac.rights import Right, rule_text, rules_of, scope_text
+from rukpak_py.apply.permissions.grants import Grants
+from rukpak_py.apply.permissions.installer import Needs
+from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
+from rukpak_py.apply.permissions.risky import PermissionWarning, warnings_of
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 
 Json = dict[str, Any]
@@ -14,12 +14,12 @@ Json = dict[str, Any]
 
 def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
     yield style.paint("What the bundle grants", "bold")
-    if not grants.rights and not grants.references:
+    if not grants.permissions and not grants.references:
         yield "  nothing"
-    for holder, rights in grants.rights.items():
-        for scope in _scopes(rights):
+    for holder, permissions in grants.permissions.items():
+        for scope in _scopes(permissions):
             yield _head(f"{holder} {scope_text(scope)}", style)
-            yield from _rules(rules_of(_of_scope(rights, scope)), style)
+            yield from _rules(rules_of(_of_scope(permissions, scope)), style)
     for reference in grants.references:
         role = f"what {reference.role_kind} {reference.role} has"
         yield _head(f"{reference.holder} {scope_text(reference.scope)}: {role}", style)
@@ -40,11 +40,11 @@ def _head(text: str, style: Style) -> str:
 
 
 def _standing_out(grants: Grants, style: Style) -> Iterator[str]:
-    for holder, rights in grants.rights.items():
-        for alarm in alarms_of(rights):
-            text = clean(f"{holder} {alarm.text}, {scope_text(alarm.scope)}")
+    for holder, permissions in grants.permissions.items():
+        for warning in warnings_of(permissions):
+            text = clean(f"{holder} {warning.text}, {scope_text(warning.scope)}")
             yield style.paint(wrapped(text, width=style.width, first="  ! ", indent=4), "yellow")
-            yield from _rules(rules_of(alarm.rights), style, indent=6)
+            yield from _rules(rules_of(warning.permissions), style, indent=6)
 
 
 def _rules(rules: Iterable[Json], style: Style, *, indent: int = 4) -> list[str]:
@@ -58,11 +58,11 @@ def document(grants: Grants, needs: Needs) -> Json:
             {
                 "holder": holder._asdict(),
                 "namespace": scope or None,
-                "rules": rules_of(_of_scope(rights, scope)),
-                "alarms": [_alarm(alarm) for alarm in alarms_of(_of_scope(rights, scope))],
+                "rules": rules_of(_of_scope(permissions, scope)),
+                "warnings": [_warning(warning) for warning in warnings_of(_of_scope(permissions, scope))],
             }
-            for holder, rights in grants.rights.items()
-            for scope in _scopes(rights)
+            for holder, permissions in grants.permissions.items()
+            for scope in _scopes(permissions)
         ],
         "references": [
             {
@@ -76,13 +76,13 @@ def document(grants: Grants, needs: Needs) -> Json:
     }
 
 
-def _alarm(alarm: Alarm) -> Json:
-    return {"id": alarm.id, "text": alarm.text, "rules": rules_of(alarm.rights)}
+def _warning(warning: PermissionWarning) -> Json:
+    return {"id": warning.id, "text": warning.text, "rules": rules_of(warning.permissions)}
 
 
-def _scopes(rights: Iterable[Right]) -> list[str]:
-    return sorted({right.scope for right in rights})
+def _scopes(permissions: Iterable[Permission]) -> list[str]:
+    return sorted({permission.scope for permission in permissions})
 
 
-def _of_scope(rights: Iterable[Right], scope: str) -> list[Right]:
-    return [right for right in rights if right.scope == scope]
+def _of_scope(permissions: Iterable[Permission], scope: str) -> list[Permission]:
+    return [permission for permission in permissions if permission.scope == scope]

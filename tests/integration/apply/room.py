@@ -6,27 +6,34 @@ whatever names an owner that does not.
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment
-from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, Override
+from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, OWNER_KIND_LABEL, OWNER_NAME_LABEL
+from rukpak_py.api.options import InstallOptions
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.look import look
-from rukpak_py.apply.memory import Memory
+from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.plan import Action, Change, Plan, make_plan
-from rukpak_py.apply.results import Carried
+from rukpak_py.apply.plan import Action, Change, Plan
+from rukpak_py.apply.results import ChangeSet
+from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.planning import Planned, Planner
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
-from rukpak_py.controllers.resolution import Resolution, resolve
-from rukpak_py.controllers.targets import Targets
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
@@ -45,12 +52,15 @@ class Room:
         self.deployment = deployment
         self.owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
         self.changes: list[str] = []
-        self.memory = Memory()
+        self.state = DeploymentState()
         self.discovery = Discovery(client)
-        self.cluster = Cluster(client, self.discovery, on_change=lambda: None)
         self.inventory = Inventory(client, on_change=self._changed, on_gone=lambda _key: None)
-        self.engine = Engine(client, self.inventory, is_established=self.cluster.is_established)
-        self.target = Targets(self.discovery).target(deployment, self.memory)
+        self.cluster = Cluster(client, self.discovery, on_namespace=lambda _name: None, on_kinds=self.inventory.nudge)
+        self.kinds = Kinds(self.cluster)
+        self.engine = Engine(self.inventory, is_established=self.cluster.is_established)
+        self.target = Target(
+            owner=self.owner, last_applied=self.state.applied, resource_of=self.kinds.resource_of(), client=client
+        )
 
     @classmethod
     async def open(cls, client: Client, namespace: str) -> "Room":
@@ -83,10 +93,11 @@ class Room:
         except NotFoundError:
             return
 
-    async def desire(self, *manifests: Manifest) -> tuple[list[Desired], Resolution]:
+    async def desire(
+        self, *manifests: Manifest, overrides: tuple[Override, ...] = ()
+    ) -> tuple[list[Desired], Resolution]:
         objects = [Object.from_manifest(manifest) for manifest in manifests]
-        resolution = await resolve(objects, self.discovery)
-        self.target = Targets(self.discovery).target(self.deployment, self.memory, resolution)
+        resolution = await self.kinds.resolve(objects, self.deployment)
         desired = [
             desire(
                 one,
@@ -94,42 +105,59 @@ class Room:
                 namespaced=resolution.resources[one.head.gvk].namespaced,
                 default_namespace=self.namespace,
                 custom=not is_builtin(one.head.gvk.group),
+                overrides=overrides,
             )
             for one in objects
         ]
         return desired, resolution
 
-    async def plan(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> Plan:
-        desired, resolution = await self.desire(*manifests)
-        served = [one for one in resolution.resources.values() if one.group_kind not in resolution.new_kinds]
-        self.inventory.watch(served)
-        assert await self.inventory.wait_synced((one.group_kind for one in served), PATIENCE_SECONDS)
-        keys = [one.key for one in desired]
-        live = await look(self.client, self.inventory, self.target, keys, new_kinds=resolution.new_kinds)
-        return make_plan(
-            desired,
-            live=live,
-            owned=self.inventory.owned_by(self.owner.uid),
-            fields=self.memory.fields,
-            owner=self.owner,
-            adopt=adopt,
+    async def planned(
+        self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER, overrides: tuple[Override, ...] = ()
+    ) -> Planned:
+        """The controller's plan, when every kind that is served has been listed."""
+        desired, resolution = await self.desire(*manifests, overrides=overrides)
+        self.inventory.watch(resolution.served)
+        kinds = [one.group_kind for one in resolution.served]
+        assert await self.inventory.wait_synced(kinds, PATIENCE_SECONDS)
+        attempt = Attempt(
+            deployment=replace(self.deployment, spec=replace(self.deployment.spec, adopt=adopt)),
+            bundle=Bundle(spec=self.deployment.spec.template.spec),
+            options=InstallOptions(overrides=overrides),
+            install_namespace=self.namespace,
+            makes_namespace=False,
+            state=self.state,
         )
+        planned = await Planner(self.client, self.inventory, self.kinds).plan(
+            attempt,
+            Rendered(desired=tuple(desired), resolution=resolution, objects=(), size=0),
+            Hidden(unserved=resolution.of(KindState.UNSERVED)),
+        )
+        self.target = planned.target
+        return planned
 
-    async def bring(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> Carried:
+    async def plan(
+        self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER, overrides: tuple[Override, ...] = ()
+    ) -> Plan:
+        return (await self.planned(*manifests, adopt=adopt, overrides=overrides)).plan
+
+    async def bring(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> ChangeSet:
         """Plan and apply; the plan must refuse nothing."""
-        plan = await self.plan(*manifests, adopt=adopt)
+        return await self.carry_out(await self.plan(*manifests, adopt=adopt))
+
+    async def carry_out(self, plan: Plan) -> ChangeSet:
         assert not plan.refused, [change.reason for change in plan.refused]
         return await self.engine.apply(self.target, plan)
 
-    async def installed(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> Carried:
+    async def installed(self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER) -> ChangeSet:
         """Brought without a failure, and seen by the watch as it was answered."""
-        carried = await self.bring(*manifests, adopt=adopt)
-        assert carried.is_complete, carried
+        change_set = await self.bring(*manifests, adopt=adopt)
+        assert change_set.is_complete, change_set
         self.changes.clear()
-        return carried
+        return change_set
 
     async def resource(self, manifest: Manifest) -> Resource:
-        (one,) = (await resolve([Object.from_manifest(manifest)], self.discovery)).resources.values()
+        resolution = await self.kinds.resolve([Object.from_manifest(manifest)], self.deployment)
+        (one,) = resolution.resources.values()
         return one
 
     async def read(self, manifest: Manifest) -> Manifest:
@@ -204,8 +232,27 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
+async def becomes(look: Callable[[], Awaitable[object]], expected: object) -> None:
+    """Wait for what the API server answers."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (seen := await look()) != expected:  # noqa: ASYNC110 - the state of another process
+            await asyncio.sleep(0.05)
+    assert seen == expected
+
+
 def config_map(name: str, **data: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def labelled(name: str, deployment: str, **data: str) -> Manifest:
+    manifest = config_map(name, **(data or {"x": "1"}))
+    manifest["metadata"]["labels"] = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: deployment}
+    return manifest
+
+
+async def run(*command: str) -> None:
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
+    assert await process.wait() == 0
 
 
 def written(live: Manifest) -> Manifest:

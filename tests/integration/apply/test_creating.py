@@ -2,14 +2,14 @@
 
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL
 from rukpak_py.apply.plan import Action
-from rukpak_py.apply.results import Trouble
+from rukpak_py.apply.results import FailureKind
 from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only, until
 
 
 async def test_an_object_on_a_free_name_is_created_and_owned(room: Room) -> None:
     wanted = config_map("a", x="1")
-    carried = await room.bring(wanted)
-    assert names(carried.created) == ["a"]
+    change_set = await room.bring(wanted)
+    assert names(change_set.created) == ["a"]
     live = await room.read(wanted)
     assert live["metadata"]["labels"] == {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: room.owner.name}
     (reference,) = live["metadata"]["ownerReferences"]
@@ -21,22 +21,22 @@ async def test_an_object_on_a_free_name_is_created_and_owned(room: Room) -> None
 
 async def test_our_own_echo_is_no_news(room: Room) -> None:
     wanted = config_map("a", x="1")
-    carried = await room.bring(wanted)
+    change_set = await room.bring(wanted)
     room.changes.clear()
     await room.installed(config_map("b", x="1"), wanted)  # its event comes after the echo of the first
     await room.seen(config_map("b"))
     assert not room.changes
     assert len(room.inventory.owned_by(room.owner.uid)) == 2
-    assert names(carried.created) == ["a"]
+    assert names(change_set.created) == ["a"]
 
 
 async def test_what_takes_the_name_meanwhile_keeps_no_trace_of_us(room: Room) -> None:
     wanted = config_map("a", x="ours")
     plan = await room.plan(wanted)
     before = await room.somebody_creates(config_map("a", y="theirs"))
-    carried = await room.engine.apply(room.target, plan)
-    (failure,) = carried.failures
-    assert failure.trouble is Trouble.CONFLICT
+    change_set = await room.engine.apply(room.target, plan)
+    (failure,) = change_set.failures
+    assert failure.kind is FailureKind.CONFLICT
     assert "appeared while it was being created" in failure.message
     after = await room.read(wanted)
     assert no_trace(after, room)
@@ -49,9 +49,9 @@ async def test_what_takes_the_name_meanwhile_keeps_no_trace_of_us(room: Room) ->
 async def test_what_takes_the_name_with_other_values_is_not_touched_at_all(room: Room) -> None:
     plan = await room.plan(config_map("a", x="ours"))
     before = await room.somebody_creates(config_map("a", x="theirs"))
-    carried = await room.engine.apply(room.target, plan)
-    (failure,) = carried.failures
-    assert failure.trouble is Trouble.CONFLICT
+    change_set = await room.engine.apply(room.target, plan)
+    (failure,) = change_set.failures
+    assert failure.kind is FailureKind.CONFLICT
     assert await room.read(config_map("a")) == before
 
 
@@ -63,7 +63,7 @@ async def test_the_second_look_says_whose_it_is(room: Room) -> None:
     for _ in range(20):  # also while the watch shows our marks coming and going
         change = only(await room.plan(wanted))
         assert change.action is Action.REFUSE
-        assert "belongs to nobody" in change.reason
+        assert "is not managed by anyone" in change.reason
 
 
 async def test_what_somebody_puts_in_the_place_of_ours_is_recognised_at_the_second_look(room: Room) -> None:
@@ -72,8 +72,8 @@ async def test_what_somebody_puts_in_the_place_of_ours_is_recognised_at_the_seco
     await room.installed(wanted)
     await room.replaced(wanted, config_map("a", y="theirs"))
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
-    carried = await room.bring(wanted)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await room.bring(wanted)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert no_trace(await room.read(wanted), room)
     assert only(await room.plan(wanted)).action is Action.REFUSE
 
@@ -95,7 +95,7 @@ async def test_a_label_with_a_strange_value_is_put_back(room: Room) -> None:
     await room.installed(wanted)
     await room.somebody_patches(wanted, {"metadata": {"labels": {OWNER_KIND_LABEL: "Nonsense"}}})
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
-    assert [failure.trouble for failure in (await room.bring(wanted)).failures] == [Trouble.CONFLICT]
+    assert [failure.kind for failure in (await room.bring(wanted)).failures] == [FailureKind.CONFLICT]
     await room.installed(wanted)
     assert (await room.read(wanted))["metadata"]["labels"][OWNER_KIND_LABEL] == "BundleDeployment"
 

@@ -10,8 +10,8 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.plan import Action, Plan
-from rukpak_py.apply.prune import let_go, prune
-from rukpak_py.apply.results import Carried, Trouble
+from rukpak_py.apply.prune import prune, release
+from rukpak_py.apply.results import ChangeSet, FailureKind
 from tests.integration.apply.room import Manifest, Room, config_map, names, only, until
 
 
@@ -21,19 +21,19 @@ def kept(name: str, **data: str) -> Manifest:
     return manifest
 
 
-async def carry_out(room: Room, plan: Plan) -> Carried:
-    carried = await room.engine.apply(room.target, plan)
-    await prune(room.client, room.target, plan.prune, carried)
-    for live in plan.let_go:
-        await let_go(room.client, room.target, live, carried)
-    return carried
+async def carry_out(room: Room, plan: Plan) -> ChangeSet:
+    change_set = await room.engine.apply(room.target, plan)
+    await prune(room.target, plan.prune, change_set)
+    for live in plan.release:
+        await release(room.target, live, change_set)
+    return change_set
 
 
 async def test_what_left_the_content_is_deleted_and_nothing_else(room: Room) -> None:
     await room.somebody_creates(config_map("foreign"))
     await room.installed(config_map("a"), config_map("b"))
-    carried = await carry_out(room, await room.plan(config_map("a")))
-    assert names(carried.pruned) == ["b"]
+    change_set = await carry_out(room, await room.plan(config_map("a")))
+    assert names(change_set.pruned) == ["b"]
     assert not await room.exists(config_map("b"))
     assert await room.exists(config_map("a"))
     assert await room.exists(config_map("foreign"))
@@ -49,10 +49,10 @@ async def test_our_labels_on_a_strangers_object_get_nothing_pruned(room: Room) -
     await room.seen(stranger)
     plan = await room.plan()
     assert names(live.key for live in plan.prune) == ["a"]
-    assert not plan.let_go
+    assert not plan.release
 
 
-async def test_our_labels_and_our_uid_on_a_strangers_object_get_it_let_go_at_most(room: Room) -> None:
+async def test_our_labels_and_our_uid_on_a_strangers_object_get_it_release_at_most(room: Room) -> None:
     stranger = config_map("stranger", x="1")
     stranger["metadata"] |= {
         "labels": {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: room.owner.name},
@@ -71,8 +71,8 @@ async def test_what_has_another_owner_since_it_was_seen_is_not_deleted(room: Roo
     await room.installed(config_map("a"))
     plan = await room.plan()
     await room.somebody_patches(config_map("a"), {"metadata": {"ownerReferences": None}})
-    carried = await carry_out(room, plan)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await carry_out(room, plan)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.exists(config_map("a"))
 
 
@@ -80,8 +80,8 @@ async def test_what_was_told_to_stay_since_it_was_seen_is_not_deleted(room: Room
     await room.installed(config_map("a"))
     plan = await room.plan()
     await room.somebody_patches(config_map("a"), {"metadata": {"annotations": {PRUNE_ANNOTATION: "false"}}})
-    carried = await carry_out(room, plan)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await carry_out(room, plan)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.exists(config_map("a"))
 
 
@@ -89,8 +89,8 @@ async def test_what_was_replaced_since_it_was_seen_is_not_deleted(room: Room) ->
     await room.installed(config_map("a"))
     plan = await room.plan()
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
-    carried = await carry_out(room, plan)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await carry_out(room, plan)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.read(config_map("a")) == before
 
 
@@ -98,8 +98,8 @@ async def test_what_was_only_touched_since_it_was_seen_goes(room: Room) -> None:
     await room.installed(config_map("a"))
     plan = await room.plan()
     await room.somebody_patches(config_map("a"), {"metadata": {"annotations": {"touched": "1"}}})
-    carried = await carry_out(room, plan)
-    assert (names(carried.pruned), carried.failures) == (["a"], [])
+    change_set = await carry_out(room, plan)
+    assert (names(change_set.pruned), change_set.failures) == (["a"], [])
     assert not await room.exists(config_map("a"))
 
 
@@ -107,8 +107,8 @@ async def test_what_is_gone_already_counts_as_pruned(room: Room) -> None:
     await room.installed(config_map("a"))
     plan = await room.plan()
     await room.somebody_deletes(config_map("a"))
-    carried = await carry_out(room, plan)
-    assert (names(carried.pruned), carried.failures) == (["a"], [])
+    change_set = await carry_out(room, plan)
+    assert (names(change_set.pruned), change_set.failures) == (["a"], [])
 
 
 async def test_what_must_stay_loses_our_marks_and_with_them_its_collector(room: Room) -> None:
@@ -116,9 +116,9 @@ async def test_what_must_stay_loses_our_marks_and_with_them_its_collector(room: 
     stays["metadata"]["labels"] = {"theirs": "1"}
     await room.installed(stays, config_map("b"))
     plan = await room.plan(config_map("b"))
-    assert (names(live.key for live in plan.let_go), plan.prune) == (["a"], ())
-    carried = await carry_out(room, plan)
-    assert not carried.failures
+    assert (names(live.key for live in plan.release), plan.prune) == (["a"], ())
+    change_set = await carry_out(room, plan)
+    assert not change_set.failures
     metadata = (await room.read(stays))["metadata"]
     assert metadata["labels"] == {"theirs": "1"}
     assert metadata["annotations"] == {PRUNE_ANNOTATION: "false"}
@@ -133,17 +133,17 @@ async def test_letting_go_leaves_the_references_of_others(room: Room) -> None:
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": other["metadata"]["uid"]}
     (live,) = (await room.plan(config_map("other"))).prune
     await room.somebody_patches(config_map("a"), {"metadata": {"ownerReferences": [*ours, theirs]}})
-    await let_go(room.client, room.target, live, Carried())
+    await release(room.target, live, ChangeSet())
     assert (await room.read(config_map("a")))["metadata"]["ownerReferences"] == [theirs]
 
 
 async def test_letting_go_of_what_was_replaced_touches_nothing(room: Room) -> None:
     await room.installed(config_map("b"), kept("a"))
-    (live,) = (await room.plan(config_map("b"))).let_go
+    (live,) = (await room.plan(config_map("b"))).release
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
-    carried = Carried()
-    await let_go(room.client, room.target, live, carried)
-    assert not carried.failures
+    change_set = ChangeSet()
+    await release(room.target, live, change_set)
+    assert not change_set.failures
     assert await room.read(config_map("a")) == before
 
 

@@ -1,6 +1,9 @@
-"""Objects that others applied before become ours as a whole: what we drop afterwards really goes."""
+"""Objects that others made before become ours: the fields of the content alone, so that what we drop afterwards goes.
 
-import asyncio
+What others set and the content does not have survives. What another tool manages is left to it.
+"""
+
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -8,10 +11,9 @@ import yaml
 
 from e2e.cluster.binaries import path as binary
 from rukpak_py.api.bundle_deployment import Adopt
-from rukpak_py.api.names import OWNER_KIND_LABEL, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
 from rukpak_py.apply.plan import Action
-from rukpak_py.apply.results import Trouble
-from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only
+from rukpak_py.apply.results import FailureKind
+from tests.integration.apply.room import Manifest, Room, config_map, labelled, managers, names, only, run
 
 HELM = "helm"
 
@@ -32,39 +34,59 @@ class Kubectl:
         await self.run("apply", "-f", str(file), *flags)
 
     async def run(self, *arguments: str) -> None:
-        process = await asyncio.create_subprocess_exec(*self._prefix, *arguments, stdout=asyncio.subprocess.DEVNULL)
-        assert await process.wait() == 0
-
-
-async def test_what_belongs_to_nobody_is_refused_unless_it_may_be_adopted(room: Room) -> None:
-    await room.somebody_creates(config_map("a", x="1"))
-    change = only(await room.plan(config_map("a", x="1")))
-    assert change.action is Action.REFUSE
-    assert "spec.adopt" in change.reason
-    assert only(await room.plan(config_map("a", x="1"), adopt=Adopt.IF_UNOWNED)).action is Action.TAKE
+        await run(*self._prefix, *arguments)
 
 
 @pytest.mark.parametrize("server_side", [False, True], ids=["client-side", "server-side"])
 async def test_from_kubectl(room: Room, kubectl: Kubectl, *, server_side: bool) -> None:
-    await kubectl.apply(config_map("a", x="1", dropped="1"), *(("--server-side",) if server_side else ()))
-    carried = await room.installed(config_map("a", x="2"), adopt=Adopt.IF_UNOWNED)
-    assert names(carried.taken) == ["a"]
-    live = await room.read(config_map("a"))
-    assert live["data"] == {"x": "2"}
-    assert managers(live) == {room.owner.manager}
-    assert only(await room.plan(config_map("a", x="2"))).action is Action.LEAVE
+    await kubectl.apply(config_map("a", x="1", later="1", theirs="1"), *(("--server-side",) if server_side else ()))
+    change_set = await room.installed(config_map("a", x="2", later="1"), adopt=Adopt.IF_UNOWNED)
+    assert names(change_set.taken) == ["a"]
+    assert (await room.read(config_map("a")))["data"] == {"x": "2", "later": "1", "theirs": "1"}
+    assert only(await room.plan(config_map("a", x="2", later="1"))).action is Action.LEAVE
+    await room.installed(config_map("a", x="2"))
+    assert (await room.read(config_map("a")))["data"] == {"x": "2", "theirs": "1"}
 
 
-async def test_from_helm(room: Room) -> None:
-    theirs = config_map("a", x="1", dropped="1", kept="1")
-    theirs["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "Helm"}
-    await room.somebody_creates(theirs, manager=HELM)
-    await room.installed(config_map("a", x="1", kept="1"), adopt=Adopt.IF_UNOWNED)
-    live = await room.read(config_map("a"))
-    assert live["data"] == {"x": "1", "kept": "1"}
-    assert "app.kubernetes.io/managed-by" not in live["metadata"]["labels"]
+async def test_who_set_nothing_but_what_the_content_has_is_no_manager_any_more(room: Room) -> None:
+    await room.somebody_creates(config_map("a", x="1"), manager="kubectl-create")
+    await room.installed(config_map("a", x="1"), adopt=Adopt.IF_UNOWNED)
+    assert managers(await room.read(config_map("a"))) == {room.owner.manager}
+
+
+async def test_a_key_that_somebody_patched_into_a_secret_survives(room: Room, kubectl: Kubectl) -> None:
+    mine: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s"},
+        "data": {"user": b64encode(b"admin").decode()},
+    }
+    await kubectl.apply(mine)
+    await kubectl.run("patch", "secret", "s", "--type=merge", "-p", '{"stringData":{"token":"theirs"}}')
+    await room.installed(mine, adopt=Adopt.IF_UNOWNED)
+    assert (await room.read(mine))["data"] == mine["data"] | {"token": b64encode(b"theirs").decode()}
+
+
+async def test_a_variable_and_a_label_that_somebody_set_survive(room: Room, kubectl: Kubectl) -> None:
+    mine = cron_job(A="1", B="1")
+    await kubectl.apply(mine)
+    await kubectl.run("set", "env", "cronjob/web", "THEIRS=1")
+    await kubectl.run("label", "cronjob/web", "team=theirs")
+    await room.installed(mine, adopt=Adopt.IF_UNOWNED)
+    live = await room.read(mine)
+    assert (variables(live), live["metadata"]["labels"]["team"]) == (["A", "B", "THEIRS"], "theirs")
+    await room.installed(cron_job(A="1"))
+    live = await room.read(mine)
+    assert (variables(live), live["metadata"]["labels"]["team"]) == (["A", "THEIRS"], "theirs")
+
+
+async def test_of_what_nobody_is_known_to_manage_the_fields_become_ours_too(room: Room) -> None:
+    """The server counts such an object as made by `before-first-apply`."""
+    await room.somebody_creates(config_map("a", x="1", later="1", theirs="1"))
+    await room.somebody_patches(config_map("a"), {"metadata": {"managedFields": [{}]}})
+    await room.installed(config_map("a", x="1", later="1"), adopt=Adopt.IF_UNOWNED)
     await room.installed(config_map("a", x="1"))
-    assert (await room.read(config_map("a")))["data"] == {"x": "1"}
+    assert (await room.read(config_map("a")))["data"] == {"x": "1", "theirs": "1"}
 
 
 async def test_fields_of_another_controller_stay_its_own(room: Room) -> None:
@@ -76,6 +98,32 @@ async def test_fields_of_another_controller_stay_its_own(room: Room) -> None:
     assert managers(live) == {room.owner.manager, "injector"}
 
 
+@pytest.mark.parametrize("controlled", [False, True], ids=["bootstrapped", "installed"])
+async def test_of_the_original_operator_everything_is_taken(room: Room, *, controlled: bool) -> None:
+    """Its Helm wrote as `manager`, and left marks that are nobody's any more."""
+    theirs = upstreams(room, room.owner.name)
+    if controlled:
+        theirs["metadata"]["ownerReferences"] = [room.owner.reference]
+    await room.somebody_creates(theirs, manager="manager")
+    await room.somebody_patches(theirs, {"data": {"patched": "1"}}, manager="kubectl-patch")
+    change_set = await room.installed(config_map("a", x="1", later="1"))
+    assert names(change_set.taken) == ["a"]
+    live = await room.read(theirs)
+    assert live["data"] == {"x": "1", "later": "1", "patched": "1"}
+    assert "app.kubernetes.io/managed-by" not in live["metadata"]["labels"]
+    assert "meta.helm.sh/release-name" not in live["metadata"]["annotations"]
+    await room.installed(config_map("a", x="1"))
+    assert (await room.read(theirs))["data"] == {"x": "1", "patched": "1"}
+
+
+@pytest.mark.parametrize("manager", ["manager", "Go-http-client", "core"])
+async def test_without_upstreams_marks_such_a_manager_is_somebody_like_others(room: Room, manager: str) -> None:
+    """Every other operator is called `manager`."""
+    await room.somebody_creates(labelled("a", room.owner.name, x="1", theirs="1"), manager=manager)
+    await room.installed(config_map("a", x="1"))
+    assert (await room.read(config_map("a")))["data"] == {"x": "1", "theirs": "1"}
+
+
 async def test_status_entries_stay_with_those_who_write_them(room: Room, kubectl: Kubectl) -> None:
     spec = {"ports": [{"port": 80}], "selector": {"app": "x"}}
     mine: Manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
@@ -83,10 +131,11 @@ async def test_status_entries_stay_with_those_who_write_them(room: Room, kubectl
     await kubectl.run("patch", "service", "s", "--subresource=status", "--type=merge", "-p", CONDITION)
     await room.installed(mine, adopt=Adopt.IF_UNOWNED)
     entries = (await room.read(mine))["metadata"]["managedFields"]
-    assert sorted((one["manager"].partition("/")[0], one.get("subresource", "")) for one in entries) == [
+    assert {(one["manager"].partition("/")[0], one.get("subresource", "")) for one in entries} == {
+        ("kubectl-client-side-apply", ""),  # its annotation, and what the server filled in for it
         ("kubectl-patch", "status"),
         ("rukpak", ""),
-    ]
+    }
 
 
 CONDITION = (
@@ -97,14 +146,22 @@ CONDITION = (
 
 async def test_labels_without_a_controller_are_enough(room: Room) -> None:
     """Bootstrapped, orphaned or restored: our labels, and nobody's object otherwise."""
-    theirs = config_map("a", x="1", dropped="1")
-    theirs["metadata"]["labels"] = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: room.owner.name}
-    await room.somebody_creates(theirs, manager="kubectl-create")
-    carried = await room.installed(config_map("a", x="1"))
-    assert names(carried.taken) == ["a"]
+    await room.somebody_creates(labelled("a", room.owner.name, x="1", theirs="1"), manager="kubectl-create")
+    change_set = await room.installed(config_map("a", x="1"))
+    assert names(change_set.taken) == ["a"]
     live = await room.read(config_map("a"))
-    assert live["data"] == {"x": "1"}
+    assert live["data"] == {"x": "1", "theirs": "1"}
     assert live["metadata"]["ownerReferences"][0]["uid"] == room.owner.uid
+
+
+async def test_what_we_orphaned_loses_what_the_content_has_no_more(room: Room) -> None:
+    """Our own entry of before is still ours, whoever wrote beside it."""
+    await room.installed(config_map("a", x="1", dropped="1"))
+    await room.somebody_patches(config_map("a"), {"data": {"x": "2"}, "metadata": {"ownerReferences": None}})
+    await room.seen(config_map("a"))
+    change_set = await room.installed(config_map("a", x="1"))
+    assert names(change_set.taken) == ["a"]
+    assert (await room.read(config_map("a")))["data"] == {"x": "1"}
 
 
 @pytest.mark.parametrize("former", [HELM, "somebody"])
@@ -114,8 +171,8 @@ async def test_what_changed_since_it_was_judged_is_not_taken(room: Room, former:
     plan = await room.plan(config_map("a", x="2"), adopt=Adopt.IF_UNOWNED)
     await room.somebody_patches(config_map("a"), {"data": {"y": "1"}})
     before = await room.read(config_map("a"))
-    carried = await room.engine.apply(room.target, plan)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await room.engine.apply(room.target, plan)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.read(config_map("a")) == before
 
 
@@ -124,20 +181,34 @@ async def test_what_was_replaced_since_it_was_judged_is_not_taken(room: Room, fo
     await room.somebody_creates(config_map("a", x="1"), manager=former)
     plan = await room.plan(config_map("a", x="2"), adopt=Adopt.IF_UNOWNED)
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
-    carried = await room.engine.apply(room.target, plan)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await room.engine.apply(room.target, plan)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.read(config_map("a")) == before
 
 
-async def test_a_namespace_that_was_there_before_us_outlives_us(room: Room) -> None:
-    await room.installed(room_namespace(room), adopt=Adopt.IF_UNOWNED)
-    live = await room.read(room_namespace(room))
-    assert "ownerReferences" not in live["metadata"]
-    (seen,) = room.inventory.owned_by(room.owner.uid).values()
-    assert seen.outlives
-    assert only(await room.plan(room_namespace(room))).action is Action.LEAVE
-    assert live["metadata"]["annotations"][OWNER_UID_ANNOTATION] == room.owner.uid
+def upstreams(room: Room, release: str) -> Manifest:
+    """As the original operator leaves an object."""
+    manifest = labelled("a", room.owner.name, x="1", later="1", dropped="1")
+    manifest["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm"
+    manifest["metadata"]["annotations"] = {
+        "meta.helm.sh/release-name": release,
+        "meta.helm.sh/release-namespace": "rukpak-system",
+    }
+    return manifest
 
 
-def room_namespace(room: Room) -> Manifest:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": room.namespace}}
+def cron_job(**env: str) -> Manifest:
+    """A kind with containers of which no controller writes the status while it is suspended."""
+    container = {"name": "c", "image": "i", "env": [{"name": name, "value": value} for name, value in env.items()]}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    spec = {"schedule": "0 0 1 1 *", "suspend": True, "jobTemplate": {"spec": {"template": template}}}
+    return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "web"}, "spec": spec}
+
+
+def pod(manifest: Manifest) -> Manifest:
+    spec: Manifest = manifest["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    return spec
+
+
+def variables(live: Manifest) -> list[str]:
+    return sorted(one["name"] for one in pod(live)["containers"][0]["env"])

@@ -5,7 +5,7 @@ import pytest
 
 from rukpak_py.api.names import FORCE_ANNOTATION
 from rukpak_py.apply.plan import Action
-from rukpak_py.apply.results import Trouble
+from rukpak_py.apply.results import FailureKind
 from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only, until, written
@@ -35,8 +35,8 @@ def forced(manifest: Manifest) -> Manifest:
 
 async def test_a_field_that_left_the_content_leaves_the_object(room: Room) -> None:
     await room.installed(config_map("a", x="1", y="2"))
-    carried = await room.installed(config_map("a", x="1"))
-    assert names(carried.updated) == ["a"]
+    change_set = await room.installed(config_map("a", x="1"))
+    assert names(change_set.updated) == ["a"]
     assert (await room.read(config_map("a")))["data"] == {"x": "1"}
 
 
@@ -65,8 +65,8 @@ async def test_an_object_that_was_replaced_meanwhile_is_not_overwritten(room: Ro
     plan = await room.plan(config_map("a", x="2"))
     assert only(plan).action is Action.UPDATE
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
-    carried = await room.engine.apply(room.target, plan)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await room.engine.apply(room.target, plan)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.read(config_map("a")) == before
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert only(await room.plan(config_map("a", x="2"))).action is Action.REFUSE
@@ -76,8 +76,8 @@ async def test_an_object_that_was_deleted_meanwhile_is_judged_again_and_then_cre
     await room.installed(config_map("a", x="1"))
     plan = await room.plan(config_map("a", x="2"))
     await room.somebody_deletes(config_map("a"))
-    carried = await room.engine.apply(room.target, plan)
-    assert [failure.trouble for failure in carried.failures] == [Trouble.CONFLICT]
+    change_set = await room.engine.apply(room.target, plan)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert names((await room.installed(config_map("a", x="2"))).created) == ["a"]
 
@@ -88,8 +88,8 @@ async def test_an_object_that_is_being_deleted_is_waited_for(room: Room) -> None
     await room.installed(held)
     plan = await room.plan({**held, "data": {"x": "2"}})  # it was not seen going yet
     await room.somebody_deletes(held)
-    carried = await room.engine.apply(room.target, plan)
-    assert (carried.waiting, carried.failures) == (["ConfigMap " + room.namespace + "/a is being deleted"], [])
+    change_set = await room.engine.apply(room.target, plan)
+    assert (change_set.waiting, change_set.failures) == (["ConfigMap " + room.namespace + "/a is being deleted"], [])
     assert only(await room.plan(held)).action is Action.WAIT
     await room.somebody_patches(held, {"metadata": {"finalizers": None}})
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
@@ -98,18 +98,59 @@ async def test_an_object_that_is_being_deleted_is_waited_for(room: Room) -> None
 
 async def test_an_immutable_field_is_refused_without_our_annotation(room: Room) -> None:
     await room.installed(deployment(app="a"))
-    carried = await room.bring(deployment(app="b"))
-    (failure,) = carried.failures
-    assert failure.trouble is Trouble.REFUSED
+    change_set = await room.bring(deployment(app="b"))
+    (failure,) = change_set.failures
+    assert failure.kind is FailureKind.REFUSED
     assert "field is immutable" in failure.message
+
+
+FIXED_CLAIM = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+
+
+def job(image: str) -> Manifest:
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": image}]}
+    inner = {"suspend": True, "template": {"spec": spec}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "migrate"}, "spec": inner}
+
+
+def claim(mode: str) -> Manifest:
+    spec = {"accessModes": [mode], "storageClassName": "none", "resources": {"requests": {"storage": "1Mi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (deployment(app="a"), deployment(app="b"), "Deployment {}/d: spec.selector: field is immutable; set "),
+        (job("one"), job("two"), "Job {}/migrate: spec.template: field is immutable; set "),
+        (
+            claim("ReadWriteOnce"),
+            claim("ReadOnlyMany"),
+            f"PersistentVolumeClaim {{}}/data: spec: Forbidden: {FIXED_CLAIM}; set ",
+        ),
+    ],
+    ids=["selector", "Job", "claim"],
+)
+async def test_an_immutable_field_is_told_with_its_cause_and_what_helps_in_one_line(
+    room: Room, before: Manifest, after: Manifest, told: str
+) -> None:
+    await room.installed(before)
+    (failure,) = (await room.bring(after)).failures
+    assert failure.message == told.format(room.namespace) + (
+        'the annotation core.rukpak.io/force: "true" on the object in the bundle, or spec.overrides[].force, '
+        "to delete and re-create it"
+    )
+    assert await room.engine.dry_run(room.target, await room.plan(after), skip=lambda _change: False) == [failure]
 
 
 async def test_an_immutable_field_and_our_annotation_replace_the_object(room: Room) -> None:
     await room.installed(forced(deployment(app="a")))
     uid = (await room.read(deployment()))["metadata"]["uid"]
-    carried = await room.bring(forced(deployment(app="b")))
-    assert not carried.failures
-    assert carried.waiting == [f"Deployment {room.namespace}/d is being replaced"]
+    change_set = await room.bring(forced(deployment(app="b")))
+    assert not change_set.failures
+    assert change_set.waiting == [f"Deployment {room.namespace}/d is being replaced"]
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert names((await room.installed(forced(deployment(app="b")))).created) == ["d"]
     assert (await room.read(deployment()))["metadata"]["uid"] != uid
@@ -120,16 +161,16 @@ async def test_content_that_no_server_takes_never_costs_the_object_that_runs(roo
     await room.installed(forced(deployment(app="a")))
     wrong = deployment(app="b")
     wrong["spec"]["selector"]["matchLabels"] = {"app": "not the template's"}
-    carried = await room.bring(forced(wrong))
-    assert [failure.trouble for failure in carried.failures] == [Trouble.REFUSED]
+    change_set = await room.bring(forced(wrong))
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.REFUSED]
     assert await room.exists(deployment())
 
 
 async def test_unknown_fields_of_a_kind_of_the_server_are_left_out_with_a_warning(room: Room) -> None:
     future = deployment(nonsense=1, env=[{"name": "A", "value": "1", "more": {}}])
     future["spec"]["strategem"] = "x"
-    carried = await room.installed(future)
-    told = "\n".join(carried.warnings)
+    change_set = await room.installed(future)
+    told = "\n".join(change_set.warnings)
     assert all(word in told for word in ("nonsense", "more", "strategem", "does not know")), told
     (container,) = (await room.read(future))["spec"]["template"]["spec"]["containers"]
     assert container["env"] == [{"name": "A", "value": "1"}]
@@ -138,8 +179,8 @@ async def test_unknown_fields_of_a_kind_of_the_server_are_left_out_with_a_warnin
 
 async def test_what_was_changed_to_fit_the_server_is_told_with_the_content_and_not_again(room: Room) -> None:
     twice = deployment(env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}])
-    carried = await room.installed(twice)
-    (warning,) = carried.warnings
+    change_set = await room.installed(twice)
+    (warning,) = change_set.warnings
     assert f"Deployment {room.namespace}/d" in warning
     await room.somebody_patches(twice, {"spec": {"replicas": 7}})
     await room.seen(twice)
@@ -152,29 +193,29 @@ async def test_what_was_changed_to_fit_the_server_is_told_with_the_content_and_n
 async def test_an_object_of_nothing_but_unknown_fields_is_refused_in_the_end(room: Room) -> None:
     unknown = {f"unknown{number}": number for number in range(30)}
     future = service("s", **unknown)
-    carried = await room.bring(future)
-    if carried.failures:
-        assert [failure.trouble for failure in carried.failures] == [Trouble.CONTENT]
+    change_set = await room.bring(future)
+    if change_set.failures:
+        assert [failure.kind for failure in change_set.failures] == [FailureKind.CONTENT]
         assert not await room.exists(future)
     else:  # the server named them all at once
-        assert len(carried.warnings) < len(unknown)
+        assert len(change_set.warnings) < len(unknown)
 
 
 async def test_a_wrong_type_is_refused(room: Room) -> None:
     wrong = deployment()
     wrong["spec"]["replicas"] = "one"
-    carried = await room.bring(wrong)
-    (failure,) = carried.failures
-    assert failure.trouble is Trouble.CONTENT
-    assert not carried.warnings
+    change_set = await room.bring(wrong)
+    (failure,) = change_set.failures
+    assert failure.kind is FailureKind.CONTENT
+    assert not change_set.warnings
     assert not await room.exists(wrong)
 
 
 async def test_a_phase_that_fails_is_the_last_one_and_all_its_failures_are_told(room: Room) -> None:
     wrong = [{**config_map(name), "data": {"x": 1}} for name in ("b", "a")]
-    carried = await room.bring(deployment(), *wrong, config_map("right"))
-    assert [failure.key.name for failure in carried.failures] == ["a", "b"]
-    assert names(carried.created) == ["right"]
+    change_set = await room.bring(deployment(), *wrong, config_map("right"))
+    assert [failure.key.name for failure in change_set.failures] == ["a", "b"]
+    assert names(change_set.created) == ["right"]
     assert not await room.exists(deployment())
 
 

@@ -15,8 +15,8 @@ import orjson
 import pytest
 
 import rukpak_py
-from rukpak_py.cli.rbac.installer import manifests_of, needs_of
-from rukpak_py.cli.rbac.resources import Resources
+from rukpak_py.apply.permissions.installer import manifests_of, needs_of
+from rukpak_py.apply.permissions.resources import Resources
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, NotFoundError
@@ -139,7 +139,7 @@ async def test_a_bundle_is_installed_changed_and_removed(
 
 @pytest.mark.parametrize("escalate", [False, True], ids=["holding", "escalating"])
 async def test_roles_from_elsewhere_and_those_that_the_server_fills(installer: Installer, *, escalate: bool) -> None:
-    """Their rights are the server's business: only `escalate` and `bind` help."""
+    """Their permissions are the server's business: only `escalate` and `bind` help."""
     name = f"watcher-{installer.mark}"
     account = {"kind": "ServiceAccount", "name": "installer", "namespace": installer.namespace}
     selector = {"matchLabels": {f"{installer.mark}.rukpak.test/aggregate": "true"}}

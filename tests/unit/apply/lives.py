@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
@@ -11,7 +12,7 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
 )
 from rukpak_py.apply.desired import Desired, desire
-from rukpak_py.apply.live import Live, live_of
+from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey, canonical_json
 from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
@@ -42,8 +43,8 @@ def live(
     gvk: GroupVersionKind = CONFIG_MAP,
     namespace: str = "ns",
     **fields: Any,
-) -> Live:
-    return live_of(key(name, gvk, namespace), gvk, metadata(name=name, **fields))
+) -> ObservedObject:
+    return observed_object(key(name, gvk, namespace), gvk, metadata(name=name, **fields))
 
 
 def owned(name: str = "a", *, by: Owner = OWNER, **fields: Any) -> dict[str, Any]:
@@ -66,14 +67,21 @@ def namespace(name: str = "a") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def desired(manifest: dict[str, Any], *, owner: Owner = OWNER, outlives: bool = False) -> Desired:
+def desired(
+    manifest: dict[str, Any],
+    *,
+    owner: Owner = OWNER,
+    outlives: bool = False,
+    overrides: tuple[Override, ...] = (),
+) -> Desired:
     return desire(
         Object.from_manifest(manifest),
         owner=owner,
-        namespaced=manifest["kind"] != "Namespace",
+        namespaced=manifest["kind"] not in {"Namespace", "CustomResourceDefinition"},
         default_namespace="ns",
         custom=False,
         outlives=outlives,
+        overrides=overrides,
     )
 
 

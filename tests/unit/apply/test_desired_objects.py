@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     FORCE_ANNOTATION,
@@ -64,10 +65,25 @@ def test_only_the_word_false_keeps_an_object(text: str) -> None:
     assert "ownerReferences" in sent(desired(config_map(annotations={PRUNE_ANNOTATION: text})))["metadata"]
 
 
-def test_a_namespace_has_two_forms_and_nothing_else_has() -> None:
-    want = desired(namespace())
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [
+        ("v1", "Namespace"),
+        ("v1", "PersistentVolume"),
+        ("v1", "PersistentVolumeClaim"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+    ],
+)
+def test_what_cannot_be_had_again_has_two_forms(api_version: str, kind: str) -> None:
+    want = desired({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
     assert "ownerReferences" in json.loads(want.form.body)["metadata"]
-    assert "ownerReferences" not in json.loads(want.form_when_taken.body)["metadata"]
+    taken = json.loads(want.form_when_taken.body)["metadata"]
+    assert "ownerReferences" not in taken
+    assert taken["annotations"][OWNER_UID_ANNOTATION] == OWNER.uid
+
+
+def test_nothing_else_has_and_one_that_outlives_us_has_one() -> None:
+    want = desired(namespace())
     outliving = desired(namespace(), outlives=True)
     assert outliving.form == outliving.form_when_taken == want.form_when_taken
     alike = {"apiVersion": "example.org/v1", "kind": "Namespace", "metadata": {"name": "a"}}
@@ -145,3 +161,26 @@ def test_a_definition_says_what_it_brings() -> None:
 def test_an_object_without_a_name_is_wrong_content() -> None:
     with pytest.raises(ContentError, match=r"metadata\.name is missing"):
         desired({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}})
+
+
+NEVER = Override(kind="ConfigMap", name="a", prune=False, force=True)
+ALWAYS = Override(kind="ConfigMap", namespace="ns", name="a", prune=True, force=False)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "override", "outlives", "force"),
+    [
+        ({}, None, False, False),
+        ({PRUNE_ANNOTATION: "false", FORCE_ANNOTATION: "true"}, None, True, True),
+        ({}, NEVER, True, True),
+        ({PRUNE_ANNOTATION: "true", FORCE_ANNOTATION: "false"}, NEVER, True, True),
+        ({PRUNE_ANNOTATION: "false", FORCE_ANNOTATION: "true"}, ALWAYS, False, False),
+    ],
+)
+def test_an_override_wins_over_the_annotations_of_its_object(
+    annotations: dict[str, str], override: Override | None, *, outlives: bool, force: bool
+) -> None:
+    overrides = (override,) if override is not None else ()
+    want = desired(config_map(annotations=annotations), overrides=overrides)
+    assert ("ownerReferences" not in sent(want)["metadata"], want.force) == (outlives, force)
+    assert desired(config_map("b"), overrides=overrides) == desired(config_map("b"))

@@ -1,59 +1,87 @@
-"""Errors become failures that name their object, and say what kind of trouble ends how."""
+"""Errors become failures that name their object, and say what kind of failure they are."""
 
 import pytest
 
 from rukpak_py.apply.refusals import failure_of
-from rukpak_py.apply.results import Carried, Trouble
+from rukpak_py.apply.results import ChangeSet, FailureKind
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube import errors
-from rukpak_py.kube.errors import ApiError, Refusal
+from rukpak_py.kube.errors import ApiError, Cause, Refusal
 from tests.unit.apply.lives import key
 
 CUSTOM = GroupVersionKind("shop.example.org", "v1", "Basket")
 
 
 @pytest.mark.parametrize(
-    ("kind", "trouble"),
+    ("kind", "expected"),
     [
-        (errors.NotFoundError, Trouble.MISSING),
-        (errors.KindNotServedError, Trouble.MISSING),
-        (errors.AlreadyExistsError, Trouble.UNAVAILABLE),
-        (errors.FieldConflictError, Trouble.CONFLICT),
-        (errors.StaleError, Trouble.CONFLICT),
-        (errors.InvalidError, Trouble.REFUSED),
-        (errors.SchemaError, Trouble.CONTENT),
-        (errors.TooLargeError, Trouble.CONTENT),
-        (errors.ForbiddenError, Trouble.ACCESS),
-        (errors.UnauthorizedError, Trouble.ACCESS),
-        (errors.TerminatingError, Trouble.UNAVAILABLE),
-        (errors.GoneError, Trouble.UNAVAILABLE),
-        (errors.ServerUnavailableError, Trouble.UNAVAILABLE),
+        (errors.NotFoundError, FailureKind.MISSING),
+        (errors.KindNotServedError, FailureKind.MISSING),
+        (errors.AlreadyExistsError, FailureKind.UNAVAILABLE),
+        (errors.FieldConflictError, FailureKind.CONFLICT),
+        (errors.StaleError, FailureKind.CONFLICT),
+        (errors.InvalidError, FailureKind.REFUSED),
+        (errors.SchemaError, FailureKind.CONTENT),
+        (errors.TooLargeError, FailureKind.CONTENT),
+        (errors.ForbiddenError, FailureKind.ACCESS),
+        (errors.UnauthorizedError, FailureKind.ACCESS),
+        (errors.TerminatingError, FailureKind.UNAVAILABLE),
+        (errors.GoneError, FailureKind.UNAVAILABLE),
+        (errors.ServerUnavailableError, FailureKind.UNAVAILABLE),
     ],
 )
-def test_every_refusal_of_the_server_is_one_trouble(kind: type[ApiError], trouble: Trouble) -> None:
+def test_every_refusal_of_the_server_is_one_kind_of_failure(kind: type[ApiError], expected: FailureKind) -> None:
     failure = failure_of(key(), kind(Refusal(subject="apply ConfigMap ns/a", status=400, message="why", retry_after=7)))
-    assert (failure.trouble, failure.message, failure.retry_after) == (trouble, "ConfigMap ns/a: why", 7)
+    assert (failure.kind, failure.message, failure.retry_after) == (expected, "ConfigMap ns/a: why", 7)
 
 
 @pytest.mark.parametrize(
-    ("error", "trouble"),
+    ("error", "expected"),
     [
-        (ContentError("m"), Trouble.CONTENT),
-        (AccessError("m"), Trouble.ACCESS),
-        (ConflictError("m"), Trouble.CONFLICT),
-        (UnavailableError("m"), Trouble.UNAVAILABLE),
-        (RukPakError("m"), Trouble.UNAVAILABLE),
+        (ContentError("m"), FailureKind.CONTENT),
+        (AccessError("m"), FailureKind.ACCESS),
+        (ConflictError("m"), FailureKind.CONFLICT),
+        (UnavailableError("m"), FailureKind.UNAVAILABLE),
+        (RukPakError("m"), FailureKind.UNAVAILABLE),
     ],
 )
-def test_so_is_every_failure_of_ours(error: RukPakError, trouble: Trouble) -> None:
+def test_so_is_every_failure_of_ours(error: RukPakError, expected: FailureKind) -> None:
     failure = failure_of(key(), error)
-    assert (failure.trouble, failure.message, failure.retry_after) == (trouble, "ConfigMap ns/a: m", 0.0)
+    assert (failure.kind, failure.message, failure.retry_after) == (expected, "ConfigMap ns/a: m", 0.0)
 
 
-def test_a_schema_of_a_custom_kind_may_lag_behind() -> None:
-    error = errors.SchemaError(Refusal(subject="s", status=500, message="m"))
-    assert failure_of(key(gvk=CUSTOM), error).trouble is Trouble.UNAVAILABLE
+@pytest.mark.parametrize("kind", [errors.SchemaError, errors.KindNotServedError])
+def test_the_server_may_not_know_a_custom_kind_or_its_schema_yet(kind: type[ApiError]) -> None:
+    error = kind(Refusal(subject="s", status=500, message="m"))
+    assert failure_of(key(gvk=CUSTOM), error).kind is FailureKind.LAGGING
+
+
+def test_an_immutable_field_is_told_with_what_helps() -> None:
+    cause = Cause(
+        reason="FieldValueInvalid", field="spec.selector", message='Invalid value: {"a":null}: field is immutable'
+    )
+    message = 'Deployment.apps "web" is invalid: spec.selector: Invalid value: {"a":null}: field is immutable'
+    error = errors.InvalidError(Refusal(subject="s", status=422, reason="Invalid", message=message, causes=[cause]))
+    web = key("web", gvk=GroupVersionKind("apps", "v1", "Deployment"), namespace="shop")
+    assert failure_of(web, error).message == (
+        "Deployment shop/web: spec.selector: field is immutable; "
+        'set the annotation core.rukpak.io/force: "true" on the object in the bundle, or spec.overrides[].force, '
+        "to delete and re-create it"
+    )
+
+
+def test_what_is_wrong_otherwise_is_told_without_that() -> None:
+    cause = Cause(reason="FieldValueInvalid", field="spec.replicas", message="Invalid value: -1: must not be negative")
+    error = errors.InvalidError(Refusal(subject="s", status=422, reason="Invalid", message="m", causes=[cause]))
+    assert failure_of(key(), error).message == "ConfigMap ns/a: spec.replicas: Invalid value: -1: must not be negative"
+
+
+def test_a_failure_is_one_line() -> None:
+    error = errors.FieldConflictError(
+        Refusal(subject="s", status=409, message='conflicts with "a":\n- .spec.x\n- .spec.y')
+    )
+    assert failure_of(key(), error).message == 'ConfigMap ns/a: conflicts with "a": - .spec.x - .spec.y'
 
 
 def test_an_object_is_named_once() -> None:
@@ -65,6 +93,6 @@ def test_a_pause_that_the_server_asks_for_is_passed_on() -> None:
 
 
 def test_what_failed_or_waits_is_not_complete() -> None:
-    assert Carried().is_complete
-    assert not Carried(waiting=["x"]).is_complete
-    assert not Carried(failures=[failure_of(key(), ContentError("m"))]).is_complete
+    assert ChangeSet().is_complete
+    assert not ChangeSet(waiting=["x"]).is_complete
+    assert not ChangeSet(failures=[failure_of(key(), ContentError("m"))]).is_complete

@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.api.bundle_deployment import Adopt
-from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
-from rukpak_py.apply.live import Live
+from rukpak_py.api.names import (
+    APPLIED_ANNOTATION,
+    HELM_RELEASE_ANNOTATION,
+    OWNER_NAME_LABEL,
+    OWNER_UID_ANNOTATION,
+    PRUNE_ANNOTATION,
+)
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import Phase
 from rukpak_py.apply.plan import WRITES, Action, Plan, decide, make_plan
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
@@ -28,31 +34,40 @@ from tests.unit.apply.lives import (
 WANTED = desired(config_map(x="1"))
 CURRENT: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: WANTED.form.digest}}
 OUTDATED: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: "sha256:former"}}
+BY_TOOL = {"app.kubernetes.io/managed-by": "kustomize"}
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 NAMES = "abcd"
-DECISIONS: list[tuple[str, dict[str, Any] | None, Action, Action]] = [
-    ("free", None, Action.CREATE, Action.CREATE),
-    ("ours and current", owned(**CURRENT), Action.LEAVE, Action.LEAVE),
-    ("ours and outdated", owned(**OUTDATED), Action.UPDATE, Action.UPDATE),
-    ("ours without its annotation", owned(), Action.UPDATE, Action.UPDATE),
-    ("ours and going", owned(**CURRENT, **GOING), Action.WAIT, Action.WAIT),
-    ("ours and drifted", owned(**CURRENT, managedFields=[]), Action.CORRECT, Action.CORRECT),
-    ("ours by label", {"labels": OUR_LABELS}, Action.TAKE, Action.TAKE),
-    ("ours by label and going", {"labels": OUR_LABELS, **GOING}, Action.WAIT, Action.WAIT),
-    ("nobody's", {}, Action.REFUSE, Action.TAKE),
-    ("nobody's and going", GOING, Action.REFUSE, Action.WAIT),
-    ("another deployment's", owned(by=OTHER), Action.REFUSE, Action.REFUSE),
-    ("another deployment's by label", {"labels": LABELS_OF_OTHER}, Action.REFUSE, Action.REFUSE),
-    ("another controller's", {"ownerReferences": [REPLICA_SET]}, Action.REFUSE, Action.REFUSE),
+RELEASE: dict[str, Any] = {"annotations": {HELM_RELEASE_ANNOTATION: OWNER.name}}
+LABELS_OF_MISSING = {**OUR_LABELS, OWNER_NAME_LABEL: "renamed"}
+DECISIONS: list[tuple[str, dict[str, Any] | None, Action, Action, Action]] = [
+    ("free", None, Action.CREATE, Action.CREATE, Action.CREATE),
+    ("ours and current", owned(**CURRENT), Action.LEAVE, Action.LEAVE, Action.LEAVE),
+    ("ours and outdated", owned(**OUTDATED), Action.UPDATE, Action.UPDATE, Action.UPDATE),
+    ("ours without its annotation", owned(), Action.UPDATE, Action.UPDATE, Action.UPDATE),
+    ("ours and going", owned(**CURRENT, **GOING), Action.WAIT, Action.WAIT, Action.WAIT),
+    ("ours and drifted", owned(**CURRENT, managedFields=[]), Action.CORRECT, Action.CORRECT, Action.CORRECT),
+    ("ours, by the original operator", owned(**RELEASE), Action.TAKE, Action.TAKE, Action.TAKE),
+    ("ours, by the original operator, and going", owned(**RELEASE, **GOING), Action.WAIT, Action.WAIT, Action.WAIT),
+    ("ours by label", {"labels": OUR_LABELS}, Action.TAKE, Action.TAKE, Action.TAKE),
+    ("ours by label and going", {"labels": OUR_LABELS, **GOING}, Action.WAIT, Action.WAIT, Action.WAIT),
+    ("nobody's", {}, Action.REFUSE, Action.TAKE, Action.TAKE),
+    ("nobody's and going", GOING, Action.REFUSE, Action.WAIT, Action.WAIT),
+    ("a missing deployment's", {"labels": LABELS_OF_MISSING}, Action.REFUSE, Action.TAKE, Action.TAKE),
+    ("another tool's", {"labels": BY_TOOL}, Action.REFUSE, Action.REFUSE, Action.TAKE),
+    ("another deployment's", owned(by=OTHER), Action.REFUSE, Action.REFUSE, Action.REFUSE),
+    ("another deployment's by label", {"labels": LABELS_OF_OTHER}, Action.REFUSE, Action.REFUSE, Action.REFUSE),
+    ("another controller's", {"ownerReferences": [REPLICA_SET]}, Action.REFUSE, Action.REFUSE, Action.REFUSE),
 ]
 
 
-@pytest.mark.parametrize(("fields", "never", "if_unowned"), [pytest.param(*rest, id=name) for name, *rest in DECISIONS])
-def test_each_decision(fields: dict[str, Any] | None, never: Action, if_unowned: Action) -> None:
+@pytest.mark.parametrize(
+    ("fields", "never", "if_unowned", "force"), [pytest.param(*rest, id=name) for name, *rest in DECISIONS]
+)
+def test_each_decision(fields: dict[str, Any] | None, never: Action, if_unowned: Action, force: Action) -> None:
     there = live(**{"name": "a", **fields}) if fields is not None else None
     known = live(**owned(**CURRENT)).fields
-    for adopt, expected in ((Adopt.NEVER, never), (Adopt.IF_UNOWNED, if_unowned)):
-        change = decide(WANTED, there, owner=OWNER, adopt=adopt, fields=known)
+    for adopt, expected in ((Adopt.NEVER, never), (Adopt.IF_UNOWNED, if_unowned), (Adopt.FORCE, force)):
+        change = decide(WANTED, there, owner=OWNER, adopt=adopt, fields=known, missing_deployments={"renamed"})
         assert change.action is expected
         assert bool(change.reason) is (expected not in {Action.CREATE, Action.LEAVE})
 
@@ -79,6 +94,15 @@ def test_a_namespace_that_was_there_before_us_is_taken_so_that_it_outlives_us() 
     assert (again.action, again.form) == (Action.LEAVE, want.form_when_taken)
 
 
+def test_what_outlived_a_former_deployment_of_our_name_outlives_us_too() -> None:
+    want, gvk = desired(namespace()), GroupVersionKind("", "v1", "Namespace")
+    former = live("a", gvk=gvk, namespace="", labels=OUR_LABELS, annotations={OWNER_UID_ANNOTATION: "former"})
+    change = decide(want, former, owner=OWNER, adopt=Adopt.NEVER, fields=None)
+    assert (change.action, change.form) == (Action.TAKE, want.form_when_taken)
+    orphaned = live("a", gvk=gvk, namespace="", labels=OUR_LABELS)
+    assert decide(want, orphaned, owner=OWNER, adopt=Adopt.NEVER, fields=None).form == want.form
+
+
 def test_a_namespace_that_we_made_goes_with_us() -> None:
     want = desired(namespace())
     assert decide(want, None, owner=OWNER, adopt=Adopt.NEVER, fields=None).form == want.form
@@ -99,18 +123,21 @@ LIVES = st.sampled_from(
         {"labels": OUR_LABELS, "annotations": {OWNER_UID_ANNOTATION: OTHER.uid}},
         {"labels": OUR_LABELS, "ownerReferences": [REPLICA_SET]},
         {"labels": LABELS_OF_OTHER},
+        {"labels": LABELS_OF_MISSING},
+        {"labels": BY_TOOL},
+        owned(**RELEASE),
         {},
     ]
 )
 CLUSTERS = st.fixed_dictionaries(dict.fromkeys(NAMES, LIVES))
 
 
-def there(cluster: dict[str, dict[str, Any] | None]) -> dict[ObjectKey, Live]:
+def there(cluster: dict[str, dict[str, Any] | None]) -> dict[ObjectKey, ObservedObject]:
     lives = [live(**{**fields, "name": name}) for name, fields in cluster.items() if fields is not None]
     return {one.key: one for one in lives}
 
 
-def planned(wanted: set[str], lives: dict[ObjectKey, Live], adopt: Adopt, *, trusted: bool) -> Plan:
+def planned(wanted: set[str], lives: dict[ObjectKey, ObservedObject], adopt: Adopt, *, trusted: bool) -> Plan:
     return make_plan(
         [desired(config_map(name, x="1")) for name in sorted(wanted, reverse=True)],
         live=lives,
@@ -118,6 +145,7 @@ def planned(wanted: set[str], lives: dict[ObjectKey, Live], adopt: Adopt, *, tru
         fields={key: one.fields for key, one in lives.items()} if trusted else {},
         owner=OWNER,
         adopt=adopt,
+        missing_deployments={"renamed"},
     )
 
 
@@ -134,12 +162,12 @@ def test_what_any_plan_promises(
         assert one.owner_uid == OWNER.uid, "pruned by uid"
         assert one.controller is not None, "labels and annotations alone never make an object pruned"
         assert not one.outlives
-        assert not one.never_prune
+        assert one.prune is not False
         assert one.key.name not in wanted, "nothing is both wanted and pruned"
-    for one in plan.let_go:
+    for one in plan.release:
         assert one.owner_uid == OWNER.uid
         assert one.key.name not in wanted
-    assert not {one.key for one in plan.prune} & {one.key for one in plan.let_go}
+    assert not {one.key for one in plan.prune} & {one.key for one in plan.release}
     for change in plan.writes:
         assert change.action in WRITES
         assert change.live is None or not change.live.is_deleted
@@ -147,8 +175,11 @@ def test_what_any_plan_promises(
             assert change.key not in lives
         if change.action is Action.TAKE:
             assert change.live is not None
-            assert change.live.owner_uid != OWNER.uid
-            assert change.live.controller is None, "nothing is taken from a controller"
+            if not change.live.is_from_upstream:
+                assert change.live.owner_uid != OWNER.uid
+                assert change.live.controller is None, "nothing is taken from a controller"
+            else:
+                assert change.live.owner_uid in {"", OWNER.uid}
     for change in plan.refused:
         assert change.live is not None
         assert change.live.owner_uid != OWNER.uid, "what is ours is never refused"
@@ -162,7 +193,7 @@ def test_the_plan_of_an_unchanged_deployment_writes_nothing(wanted: set[str]) ->
     )
     plan = planned(wanted, lives, Adopt.NEVER, trusted=True)
     assert plan.count(Action.LEAVE) == len(wanted)
-    assert (plan.writes, plan.prune, plan.let_go, plan.refused) == ((), (), (), ())
+    assert (plan.writes, plan.prune, plan.release, plan.refused) == ((), (), (), ())
 
 
 @given(st.permutations(["c", "a", "b"]))
@@ -187,6 +218,7 @@ def test_pruning_goes_the_other_way() -> None:
         ("apps", "v1", "Deployment"),
         ("shop.example.org", "v1", "Basket"),
     ]
-    lives = [live(gvk=GroupVersionKind(*kind), **owned()) for kind in kinds]
+    allowed: dict[str, Any] = {"annotations": {PRUNE_ANNOTATION: "true"}}
+    lives = [live(gvk=GroupVersionKind(*kind), **owned(**allowed)) for kind in kinds]
     plan = make_plan([], live={}, owned={one.key: one for one in lives}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
     assert [one.gvk.kind for one in plan.prune] == [kind for _, _, kind in reversed(kinds)]

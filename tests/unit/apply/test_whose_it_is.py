@@ -1,4 +1,4 @@
-"""The design's table of ownership, cell by cell, and what `live_of` makes of hostile metadata."""
+"""The table of ownership, cell by cell, and what `observed_object` makes of hostile metadata."""
 
 from typing import Any
 
@@ -14,8 +14,10 @@ from rukpak_py.api.names import (
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
 )
-from rukpak_py.apply.live import live_of
-from rukpak_py.apply.ownership import Situation, may_take, refusal, situation
+from rukpak_py.apply.missing_deployments import deployments_to_ask_for
+from rukpak_py.apply.observed_object import observed_object
+from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.ownership import Situation, adopted, may_take, refusal, situation
 from tests.unit.apply.lives import (
     CONFIG_MAP,
     DEPLOYMENT_REFERENCE,
@@ -31,6 +33,9 @@ from tests.unit.apply.lives import (
     owned,
 )
 
+MISSING = "renamed"
+LABELS_OF_MISSING = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: MISSING}
+BY_HELM = {"app.kubernetes.io/managed-by": "Helm"}
 UID_ONLY = {"annotations": {OWNER_UID_ANNOTATION: OWNER.uid}}
 SITUATIONS: list[tuple[str, dict[str, Any], Situation]] = [
     ("controlled by us", owned(), Situation.OURS),
@@ -55,7 +60,22 @@ SITUATIONS: list[tuple[str, dict[str, Any], Situation]] = [
         {"labels": LABELS_OF_OTHER, "annotations": {OWNER_UID_ANNOTATION: OTHER.uid}},
         Situation.OTHER_DEPLOYMENT,
     ),
+    ("labels of a missing one", {"labels": LABELS_OF_MISSING}, Situation.MISSING_DEPLOYMENT),
+    (
+        "outliving a missing one",
+        {"labels": LABELS_OF_MISSING, "annotations": {OWNER_UID_ANNOTATION: "gone"}},
+        Situation.MISSING_DEPLOYMENT,
+    ),
+    ("labels of a missing one, and Helm's", {"labels": LABELS_OF_MISSING | BY_HELM}, Situation.MISSING_DEPLOYMENT),
+    (
+        "labels of a missing one, controlled by it still",
+        owned(by=OTHER, labels=LABELS_OF_MISSING),
+        Situation.OTHER_DEPLOYMENT,
+    ),
+    ("another tool's", {"labels": BY_HELM}, Situation.OTHER_TOOL),
+    ("our labels, and Helm's", {"labels": OUR_LABELS | BY_HELM}, Situation.OURS_BY_LABEL),
     ("another controller", {"ownerReferences": [REPLICA_SET]}, Situation.OTHER_CONTROLLER),
+    ("another controller, and Helm", {"ownerReferences": [REPLICA_SET], "labels": BY_HELM}, Situation.OTHER_CONTROLLER),
     (
         "another controller and our labels",
         {"ownerReferences": [REPLICA_SET], "labels": OUR_LABELS},
@@ -89,26 +109,47 @@ SITUATIONS: list[tuple[str, dict[str, Any], Situation]] = [
     ),
 ]
 TABLE = [
-    (Situation.OURS_BY_LABEL, True, True),
-    (Situation.OTHER_DEPLOYMENT, False, False),
-    (Situation.OTHER_CONTROLLER, False, False),
-    (Situation.UNOWNED, False, True),
+    (Situation.OURS_BY_LABEL, True, True, True),
+    (Situation.OTHER_DEPLOYMENT, False, False, False),
+    (Situation.OTHER_CONTROLLER, False, False, False),
+    (Situation.MISSING_DEPLOYMENT, False, True, True),
+    (Situation.OTHER_TOOL, False, False, True),
+    (Situation.UNOWNED, False, True, True),
 ]
 
 
 @pytest.mark.parametrize(("fields", "expected"), [pytest.param(*rest, id=name) for name, *rest in SITUATIONS])
 def test_the_situation_of_an_object(fields: dict[str, Any], expected: Situation) -> None:
-    assert situation(live(**{"name": "a", **fields}), OWNER) is expected
+    assert situation(live(**{"name": "a", **fields}), OWNER, {MISSING}) is expected
 
 
 def test_a_name_that_nobody_has_is_free() -> None:
     assert situation(None, OWNER) is Situation.ABSENT
 
 
-@pytest.mark.parametrize(("found", "never", "if_unowned"), TABLE)
-def test_what_may_be_taken(found: Situation, *, never: bool, if_unowned: bool) -> None:
+@pytest.mark.parametrize(("found", "never", "if_unowned", "force"), TABLE)
+def test_what_may_be_taken(found: Situation, *, never: bool, if_unowned: bool, force: bool) -> None:
     assert may_take(found, Adopt.NEVER) is never
     assert may_take(found, Adopt.IF_UNOWNED) is if_unowned
+    assert may_take(found, Adopt.FORCE) is force
+
+
+def test_a_deployment_that_nobody_asked_for_exists() -> None:
+    assert situation(live(labels=LABELS_OF_MISSING), OWNER) is Situation.OTHER_DEPLOYMENT
+
+
+def test_only_names_that_labels_alone_carry_are_asked_for_and_each_once() -> None:
+    lives = [
+        live("a", labels=LABELS_OF_OTHER),
+        live("b", labels=LABELS_OF_OTHER),
+        live("c", labels=LABELS_OF_MISSING),
+        live("d", labels=OUR_LABELS),
+        live(**owned("e")),
+        live(**owned("f", by=Owner(name="controls", uid="u"))),
+        live("g", labels=LABELS_OF_OTHER, ownerReferences=[REPLICA_SET]),
+        live("h"),
+    ]
+    assert deployments_to_ask_for(lives, OWNER) == {OTHER.name, MISSING}
 
 
 @pytest.mark.parametrize(
@@ -117,14 +158,33 @@ def test_what_may_be_taken(found: Situation, *, never: bool, if_unowned: bool) -
         (owned(by=OTHER), ['BundleDeployment "other"', "remove it"]),
         ({"labels": LABELS_OF_OTHER}, ['BundleDeployment "other"', "remove it"]),
         ({"ownerReferences": [REPLICA_SET]}, ['ReplicaSet "rs"', "remove it from the bundle"]),
-        ({}, ["belongs to nobody", "spec.adopt", "IfUnowned"]),
+        (
+            {"labels": LABELS_OF_MISSING},
+            ['BundleDeployment "renamed", which does not exist', "spec.adopt to IfUnowned"],
+        ),
+        ({"labels": BY_HELM}, ['managed by "Helm"', "remove it from the bundle", "spec.adopt to Force"]),
+        ({}, ["is not managed by anyone", "delete it", "spec.adopt to IfUnowned"]),
     ],
 )
 def test_a_refusal_names_the_object_the_owner_and_the_way_out(fields: dict[str, Any], named: list[str]) -> None:
     one = live(**{"name": "a", **fields})
-    text = refusal(one, situation(one, OWNER), OWNER)
+    text = refusal(one, situation(one, OWNER, {MISSING}), OWNER)
     assert text.startswith("ConfigMap ns/a ")
     assert all(word in text for word in named)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(1, "adopted 1 object: ConfigMap ns/a0"), (2, "adopted 2 objects: ConfigMap ns/a0, ConfigMap ns/a1")],
+)
+def test_the_event_names_what_was_adopted(count: int, text: str) -> None:
+    assert adopted([key(f"a{number}") for number in range(count)]) == text
+
+
+def test_the_event_names_the_first_ten() -> None:
+    text = adopted([key(f"a{number}") for number in range(12)])
+    assert text.startswith("adopted 12 objects: ConfigMap ns/a0, ")
+    assert text.endswith(" and 2 more")
 
 
 WORDS = st.sampled_from(
@@ -153,7 +213,7 @@ def test_only_a_controller_or_our_annotation_beside_our_labels_makes_an_owner(
     labels: dict[str, str] | None, annotations: dict[str, str] | None, references: list[dict[str, Any]] | None
 ) -> None:
     seen = metadata(labels=labels, annotations=annotations, ownerReferences=references)
-    one = live_of(key(), CONFIG_MAP, seen)
+    one = observed_object(key(), CONFIG_MAP, seen)
     controller = next((reference for reference in references or [] if reference.get("controller")), None)
     if controller is not None:
         is_deployment = all(controller[name] == value for name, value in DEPLOYMENT_REFERENCE.items())
@@ -165,7 +225,7 @@ def test_only_a_controller_or_our_annotation_beside_our_labels_makes_an_owner(
         assert labels[OWNER_NAME_LABEL]
         assert (annotations or {})[OWNER_UID_ANNOTATION] == one.owner_uid
         assert one.outlives
-    assert one.never_prune is ((annotations or {}).get(PRUNE_ANNOTATION) == "false")
+    assert one.prune is {"true": True, "false": False}.get((annotations or {}).get(PRUNE_ANNOTATION, ""))
 
 
 @pytest.mark.parametrize(

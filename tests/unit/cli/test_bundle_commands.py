@@ -222,12 +222,12 @@ class TestDiff:
             "  ServiceAccount greeter/greeter in the whole cluster",
             "    get list  secrets",
             "",
-            "objects: 2 removed, 3 added, 0 renamed, 1 changed; 2 rights gained, 0 lost",
+            "objects: 2 removed, 3 added, 0 renamed, 1 changed; 2 permissions gained, 0 lost",
         ]
 
     def test_json(self, rukpakctl: CommandLine) -> None:
         found = json.loads(rukpakctl("bundle", "diff", V1, V2, "-o", "json").out)
-        assert set(found) == {"added", "removed", "renamed", "changed", "rights"}
+        assert set(found) == {"added", "removed", "renamed", "changed", "permissions"}
         (changed,) = found["changed"]
         assert changed["object"] == {"group": "apps", "kind": "Deployment", "namespace": "greeter", "name": "greeter"}
         assert {"path": "spec.replicas", "change": "changed", "secret": False, "old": 1, "new": 2} in changed["fields"]
@@ -251,7 +251,7 @@ class TestPermissions:
         found = json.loads(rukpakctl("bundle", "permissions", V2, "-o", "json").out)
         (grant,) = found["grants"]
         assert grant["holder"] == {"kind": "ServiceAccount", "namespace": "greeter", "name": "greeter"}
-        assert [alarm["id"] for alarm in grant["alarms"]] == ["secrets"]
+        assert [warning["id"] for warning in grant["warnings"]] == ["secrets"]
         assert {one["namespace"] for one in found["installer"]} == {None, "greeter"}
 
     def test_yaml_is_ready_to_be_applied(self, rukpakctl: CommandLine) -> None:

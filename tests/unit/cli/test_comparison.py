@@ -1,12 +1,12 @@
-"""Two renderings: what was added, removed, renamed and changed, and who gained or lost which rights."""
+"""Two renderings: what was added, removed, renamed and changed, and who gained or lost which permissions."""
 
 import json
 from typing import Any
 
 import pytest
 
+from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.cli.comparison import compare
-from rukpak_py.cli.rbac.rights import Right
 from rukpak_py.cli.reports import comparison as report
 from rukpak_py.cli.terminal import Style
 from tests.unit.cli.objects import binding, manifest, role, rule
@@ -39,7 +39,7 @@ def test_roles_with_made_up_names_are_renamed() -> None:
     new = [role("app.v2-def", rule("get")), binding("app.v2-def", "app.v2-def")]
     found = compare(old, new)
     assert [(one.name, other.name) for one, other in found.renamed] == [("app.v1-abc", "app.v2-def")] * 2
-    assert (found.added, found.removed, found.rights) == ([], [], [])
+    assert (found.added, found.removed, found.permissions) == ([], [], [])
 
 
 def test_a_role_with_other_rules_is_another_role() -> None:
@@ -47,15 +47,15 @@ def test_a_role_with_other_rules_is_another_role() -> None:
     new = [role("app.v2-def", rule("get list")), binding("app.v2-def", "app.v2-def")]
     found = compare(old, new)
     assert (len(found.added), len(found.removed), len(found.renamed)) == (2, 2, 0)
-    (change,) = found.rights
-    assert (change.gained, change.lost) == ({Right("", "list", "", "pods")}, set())
+    (change,) = found.permissions
+    assert (change.gained, change.lost) == ({Permission("", "list", "", "pods")}, set())
 
 
 def test_what_a_wildcard_covered_is_not_gained() -> None:
     old = [role("r", rule("*", "pods")), binding("b", "r")]
     new = [role("r", rule("get list", "pods")), binding("b", "r")]
-    (change,) = compare(old, new).rights
-    assert (change.gained, change.lost) == (set(), {Right("", "*", "", "pods")})
+    (change,) = compare(old, new).permissions
+    assert (change.gained, change.lost) == (set(), {Permission("", "*", "", "pods")})
 
 
 def test_secrets_are_never_shown() -> None:
@@ -97,18 +97,18 @@ def test_the_text_says_all_of_it() -> None:
 ~ ClusterRoleBinding b
     ~ roleRef.name: "old" → "new"
 
-Rights gained
+Permissions gained
   ServiceAccount apps/robot in the whole cluster
     get list  secrets
 
-objects: 2 removed, 2 added, 0 renamed, 2 changed; 2 rights gained, 0 lost"""
+objects: 2 removed, 2 added, 0 renamed, 2 changed; 2 permissions gained, 0 lost"""
     )
 
 
 def test_a_document_names_rights_one_by_one() -> None:
     old: list[Any] = []
     new = [role("r", rule("get", "pods", names=["a"])), binding("b", "r", namespace="here", kind="ClusterRole")]
-    (change,) = report.document(compare(old, new))["rights"]
+    (change,) = report.document(compare(old, new))["permissions"]
     assert change == {
         "holder": {"kind": "ServiceAccount", "namespace": "apps", "name": "robot"},
         "gained": [{"namespace": "here", "verb": "get", "group": "", "resource": "pods", "name": "a"}],

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.apply.permissions.grants import grants_of
+from rukpak_py.apply.permissions.installer import needs_of
 from rukpak_py.cli.comparison import compare
-from rukpak_py.cli.rbac.grants import grants_of
-from rukpak_py.cli.rbac.installer import needs_of
 from rukpak_py.cli.reports import comparison, inspection, permissions
 from rukpak_py.cli.terminal import Style
 from tests.unit.cli.objects import binding, role, rule

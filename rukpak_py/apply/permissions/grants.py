@@ -1,15 +1,15 @@
-"""Who gets which rights from a set of objects: roles and bindings, resolved.
+"""Who gets which permissions from a set of objects: roles and bindings, resolved.
 
-Rights of a role that nothing binds belong to the role itself (whoever is bound to it later); a ClusterRole that is
-aggregated to another gives its rights to that one. A binding to a role outside the objects gives what nobody here can
-know: it stays a reference.
+Permissions of a role that nothing binds belong to the role itself (whoever is bound to it later); a ClusterRole that is
+aggregated to another gives its permissions to that one. What a binding to a role outside the objects gives is not known
+here: it stays a reference.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from rukpak_py.cli.rbac.rights import MOST_RIGHTS, Right, rights_of
+from rukpak_py.apply.permissions.permission import MAX_PERMISSIONS, Permission, permissions_of
 from rukpak_py.core.errors import ContentError
 
 Json: TypeAlias = dict[str, Any]
@@ -41,7 +41,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grants:
-    rights: Mapping[Holder, set[Right]]
+    permissions: Mapping[Holder, set[Permission]]
     references: list[Reference]
 
 
@@ -120,23 +120,25 @@ def grants_of(objects: Iterable[Json]) -> Grants:
     objects = list(objects)
     roles = {role.key: role for role in roles_of(objects)}
     bindings = bindings_of(objects)
-    rights: dict[Holder, set[Right]] = {}
+    permissions: dict[Holder, set[Permission]] = {}
     references = []
     for binding in bindings:
         role = roles.get(binding.key)
         if role is None or role.is_aggregated:
             references += [Reference(who, binding.scope, binding.role_kind, binding.role) for who in binding.subjects]
     allotments = [*_bound(roles, bindings), *_unbound(roles.values(), {binding.key for binding in bindings})]
-    for holder, right in bounded((who, right) for who, rules, scope in allotments for right in rights_of(rules, scope)):
-        rights.setdefault(holder, set()).add(right)
-    return Grants(rights=dict(sorted(rights.items())), references=sorted(set(references)))
+    for holder, permission in bounded(
+        (who, permission) for who, rules, scope in allotments for permission in permissions_of(rules, scope)
+    ):
+        permissions.setdefault(holder, set()).add(permission)
+    return Grants(permissions=dict(sorted(permissions.items())), references=sorted(set(references)))
 
 
 def bounded(expanded: Iterable[T]) -> Iterator[T]:
     """The same, unless it is too much to look into."""
     for count, one in enumerate(expanded):
-        if count >= MOST_RIGHTS:
-            raise ContentError(f"the roles allow more than {MOST_RIGHTS} single things, too many to look into")
+        if count >= MAX_PERMISSIONS:
+            raise ContentError(f"the roles allow more than {MAX_PERMISSIONS} single things, too many to look into")
         yield one
 
 

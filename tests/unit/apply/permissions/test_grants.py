@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.cli.rbac.grants import Holder, Reference, grants_of
-from rukpak_py.cli.rbac.rights import Right
+from rukpak_py.apply.permissions.grants import Holder, Reference, grants_of
+from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.core.errors import ContentError
 from tests.unit.cli.objects import RBAC, binding, manifest, role, rule
 
@@ -15,19 +15,19 @@ GET_PODS = rule("get")
 
 def test_a_cluster_role_binding_grants_in_the_whole_cluster() -> None:
     found = grants_of([role("reader", GET_PODS), binding("b", "reader")])
-    assert found.rights == {ROBOT: {Right("", "get", "", "pods")}}
+    assert found.permissions == {ROBOT: {Permission("", "get", "", "pods")}}
     assert found.references == []
 
 
 def test_a_role_binding_grants_a_cluster_role_in_its_namespace_only() -> None:
     found = grants_of([role("reader", GET_PODS), binding("b", "reader", namespace="here", kind="ClusterRole")])
-    assert found.rights == {ROBOT: {Right("here", "get", "", "pods")}}
+    assert found.permissions == {ROBOT: {Permission("here", "get", "", "pods")}}
 
 
 def test_roles_of_other_namespaces_are_others() -> None:
     found = grants_of([role("reader", GET_PODS, namespace="there"), binding("b", "reader", namespace="here")])
     assert found.references == [Reference(ROBOT, "here", "Role", "reader")]
-    assert found.rights == {Holder("Role", "there", "reader"): {Right("there", "get", "", "pods")}}
+    assert found.permissions == {Holder("Role", "there", "reader"): {Permission("there", "get", "", "pods")}}
 
 
 def test_a_role_that_is_not_here_stays_a_reference() -> None:
@@ -35,24 +35,24 @@ def test_a_role_that_is_not_here_stays_a_reference() -> None:
 
 
 def test_a_role_without_a_binding_waits_for_somebody() -> None:
-    (holder,) = grants_of([role("reader", GET_PODS)]).rights
+    (holder,) = grants_of([role("reader", GET_PODS)]).permissions
     assert str(holder) == "whoever is bound to ClusterRole reader"
 
 
 def test_an_aggregated_role_adds_to_another() -> None:
     labels = {f"{RBAC}/aggregate-to-admin": "true", f"{RBAC}/aggregate-to-view": "false"}
     found = grants_of([role("extra", GET_PODS, labels=labels)])
-    assert list(found.rights) == [Holder("ClusterRole", "", "admin")]
+    assert list(found.permissions) == [Holder("ClusterRole", "", "admin")]
 
 
 def test_roles_that_the_server_fills_are_references() -> None:
     filled = role("filled", GET_PODS) | {"aggregationRule": {"clusterRoleSelectors": []}}
     found = grants_of([filled, binding("b", "filled")])
-    assert (found.rights, found.references) == ({}, [Reference(ROBOT, "", "ClusterRole", "filled")])
+    assert (found.permissions, found.references) == ({}, [Reference(ROBOT, "", "ClusterRole", "filled")])
 
 
 def test_a_namesake_of_another_group_is_no_role() -> None:
-    assert grants_of([manifest("Role", "a", api_version="iam.services.k8s.aws/v1", rules=[GET_PODS])]).rights == {}
+    assert grants_of([manifest("Role", "a", api_version="iam.services.k8s.aws/v1", rules=[GET_PODS])]).permissions == {}
 
 
 def test_more_rights_than_anybody_needs_are_refused() -> None:
@@ -66,4 +66,4 @@ def test_more_rights_than_anybody_needs_are_refused() -> None:
 @pytest.mark.parametrize("field", ["metadata", "roleRef", "subjects", "rules"])
 def test_broken_objects_grant_nothing_and_break_nothing(field: str, broken: Any) -> None:
     found = grants_of([role("reader", GET_PODS) | {field: broken}, binding("b", "reader") | {field: broken}])
-    assert all(rights <= {Right("", "get", "", "pods")} for rights in found.rights.values())
+    assert all(permissions <= {Permission("", "get", "", "pods")} for permissions in found.permissions.values())

@@ -1,13 +1,13 @@
-"""Rights that reach further than they look: what the Kubernetes documentation calls ways to gain privileges.
+"""Permissions that reach further than they look: what the Kubernetes documentation calls ways to gain privileges.
 
-A right is called out when it allows one of the listed things on objects of every name. Wildcards are called out as
-such; the right to everything is called out once, and not again as all that it includes.
+A permission is called out when it allows one of the listed things on objects of every name. Wildcards are called out as
+such; the permission to everything is called out once, and not again as all that it includes.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from rukpak_py.cli.rbac.rights import ALL, Right
+from rukpak_py.apply.permissions.permission import ALL, Permission
 
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "update", "patch")
@@ -27,18 +27,19 @@ _ROLES = ((_RBAC, "clusterroles"), (_RBAC, "roles"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Danger:
+class RiskyPermission:
     id: str
     text: str
     verbs: tuple[str, ...]
     resources: tuple[tuple[str, str], ...]
-    also_named: bool = False  # a danger even when it is restricted to objects of some names
+    also_named: bool = False  # a risk even when it is restricted to objects of some names
 
-    def shows_in(self, right: Right) -> bool:
-        if (right.name and not self.also_named) or right.verb not in {ALL, *self.verbs}:
+    def shows_in(self, permission: Permission) -> bool:
+        if (permission.name and not self.also_named) or permission.verb not in {ALL, *self.verbs}:
             return False
         return any(
-            right.group in {ALL, group} and _covers(right.resource, resource) for group, resource in self.resources
+            permission.group in {ALL, group} and _covers(permission.resource, resource)
+            for group, resource in self.resources
         )
 
 
@@ -47,84 +48,86 @@ def _covers(allowed: str, resource: str) -> bool:
     return allowed in {ALL, resource} or (bool(slash) and allowed == f"{ALL}/{below}")
 
 
-DANGERS = (
-    Danger(
+RISKY_PERMISSIONS = (
+    RiskyPermission(
         id="secrets",
         text="reads every Secret: passwords, keys, tokens of accounts",
         verbs=_READ,
         resources=(("", "secrets"),),
     ),
-    Danger(
+    RiskyPermission(
         id="escalate",
-        text="writes roles with more rights than it has",
+        text="writes roles with more permissions than it has",
         verbs=("escalate",),
         resources=_ROLES,
         also_named=True,
     ),
-    Danger(id="bind", text="gives roles that it does not hold", verbs=("bind",), resources=_ROLES, also_named=True),
-    Danger(
+    RiskyPermission(
+        id="bind", text="gives roles that it does not hold", verbs=("bind",), resources=_ROLES, also_named=True
+    ),
+    RiskyPermission(
         id="impersonate",
         text="acts as somebody else",
         verbs=("impersonate",),
         resources=(("", "users"), ("", "groups"), ("", "serviceaccounts"), ("authentication.k8s.io", "uids")),
         also_named=True,
     ),
-    Danger(
+    RiskyPermission(
         id="tokens",
         text="makes tokens of other accounts",
         verbs=("create",),
         resources=(("", "serviceaccounts/token"),),
     ),
-    Danger(
+    RiskyPermission(
         id="exec",
         text="runs commands in containers of others",
         verbs=("get", *_WRITE),
         resources=(("", "pods/exec"), ("", "pods/attach"), ("", "pods/ephemeralcontainers")),
     ),
-    Danger(
+    RiskyPermission(
         id="workloads",
         text="runs pods, with any account and any Secret of their namespace",
         verbs=_WRITE,
         resources=_WORKLOADS,
     ),
-    Danger(
+    RiskyPermission(
         id="privileged",
         text="lifts restrictions of pods",
         verbs=("use",),
         resources=(("security.openshift.io", "securitycontextconstraints"), ("policy", "podsecuritypolicies")),
         also_named=True,
     ),
-    Danger(
+    RiskyPermission(
         id="nodes",
         text="speaks to the kubelet: runs commands in every pod of a node",
         verbs=("get", "create"),
         resources=(("", "nodes/proxy"),),
     ),
-    Danger(
+    RiskyPermission(
         id="volumes",
         text="makes volumes of a node's own files",
         verbs=("create",),
         resources=(("", "persistentvolumes"),),
     ),
-    Danger(
+    RiskyPermission(
         id="webhooks",
         text="reads and changes what others send to the API server",
         verbs=_WRITE,
         resources=((_ADMISSION, "mutatingwebhookconfigurations"), (_ADMISSION, "validatingwebhookconfigurations")),
     ),
-    Danger(
+    RiskyPermission(
         id="apiservices",
         text="answers for other APIs",
         verbs=_WRITE,
         resources=(("apiregistration.k8s.io", "apiservices"),),
     ),
-    Danger(
+    RiskyPermission(
         id="certificates",
         text="approves client certificates",
         verbs=("update", "patch"),
         resources=(("certificates.k8s.io", "certificatesigningrequests/approval"),),
     ),
-    Danger(
+    RiskyPermission(
         id="namespaces",
         text="labels namespaces, and so switches pod security off",
         verbs=("update", "patch"),
@@ -134,32 +137,32 @@ DANGERS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Alarm:
+class PermissionWarning:
     id: str
     text: str
     scope: str
-    rights: list[Right] = field(default_factory=list)
+    permissions: list[Permission] = field(default_factory=list)
 
 
-_ORDER = ["everything", "wildcard", *(danger.id for danger in DANGERS)]
+_ORDER = ["everything", "wildcard", *(risk.id for risk in RISKY_PERMISSIONS)]
 
 
-def alarms_of(rights: Iterable[Right]) -> list[Alarm]:
-    """What stands out, each with the rights that it comes from."""
-    found: dict[tuple[str, str], Alarm] = {}
-    for right in sorted(rights):
-        for alarm_id, text in _dangers_of(right):
-            alarm = Alarm(id=alarm_id, text=text, scope=right.scope)
-            found.setdefault((alarm_id, right.scope), alarm).rights.append(right)
-    return sorted(found.values(), key=lambda alarm: (_ORDER.index(alarm.id), alarm.scope))
+def warnings_of(permissions: Iterable[Permission]) -> list[PermissionWarning]:
+    """What stands out, each with the permissions that it comes from."""
+    found: dict[tuple[str, str], PermissionWarning] = {}
+    for permission in sorted(permissions):
+        for warning_id, text in _risks_of(permission):
+            warning = PermissionWarning(id=warning_id, text=text, scope=permission.scope)
+            found.setdefault((warning_id, permission.scope), warning).permissions.append(permission)
+    return sorted(found.values(), key=lambda warning: (_ORDER.index(warning.id), warning.scope))
 
 
-def _dangers_of(right: Right) -> Iterator[tuple[str, str]]:
-    if (right.verb, right.group, right.resource) == (ALL, ALL, ALL):
+def _risks_of(permission: Permission) -> Iterator[tuple[str, str]]:
+    if (permission.verb, permission.group, permission.resource) == (ALL, ALL, ALL):
         yield "everything", "may do everything"
         return
-    if right.has_wildcard:
+    if permission.has_wildcard:
         yield "wildcard", "has wildcards, which include what will be added later"
-    for danger in DANGERS:
-        if danger.shows_in(right):
-            yield danger.id, danger.text
+    for risk in RISKY_PERMISSIONS:
+        if risk.shows_in(permission):
+            yield risk.id, risk.text

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.cli.rbac.installer import manifests_of, needs_of
-from rukpak_py.cli.rbac.resources import plural_of
-from rukpak_py.cli.rbac.rights import Held, Right, rights_of
+from rukpak_py.apply.permissions.installer import manifests_of, needs_of
+from rukpak_py.apply.permissions.permission import Held, Permission, permissions_of
+from rukpak_py.apply.permissions.resources import plural_of
 from tests.unit.cli.objects import RBAC, binding, manifest, role, rule
 
 CRD = manifest(
@@ -19,7 +19,7 @@ CRD = manifest(
 
 def rights_needed(objects: list[Any], *, escalate: bool = False) -> Held:
     needs = needs_of(objects, install_namespace="apps", escalate=escalate)
-    return Held(right for scope, rules in needs.rules.items() for right in rights_of(rules, scope))
+    return Held(permission for scope, rules in needs.rules.items() for permission in permissions_of(rules, scope))
 
 
 def test_an_object_is_written_by_its_name() -> None:
@@ -35,34 +35,34 @@ def test_cluster_scoped_objects_need_rights_in_the_cluster() -> None:
 
 def test_custom_resources_are_named_by_their_definition() -> None:
     held = rights_needed([CRD, manifest("Ox", "olaf", api_version="example.com/v1")])
-    assert held.covers(Right("", "create", "example.com", "oxen"))
-    assert held.covers(Right("", "patch", "example.com", "oxen", "olaf"))
+    assert held.covers(Permission("", "create", "example.com", "oxen"))
+    assert held.covers(Permission("", "patch", "example.com", "oxen", "olaf"))
 
 
 def test_granted_rights_must_be_held() -> None:
     held = rights_needed([role("r", rule("get", "nodes")), binding("b", "r"), role("n", rule("get"), namespace="here")])
-    assert held.covers(Right("", "get", "", "nodes"))
-    assert held.covers(Right("here", "get", "", "pods"))
-    assert not held.covers(Right("", "get", "", "pods"))
+    assert held.covers(Permission("", "get", "", "nodes"))
+    assert held.covers(Permission("here", "get", "", "pods"))
+    assert not held.covers(Permission("", "get", "", "pods"))
 
 
 def test_with_escalation_nothing_is_held() -> None:
     held = rights_needed([role("r", rule("get", "nodes")), binding("b", "r")], escalate=True)
-    assert not held.covers(Right("", "get", "", "nodes"))
-    assert held.covers(Right("", "escalate", RBAC, "clusterroles", "r"))
-    assert held.covers(Right("", "bind", RBAC, "clusterroles", "r"))
+    assert not held.covers(Permission("", "get", "", "nodes"))
+    assert held.covers(Permission("", "escalate", RBAC, "clusterroles", "r"))
+    assert held.covers(Permission("", "bind", RBAC, "clusterroles", "r"))
 
 
 def test_a_role_that_is_not_here_can_only_be_bound_by_permission() -> None:
     held = rights_needed([binding("b", "view", namespace="here", kind="ClusterRole")])
-    assert held.covers(Right("here", "bind", RBAC, "clusterroles", "view"))
+    assert held.covers(Permission("here", "bind", RBAC, "clusterroles", "view"))
 
 
 def test_a_role_that_the_server_fills_takes_escalation() -> None:
     held = rights_needed([role("r") | {"aggregationRule": {}, "rules": []}])
-    assert not held.covers(Right("", "escalate", RBAC, "clusterroles", "r"))  # an empty aggregation is none
+    assert not held.covers(Permission("", "escalate", RBAC, "clusterroles", "r"))  # an empty aggregation is none
     held = rights_needed([role("r") | {"aggregationRule": {"clusterRoleSelectors": [{}]}}])
-    assert held.covers(Right("", "escalate", RBAC, "clusterroles", "r"))
+    assert held.covers(Permission("", "escalate", RBAC, "clusterroles", "r"))
 
 
 def test_what_is_held_anyway_is_not_repeated() -> None:

@@ -1,8 +1,8 @@
-"""Rights: what RBAC rules allow, one by one, so that they can be compared, reduced and written down again.
+"""Permissions: what RBAC rules allow, one by one, so that they can be compared, reduced and written down again.
 
-A Right is one verb on one resource (or URL) of one scope. `*` keeps its meaning: a right covers whatever RBAC would
-allow by it. Rules come from manifests of bundles, so every field may be of any type; what is no text allows nothing.
-A rule is a product of its lists, so whoever expands rules counts: see MOST_RIGHTS.
+A Permission is one verb on one resource (or URL) of one scope. `*` keeps its meaning: a permission covers whatever RBAC
+would allow by it. Rules come from manifests of bundles, so every field may be of any type; what is not a string
+allows nothing. A rule is a product of its lists, so whoever expands rules counts: see MAX_PERMISSIONS.
 """
 
 from collections import defaultdict
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 
 ALL = "*"
-MOST_RIGHTS = 200_000  # of one bundle; the largest that we know has some thousand
+MAX_PERMISSIONS = 200_000  # of one bundle; the largest that we know has some thousand
 _VERBS = ("*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
 
-class Right(NamedTuple):
+class Permission(NamedTuple):
     scope: str  # a namespace; "" is the whole cluster
     verb: str
     group: str = ""
@@ -30,73 +30,79 @@ class Right(NamedTuple):
         return ALL in {self.verb, self.group, self.resource} or self.url == ALL
 
 
-def rights_of(rules: object, scope: str) -> Iterator[Right]:
+def permissions_of(rules: object, scope: str) -> Iterator[Permission]:
     for rule in rules if isinstance(rules, list) else []:
         if isinstance(rule, Mapping):
-            yield from _rights_of_rule(rule, scope)
+            yield from _permissions_of_rule(rule, scope)
 
 
-def _rights_of_rule(rule: Mapping[str, Any], scope: str) -> Iterator[Right]:
+def _permissions_of_rule(rule: Mapping[str, Any], scope: str) -> Iterator[Permission]:
     verbs = _texts(rule.get("verbs"))
     names = _texts(rule.get("resourceNames")) or [""]
     for verb, group, resource, name in product(
         verbs, _texts(rule.get("apiGroups")), _texts(rule.get("resources")), names
     ):
-        yield Right(scope, verb, group, resource, name)
+        yield Permission(scope, verb, group, resource, name)
     if not scope:  # a Role cannot allow URLs
         for verb, url in product(verbs, _texts(rule.get("nonResourceURLs"))):
-            yield Right(scope, verb, url=url)
+            yield Permission(scope, verb, url=url)
 
 
 class Held:
-    """A set of rights that can be asked whether it covers another one."""
+    """A set of permissions that can be asked whether it covers another one."""
 
-    def __init__(self, rights: Iterable[Right]) -> None:
-        self._rights = frozenset(rights)
-        self._urls = [right for right in self._rights if right.url.endswith(ALL)]
+    def __init__(self, permissions: Iterable[Permission]) -> None:
+        self._permissions = frozenset(permissions)
+        self._urls = [permission for permission in self._permissions if permission.url.endswith(ALL)]
 
-    def covers(self, right: Right) -> bool:
-        return right in self._rights or self.covers_otherwise(right)
+    def covers(self, permission: Permission) -> bool:
+        return permission in self._permissions or self.covers_otherwise(permission)
 
-    def covers_otherwise(self, right: Right) -> bool:
-        """Whether a wider right of these covers it: that it is one of them does not count."""
-        if right.url:
+    def covers_otherwise(self, permission: Permission) -> bool:
+        """Whether a wider permission of these covers it: that it is one of them does not count."""
+        if permission.url:
             return any(
-                wider != right and wider.verb in {ALL, right.verb} and right.url.startswith(wider.url[:-1])
-                for wider in (*self._urls, right._replace(verb=ALL))
-                if wider in self._rights
+                wider != permission
+                and wider.verb in {ALL, permission.verb}
+                and permission.url.startswith(wider.url[:-1])
+                for wider in (*self._urls, permission._replace(verb=ALL))
+                if wider in self._permissions
             )
-        _, slash, below = right.resource.partition("/")
-        resources = {right.resource, ALL, *([f"{ALL}/{below}"] if slash else [])}
-        wider_ones = product({right.scope, ""}, {right.verb, ALL}, {right.group, ALL}, resources, {right.name, ""})
-        return any(wider != right and wider in self._rights for wider in map(Right._make, _with_url(wider_ones)))
+        _, slash, below = permission.resource.partition("/")
+        resources = {permission.resource, ALL, *([f"{ALL}/{below}"] if slash else [])}
+        wider_ones = product(
+            {permission.scope, ""}, {permission.verb, ALL}, {permission.group, ALL}, resources, {permission.name, ""}
+        )
+        return any(
+            wider != permission and wider in self._permissions for wider in map(Permission._make, _with_url(wider_ones))
+        )
 
 
-def _with_url(rights: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    return ((*right, "") for right in rights)
+def _with_url(permissions: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    return ((*permission, "") for permission in permissions)
 
 
-def reduced(rights: Iterable[Right]) -> set[Right]:
+def reduced(permissions: Iterable[Permission]) -> set[Permission]:
     """Without those that others of them cover."""
-    rights = set(rights)
-    held = Held(rights)
-    return {right for right in rights if not held.covers_otherwise(right)}
+    permissions = set(permissions)
+    held = Held(permissions)
+    return {permission for permission in permissions if not held.covers_otherwise(permission)}
 
 
-def without(rights: Iterable[Right], held: Iterable[Right]) -> set[Right]:
+def without(permissions: Iterable[Permission], held: Iterable[Permission]) -> set[Permission]:
     covering = Held(held)
-    return {right for right in rights if not covering.covers(right)}
+    return {permission for permission in permissions if not covering.covers(permission)}
 
 
-def rules_of(rights: Iterable[Right]) -> list[Json]:
+def rules_of(permissions: Iterable[Permission]) -> list[Json]:
     """The fewest rules that allow exactly these (of one scope), in a fixed order."""
     urls: defaultdict[str, set[str]] = defaultdict(set)
     verbs: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for right in rights:
-        if right.url:
-            urls[right.url].add(right.verb)
+    for permission in permissions:
+        if permission.url:
+            urls[permission.url].add(permission.verb)
         else:
-            verbs[right.group, right.resource, right.name].add(right.verb)
+            verbs[permission.group, permission.resource, permission.name].add(permission.verb)
     return [*_resource_rules(verbs), *_url_rules(urls)]
 
 

@@ -11,19 +11,24 @@ from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     BUNDLE_DEPLOYMENT_KIND,
     GROUP,
+    HELM_RELEASE_ANNOTATION,
     OWNER_KIND_LABEL,
     OWNER_NAME_LABEL,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
     field_manager,
 )
+from rukpak_py.api.options import flag
 from rukpak_py.apply.health import Health
+from rukpak_py.apply.tools import other_tool
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.metadata import Metadata, OwnerReference, field_hash
 
+COLLECTOR = frozenset({"orphan", "foregroundDeletion"})  # the finalizers of the garbage collector
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Live:
+class ObservedObject:
     key: ObjectKey
     gvk: GroupVersionKind
     uid: str
@@ -35,7 +40,10 @@ class Live:
     fields: str  # hash of the fields that the deployment named by the labels owns
     is_deleted: bool
     outlives: bool  # no owner reference: it stays when its deployment goes
-    never_prune: bool
+    prune: bool | None = None  # what the annotation says of deleting it; None: nothing
+    other_tool: str = ""  # who else manages it, when no controller and no label of ours says whose it is
+    is_from_upstream: bool = False  # the original operator installed it, for the deployment that our labels name
+    is_left_to_collector: bool = False  # other owners, or a finalizer of the garbage collector: it alone deletes this
     health: Health | None = None  # None: a kind without health, or not seen in full yet
 
     @property
@@ -47,7 +55,9 @@ def is_deployment(owner: OwnerReference) -> bool:
     return owner.kind == BUNDLE_DEPLOYMENT_KIND and owner.api_version.split("/", 1)[0] == GROUP
 
 
-def live_of(key: ObjectKey, gvk: GroupVersionKind, metadata: Metadata, health: Health | None = None) -> Live:
+def observed_object(
+    key: ObjectKey, gvk: GroupVersionKind, metadata: Metadata, health: Health | None = None
+) -> ObservedObject:
     labels, annotations, controller = metadata.labels, metadata.annotations, metadata.controller
     ours = labels.get(OWNER_KIND_LABEL) == BUNDLE_DEPLOYMENT_KIND
     labelled_for = labels.get(OWNER_NAME_LABEL, "") if ours else ""
@@ -55,8 +65,9 @@ def live_of(key: ObjectKey, gvk: GroupVersionKind, metadata: Metadata, health: H
         owner_uid = controller.uid if is_deployment(controller) else ""
     else:
         owner_uid = annotations.get(OWNER_UID_ANNOTATION, "") if labelled_for else ""
+    applied = annotations.get(APPLIED_ANNOTATION, "")
     name = controller.name if controller is not None and is_deployment(controller) else labelled_for
-    return Live(
+    return ObservedObject(
         key=key,
         gvk=gvk,
         uid=metadata.uid,
@@ -64,10 +75,15 @@ def live_of(key: ObjectKey, gvk: GroupVersionKind, metadata: Metadata, health: H
         owner_uid=owner_uid,
         labelled_for=labelled_for,
         controller=controller,
-        applied=annotations.get(APPLIED_ANNOTATION, ""),
+        applied=applied,
         fields=(field_hash(metadata, field_manager(name)) or "") if name else "",
         is_deleted=metadata.is_deleted,
         outlives=controller is None and bool(owner_uid),
-        never_prune=annotations.get(PRUNE_ANNOTATION) == "false",
+        prune=flag(annotations, PRUNE_ANNOTATION),
+        other_tool=other_tool(labels, annotations) if controller is None and not labelled_for else "",
+        is_from_upstream=bool(labelled_for)
+        and not applied
+        and annotations.get(HELM_RELEASE_ANNOTATION, "") == labelled_for,
+        is_left_to_collector=len(metadata.owner_references) > 1 or not COLLECTOR.isdisjoint(metadata.finalizers),
         health=health,
     )

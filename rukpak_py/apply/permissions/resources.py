@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rukpak_py.cli.rbac.grants import mapping, text
+from rukpak_py.apply.permissions.grants import mapping, text
 from rukpak_py.core.objects import GroupKind, GroupVersionKind
 
 Json = dict[str, Any]

@@ -1,18 +1,18 @@
-"""The rights that somebody needs who installs, upgrades and removes a set of objects, and not one more.
+"""The permissions that somebody needs who installs, upgrades and removes a set of objects, and not one more.
 
 Every object is read, created, patched and deleted by its name (`create` cannot be restricted to names). The server lets
-nobody write a role with rights that he lacks, nor bind one: an installer either holds what the objects grant, or may
+nobody write a role with permissions that they lack, nor bind one: an installer holds what the objects grant, or may
 `escalate` and `bind` those roles. Roles that are not among the objects, and those that the server fills itself
-(aggregated ones), can only be bound by the right to do so.
+(aggregated ones), can only be bound by the permission to do so.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.cli.rbac.grants import GROUP, Binding, bindings_of, bounded, mapping, roles_of, text
-from rukpak_py.cli.rbac.resources import Resources
-from rukpak_py.cli.rbac.rights import Right, reduced, rights_of, rules_of
+from rukpak_py.apply.permissions.grants import GROUP, Binding, bindings_of, bounded, mapping, roles_of, text
+from rukpak_py.apply.permissions.permission import Permission, permissions_of, reduced, rules_of
+from rukpak_py.apply.permissions.resources import Resources
 
 Json = dict[str, Any]
 
@@ -28,40 +28,42 @@ class Needs:
 
 def needs_of(objects: Iterable[Json], *, install_namespace: str, escalate: bool = False) -> Needs:
     objects = list(objects)
-    rights = {*_writing(objects, install_namespace), *bounded(_granting(objects, escalate=escalate))}
-    least = reduced(rights)
-    scopes = sorted({right.scope for right in least})
-    return Needs(rules={scope: rules_of(right for right in least if right.scope == scope) for scope in scopes})
+    permissions = {*_writing(objects, install_namespace), *bounded(_granting(objects, escalate=escalate))}
+    least = reduced(permissions)
+    scopes = sorted({permission.scope for permission in least})
+    return Needs(
+        rules={scope: rules_of(permission for permission in least if permission.scope == scope) for scope in scopes}
+    )
 
 
-def _writing(objects: list[Json], install_namespace: str) -> Iterator[Right]:
+def _writing(objects: list[Json], install_namespace: str) -> Iterator[Permission]:
     resources = Resources(objects)
     for manifest in objects:
         metadata = mapping(manifest.get("metadata"))
         resource = resources.of(manifest)
         scope = (text(metadata.get("namespace")) or install_namespace) if resource.is_namespaced else ""
-        yield Right(scope, "create", resource.group, resource.plural)
+        yield Permission(scope, "create", resource.group, resource.plural)
         for verb in _BY_NAME:
-            yield Right(scope, verb, resource.group, resource.plural, text(metadata.get("name")))
+            yield Permission(scope, verb, resource.group, resource.plural, text(metadata.get("name")))
 
 
-def _granting(objects: list[Json], *, escalate: bool) -> Iterator[Right]:
+def _granting(objects: list[Json], *, escalate: bool) -> Iterator[Permission]:
     roles = {role.key: role for role in roles_of(objects)}
     for made in roles.values():
         if escalate or made.is_aggregated:
-            yield Right(made.namespace, "escalate", GROUP, f"{made.kind.lower()}s", made.name)
+            yield Permission(made.namespace, "escalate", GROUP, f"{made.kind.lower()}s", made.name)
         else:
-            yield from rights_of(made.rules, made.namespace)
+            yield from permissions_of(made.rules, made.namespace)
     for binding in bindings_of(objects):
         role = roles.get(binding.key)
         if escalate or role is None or role.is_aggregated:
             yield _bind(binding)
         else:
-            yield from rights_of(role.rules, binding.scope)
+            yield from permissions_of(role.rules, binding.scope)
 
 
-def _bind(binding: Binding) -> Right:
-    return Right(binding.scope, "bind", GROUP, f"{binding.role_kind.lower()}s", binding.role)
+def _bind(binding: Binding) -> Permission:
+    return Permission(binding.scope, "bind", GROUP, f"{binding.role_kind.lower()}s", binding.role)
 
 
 def manifests_of(needs: Needs, *, name: str, account: tuple[str, str] | None) -> list[Json]:

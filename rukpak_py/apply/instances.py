@@ -1,0 +1,110 @@
+"""The instances of a CRD: how many there are, and a few of their names. One request where every instance counts.
+
+A CRD says nothing of its instances, so they are listed, metadata only, page by page, in any version that answers: where
+a conversion webhook is down, the version that is stored may still be listed.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from rukpak_py.apply.leaving import PrunePolicy
+from rukpak_py.apply.observed_object import ObservedObject, observed_object
+from rukpak_py.apply.prune_policy import Fate, ForeignInstances, Instances, UnlistedInstances
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import PAGE, Client
+from rukpak_py.kube.discovery_documents import Served
+from rukpak_py.kube.errors import ApiError, GoneError
+from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.resources import Resource
+
+NAMED = 5  # instances that a message names
+
+VersionsOf = Callable[[str], Sequence[Resource]]  # by the name of a CRD: how its instances are served
+
+
+def versions_of(served: Served, crd: str) -> list[Resource]:
+    """The preferred version first. Empty: the server does not show the kind, which proves nothing about instances."""
+    found = [one for one in served.resources.values() if f"{one.plural}.{one.gvk.group}" == crd]
+    return sorted(found, key=lambda one: one != served.preferred.get(one.group_kind))
+
+
+async def instances_of(
+    client: Client, resource: Resource, *, at_most: int = NAMED, counts: Callable[[LiveObject], bool] | None = None
+) -> Instances:
+    """The instances that count; with `counts`, no more are looked for than are named."""
+    limit = at_most if counts is None else PAGE
+    found: list[LiveObject] = []
+    token = ""
+    while True:
+        page = await client.list_page(resource, limit=limit, token=token)
+        found += [one for one in page.items if counts is None or counts(one)]
+        if not page.token or counts is None or len(found) >= at_most:
+            break
+        token = page.token
+    rest = 0 if counts is not None else page.remaining
+    return Instances(
+        kind=resource.gvk.kind,
+        first=tuple(one.key for one in found[:at_most]),
+        count=len(found) + (rest or 0),
+        is_exact=not page.token or bool(rest),
+    )
+
+
+async def with_foreign_instances(
+    client: Client,
+    policy: PrunePolicy,
+    leaving: Collection[ObservedObject],
+    *,
+    versions_of: VersionsOf,
+    owner_uid: str,
+    wanted: Collection[ObjectKey],
+) -> PrunePolicy:
+    """The policy, with what it must know about the instances of the CRDs that left the content. Mostly no request."""
+    crds = policy.crds_to_list(leaving)
+    found = await foreign_instances(
+        client, crds, policy=policy, versions_of=versions_of, owner_uid=owner_uid, wanted=wanted
+    )
+    return replace(policy, instances=found)
+
+
+async def foreign_instances(
+    client: Client,
+    crds: Iterable[ObservedObject],
+    *,
+    policy: PrunePolicy,
+    versions_of: VersionsOf,
+    owner_uid: str,
+    wanted: Collection[ObjectKey],
+) -> Mapping[ObjectKey, ForeignInstances]:
+    """Of each CRD the instances that are not pruned together with it.
+
+    Pruned together with it is what the deployment controls, unless the content still has it (`wanted`) or the policy
+    spares it.
+    """
+
+    def stays(resource: Resource, one: LiveObject) -> bool:
+        live = observed_object(one.key, resource.gvk, one.metadata)
+        return live.owner_uid != owner_uid or live.key in wanted or policy.fate(live).fate is not Fate.PRUNE
+
+    return {crd.key: await _foreign(client, versions_of(crd.key.name), stays) for crd in crds}
+
+
+async def _foreign(
+    client: Client, versions: Sequence[Resource], stays: Callable[[Resource, LiveObject], bool]
+) -> ForeignInstances:
+    unlisted = UnlistedInstances(why="the API server does not serve them")
+    for resource in versions:
+        try:
+            return await _again_when_expired(client, resource, partial(stays, resource))
+        except ApiError as error:
+            unlisted = UnlistedInstances(why=error.message)
+    return unlisted
+
+
+async def _again_when_expired(client: Client, resource: Resource, counts: Callable[[LiveObject], bool]) -> Instances:
+    """A list that took too long is history half-way: once more from the first page."""
+    with suppress(GoneError):
+        return await instances_of(client, resource, counts=counts)
+    return await instances_of(client, resource, counts=counts)

@@ -1,0 +1,123 @@
+"""What left the content, divided by what becomes of it, for the plan, the status and the Events of a deployment.
+
+A `PrunePolicy` holds all that a fate depends on beside the live object: the overrides of the deployment, what was found
+out about the instances of CRDs, and which CRDs were kept for theirs before.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rukpak_py.api.bundle_deployment import KeptObject, KeptReason, Override
+from rukpak_py.api.options import override_of
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.order import Phase, is_builtin, phase_of
+from rukpak_py.apply.prune_policy import NOT_LISTED, Fate, ForeignInstances, Verdict, fate
+from rukpak_py.core.objects import ObjectKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """An object that left the content and is kept: as it is told in an Event, and as it stands in the status."""
+
+    live: ObservedObject
+    reason: KeptReason
+    detail: str
+
+    @property
+    def key(self) -> ObjectKey:
+        return self.live.key
+
+    @property
+    def entry(self) -> KeptObject:
+        key = self.key
+        return KeptObject(
+            group=key.group,
+            version=self.live.gvk.version,
+            kind=key.kind,
+            namespace=key.namespace,
+            name=key.name,
+            reason=self.reason,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaving:
+    """What left the content, by what becomes of it. `prune` is in the order of deletion."""
+
+    prune: tuple[ObservedObject, ...] = ()
+    keep: tuple[Kept, ...] = ()
+    release: tuple[ObservedObject, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunePolicy:
+    """What the fates of one deployment's objects depend on. `kept`: CRDs that were kept for their instances before."""
+
+    overrides: tuple[Override, ...] = ()
+    install_namespace: str = ""
+    instances: Mapping[ObjectKey, ForeignInstances] = field(default_factory=dict)
+    kept: Collection[ObjectKey] = frozenset()
+
+    def fate(self, live: ObservedObject) -> Verdict:
+        return fate(
+            live,
+            override=self._override(live),
+            instances=self.instances.get(live.key, NOT_LISTED),
+            was_kept=live.key in self.kept,
+        )
+
+    def divide(self, lives: Iterable[ObservedObject]) -> Leaving:
+        judged = [(live, self.fate(live)) for live in sorted(lives, key=_deletion_order)]
+        return Leaving(
+            prune=tuple(live for live, verdict in judged if verdict.fate is Fate.PRUNE),
+            keep=tuple(
+                Kept(live=live, reason=verdict.reason, detail=verdict.detail)
+                for live, verdict in judged
+                if verdict.reason is not None
+            ),
+            release=tuple(live for live, verdict in judged if verdict.fate is Fate.RELEASE),
+        )
+
+    def crds_to_list(self, leaving: Iterable[ObservedObject]) -> list[ObservedObject]:
+        """The CRDs among them whose instances decide."""
+        return [live for live in leaving if self._depends_on_instances(live)]
+
+    def _depends_on_instances(self, live: ObservedObject) -> bool:
+        unlisted = fate(live, override=self._override(live), was_kept=live.key in self.kept)
+        return unlisted.reason is KeptReason.INSTANCES_UNKNOWN
+
+    def _override(self, live: ObservedObject) -> Override:
+        return override_of(self.overrides, live.key, install_namespace=self.install_namespace)
+
+
+DEFAULT_PRUNE_POLICY = PrunePolicy()  # no overrides; no CRD goes, because nobody listed its instances
+
+
+def kept_for_instances(kept: Iterable[KeptObject]) -> frozenset[ObjectKey]:
+    """`PrunePolicy.kept` from the status."""
+    return frozenset(_key(one) for one in kept if one.reason == KeptReason.HAS_INSTANCES)
+
+
+def still_kept(kept: Iterable[KeptObject], owned: Mapping[ObjectKey, ObservedObject]) -> tuple[KeptObject, ...]:
+    """Without those that somebody deleted or took our marks off."""
+    return tuple(one for one in kept if _key(one) in owned)
+
+
+def without_kept(
+    owned: Mapping[ObjectKey, ObservedObject], kept: Iterable[KeptObject]
+) -> dict[ObjectKey, ObservedObject]:
+    """What should be as the content has it: kept objects are no drift, until an annotation decides about them."""
+    keys = set(map(_key, kept))
+    return {key: live for key, live in owned.items() if key not in keys or live.prune is not None}
+
+
+def _key(kept: KeptObject) -> ObjectKey:
+    return ObjectKey(kept.group, kept.kind, kept.namespace, kept.name)
+
+
+def deletion_phase(live: ObservedObject) -> Phase:
+    return phase_of(live.gvk, custom=not is_builtin(live.gvk.group))
+
+
+def _deletion_order(live: ObservedObject) -> tuple[int, ObjectKey]:
+    return -deletion_phase(live), live.key

@@ -1,0 +1,42 @@
+"""Gate, for upgrades: the server takes everything that changed. Nothing is changed while it refuses anything."""
+
+from collections.abc import Callable
+
+from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.plan import Change, Plan
+from rukpak_py.apply.preflight.refusal import Refusal
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.target import Target
+from rukpak_py.core.objects import GroupKind
+from rukpak_py.kube.resources import NAMESPACES
+
+NOT_FOUND = "required resource not found: "
+
+
+async def refusal(engine: Engine, target: Target, plan: Plan) -> Refusal | None:
+    failures = await engine.dry_run(target, plan, skip=not_checkable(plan))
+    return refusal_of(failures)
+
+
+def refusal_of(failures: list[Failure]) -> Refusal | None:
+    if not failures:
+        return None
+    failure_kinds = frozenset(failure.kind for failure in failures)
+    text = " && ".join(failure.message for failure in failures)
+    return Refusal(
+        message=NOT_FOUND + text if failure_kinds == {FailureKind.MISSING} else text,
+        failure_kinds=failure_kinds,
+        retry_after=max(failure.retry_after for failure in failures),
+    )
+
+
+def not_checkable(plan: Plan) -> Callable[[Change], bool]:
+    """What cannot be tried out yet: objects in namespaces that the plan creates, and of kinds that it defines."""
+    writes = plan.writes
+    namespaces = {change.key.name for change in writes if change.desired.head.gvk.group_kind == NAMESPACES.group_kind}
+    kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in writes))
+
+    def skip(change: Change) -> bool:
+        return change.key.namespace in namespaces or change.desired.head.gvk.group_kind in kinds
+
+    return skip

@@ -1,0 +1,30 @@
+"""Gate: the cluster has every kind that the content needs, or the content brings it; and it can store objects of it."""
+
+from rukpak_py.apply.kinds import missing_kinds_text
+from rukpak_py.apply.preflight.candidate import Candidate
+from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
+from rukpak_py.apply.results import FailureKind
+
+NEEDED_VERBS = frozenset({"get", "list", "watch", "create", "patch", "delete"})
+
+
+def missing(candidate: Candidate) -> Refusal | None:
+    heads = candidate.resolution.missing
+    if not heads:
+        return None
+    return Refusal(
+        message=missing_kinds_text(heads),
+        failure_kinds=frozenset({FailureKind.MISSING}),
+        waits_for=WaitsFor(kinds=frozenset(head.gvk.group_kind for head in heads)),
+    )
+
+
+def not_storable(candidate: Candidate) -> Refusal | None:
+    """Kinds that the server answers but does not store: nothing of them can be installed."""
+    offered = candidate.resolution.resources.values()  # without verbs: a kind that only the content has so far
+    found = [one for one in offered if one.verbs and not one.verbs >= NEEDED_VERBS]
+    if not found:
+        return None
+    kinds = ", ".join(sorted(f'"{one.gvk.kind}" in version "{one.gvk.api_version}"' for one in found))
+    message = f"objects of the kind {kinds} are not stored by the API server; remove them from the bundle"
+    return Refusal(message=message, failure_kinds=frozenset({FailureKind.CONTENT}))

@@ -1,0 +1,57 @@
+"""Why nothing is written, what kind of failure that is, and whose change ends it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from rukpak_py.apply.results import FailureKind
+from rukpak_py.core.objects import GroupKind, ObjectKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitsFor:
+    """What brings a deployment back before its back-off does, when a watch shows it."""
+
+    kinds: frozenset[GroupKind] = frozenset()
+    namespaces: frozenset[str] = frozenset()
+    objects: frozenset[ObjectKey] = frozenset()  # somebody else's: when they go
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds or self.namespaces or self.objects)
+
+    def __or__(self, other: "WaitsFor") -> "WaitsFor":
+        return WaitsFor(
+            kinds=self.kinds | other.kinds,
+            namespaces=self.namespaces | other.namespaces,
+            objects=self.objects | other.objects,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """`is_gone`: the deployment itself is gone, and there is nothing to be said to anybody."""
+
+    message: str
+    failure_kinds: frozenset[FailureKind]
+    waits_for: WaitsFor = field(default_factory=WaitsFor)
+    is_gone: bool = False
+    retry_after: float = 0.0
+
+
+GONE = Refusal(message="", failure_kinds=frozenset(), is_gone=True)
+
+
+def merged(refusals: Sequence[Refusal]) -> Refusal | None:
+    if len(refusals) < 2:
+        return refusals[0] if refusals else None
+    return Refusal(
+        message=" && ".join(refusal.message for refusal in refusals),
+        failure_kinds=frozenset[FailureKind]().union(*(refusal.failure_kinds for refusal in refusals)),
+        waits_for=_all(refusal.waits_for for refusal in refusals),
+    )
+
+
+def _all(waits: Iterable[WaitsFor]) -> WaitsFor:
+    found = WaitsFor()
+    for one in waits:
+        found |= one
+    return found

@@ -1,0 +1,30 @@
+"""Gate: the deployment itself still exists, when something that it had is missing or has lost its owner.
+
+Objects with the uid of a deployment that is gone would be collected at once, and created again, for ever.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from rukpak_py.apply.plan import Action, Change, Plan
+from rukpak_py.apply.preflight.ownership import created_keys
+from rukpak_py.apply.preflight.refusal import GONE, Refusal
+from rukpak_py.core.objects import ObjectKey
+
+StillExists = Callable[[bool], Awaitable[bool]]  # the argument: there is reason to doubt it
+
+
+async def refusal(
+    plan: Plan, *, went_again: Callable[[list[ObjectKey]], bool], still_exists: StillExists
+) -> Refusal | None:
+    lost, created = [change for change in plan.changes if _lost_its_owner(change)], created_keys(plan)
+    if not lost and not created:
+        return None
+    is_doubtful = bool(lost) or went_again(created)
+    return None if await still_exists(is_doubtful) else GONE
+
+
+def _lost_its_owner(change: Change) -> bool:
+    """Ours by its labels alone. Of a deployment that is deleted with `orphan` this is seen before the deletion is; to
+    give the owner back then would hand the object to the collector.
+    """
+    return change.action is Action.TAKE and change.live is not None and bool(change.live.labelled_for)

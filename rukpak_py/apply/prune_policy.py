@@ -1,0 +1,118 @@
+"""What becomes of an object that left the content: it is pruned, kept, or released.
+
+* What cannot be had again is kept until somebody allows its deletion: a Namespace, a PersistentVolumeClaim, a
+  PersistentVolume, and a CRD whose deletion would delete instances that stay. Where nobody could list the instances,
+  there may be some.
+* A kept object keeps our labels and its owner reference: with its BundleDeployment it goes.
+* A released object loses both, and stays for good: it said `prune: "false"`, or was never ours to delete.
+* `prune` of an override wins over the annotation of the live object. Neither gets an object deleted that the
+  deployment does not control.
+* A CRD that was kept for its instances stays kept when they are gone: it must not vanish weeks after the upgrade.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.options import NO_OVERRIDE
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.order import CRD_KIND
+from rukpak_py.core.objects import GroupKind, ObjectKey
+
+_KEPT_KINDS: Mapping[GroupKind, KeptReason] = {
+    GroupKind("", "Namespace"): KeptReason.HOLDS_OBJECTS,
+    GroupKind("", "PersistentVolume"): KeptReason.HOLDS_DATA,
+    GroupKind("", "PersistentVolumeClaim"): KeptReason.HOLDS_DATA,
+}
+_DETAILS: Mapping[KeptReason, str] = {
+    KeptReason.HOLDS_OBJECTS: "with it, everything in it would be deleted",
+    KeptReason.HOLDS_DATA: "with it, its data would be lost",
+    KeptReason.HAS_INSTANCES: "it had instances that would have been deleted with it",
+}
+
+
+class Fate(Enum):
+    PRUNE = auto()
+    KEEP = auto()
+    RELEASE = auto()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Instances:
+    """Objects of one CRD. `first` are some of them; `count` is a lower bound unless `is_exact`."""
+
+    kind: str
+    first: tuple[ObjectKey, ...] = ()
+    count: int = 0
+    is_exact: bool = True
+
+    def __str__(self) -> str:
+        """`2 Widget objects (default/a, default/b)`, `at least 5 Widget objects (default/a, …)`."""
+        number = (
+            f"{'' if self.is_exact else 'at least '}{self.count} {self.kind} object{'s' if self.count != 1 else ''}"
+        )
+        names = [f"{key.namespace}/{key.name}" if key.namespace else key.name for key in self.first]
+        if self.count > len(names) or not self.is_exact:
+            names.append("…")
+        return f"{number} ({', '.join(names)})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnlistedInstances:
+    """Instances that could not be listed."""
+
+    why: str
+
+
+ForeignInstances = Instances | UnlistedInstances  # those that are not pruned together with their CRD
+NOT_LISTED = UnlistedInstances(why="nobody has listed them yet")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """`reason` and `detail` say why an object is kept."""
+
+    fate: Fate
+    reason: KeptReason | None = None
+    detail: str = ""
+
+
+_PRUNE, _RELEASE = Verdict(fate=Fate.PRUNE), Verdict(fate=Fate.RELEASE)
+
+
+def fate(
+    live: ObservedObject,
+    *,
+    override: Override = NO_OVERRIDE,
+    instances: ForeignInstances = NOT_LISTED,
+    was_kept: bool = False,
+) -> Verdict:
+    """`was_kept`: a CRD that was kept for its instances before."""
+    allowed = live.prune if override.prune is None else override.prune
+    if live.outlives or allowed is False:
+        return _RELEASE
+    if live.is_deleted or allowed:
+        return _PRUNE
+    reason = _KEPT_KINDS.get(live.gvk.group_kind)
+    if reason is not None:
+        return _keep(reason)
+    if live.gvk.group_kind == CRD_KIND:
+        return _fate_of_crd(instances, was_kept=was_kept)
+    return _PRUNE
+
+
+def _fate_of_crd(instances: ForeignInstances, *, was_kept: bool) -> Verdict:
+    match instances:
+        case Instances(count=count) if count:
+            return _keep(KeptReason.HAS_INSTANCES, f"with it, {instances} would be deleted")
+        case _ if was_kept:
+            return _keep(KeptReason.HAS_INSTANCES)
+        case UnlistedInstances(why=why):
+            return _keep(KeptReason.INSTANCES_UNKNOWN, f"its instances could not be listed: {why}")
+        case _:
+            return _PRUNE
+
+
+def _keep(reason: KeptReason, detail: str = "") -> Verdict:
+    return Verdict(fate=Fate.KEEP, reason=reason, detail=detail or _DETAILS[reason])

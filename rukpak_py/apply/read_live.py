@@ -1,0 +1,68 @@
+"""What exists under the names that a deployment wants: from the watch, and by a metadata GET where it cannot tell."""
+
+from collections.abc import Iterable
+
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.observed_object import ObservedObject, observed_object
+from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.errors import ApiError, KindNotServedError, NotFoundError
+
+
+async def read_live(target: Target, inventory: Inventory, keys: Iterable[ObjectKey]) -> dict[ObjectKey, ObservedObject]:
+    """Names that this attempt found free are not asked for again.
+
+    Neither are objects that we applied and that left the watch: they are gone, or their label is; the apply without
+    force tells which.
+    """
+    last_applied = target.last_applied
+    found: dict[ObjectKey, ObservedObject] = {}
+    unknown: list[ObjectKey] = []
+    for key in keys:
+        live = inventory.get(key)
+        if live is not None:
+            found[key] = live
+        elif key not in last_applied.uids and key not in last_applied.absent:
+            unknown.append(key)
+
+    async def get(key: ObjectKey) -> None:
+        live = await _get(target, key)
+        if live is None:
+            last_applied.absent.add(key)
+        else:
+            found[key] = live
+
+    await run_bounded(get, unknown)
+    return found
+
+
+async def owned_but_unlabelled(target: Target, keys: Iterable[ObjectKey]) -> list[ObservedObject]:
+    """Those of these names that are ours by uid although the watch does not show them: a label was stripped."""
+    found: list[ObservedObject] = []
+
+    async def get(key: ObjectKey) -> None:
+        live = await _get(target, key)
+        if live is not None and live.owner_uid == target.owner.uid:
+            found.append(live)
+
+    await run_bounded(get, keys)
+    return sorted(found, key=lambda live: live.key)
+
+
+async def field_managers(target: Target, key: ObjectKey) -> list[str]:
+    """Who else writes to the object itself."""
+    try:
+        metadata = await target.client.get_metadata(target.resource_of(key), key.namespace, key.name)
+    except ApiError:
+        return []
+    others = {entry.manager for entry in metadata.managed_fields if not entry.subresource}
+    return sorted(f'"{name}"' for name in others - {target.owner.manager})
+
+
+async def _get(target: Target, key: ObjectKey) -> ObservedObject | None:
+    try:
+        resource = target.resource_of(key)
+        metadata = await target.client.get_metadata(resource, key.namespace, key.name)
+    except (NotFoundError, KindNotServedError):
+        return None
+    return observed_object(key, resource.gvk, metadata)

@@ -1,0 +1,300 @@
+"""The gates: what each of them refuses, in which words, and whose change brings the deployment back."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.plan import Action, Plan, make_plan
+from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, kinds, namespaces, ownership, still_exists
+from rukpak_py.apply.preflight import refusal_before_looking as before_looking
+from rukpak_py.apply.preflight.refusal import GONE, WaitsFor, merged
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
+from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from tests.unit.apply.lives import (
+    LABELS_OF_OTHER,
+    OUR_LABELS,
+    OWNER,
+    config_map,
+    desired,
+    key,
+    live,
+    namespace,
+    owned,
+)
+
+BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
+CONFLICT = frozenset({FailureKind.CONFLICT})
+EVERY_VERB = frozenset({"get", "list", "watch", "create", "patch", "delete", "deletecollection", "update"})
+
+
+def candidate(
+    *manifests: dict[str, Any], there: str = "", missing: tuple[Head, ...] = (), resources: tuple[Resource, ...] = ()
+) -> Candidate:
+    known = {one.gvk: one for one in (CONFIG_MAPS, NAMESPACES, *resources)}
+    return Candidate(
+        desired=tuple(desired(manifest) for manifest in manifests),
+        resolution=Resolution(states=dict.fromkeys(known, KindState.SERVED), resources=known, missing=missing),
+        has_namespace=lambda name: name in there.split(),
+    )
+
+
+def plan_of(
+    *wanted: Desired, live: Mapping[ObjectKey, ObservedObject] | None = None, adopt: Adopt = Adopt.NEVER
+) -> Plan:
+    return make_plan(wanted, live=live or {}, owned={}, fields={}, owner=OWNER, adopt=adopt)
+
+
+def crd(kind: str = "Basket") -> Desired:
+    spec = {"group": "shop.example.org", "names": {"kind": kind, "plural": "x"}, "scope": "Namespaced"}
+    manifest = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "x.shop.example.org"},
+        "spec": spec,
+    }
+    return desired(manifest)
+
+
+def basket() -> Desired:
+    return desired({"apiVersion": BASKET.api_version, "kind": BASKET.kind, "metadata": {"name": "b"}})
+
+
+# Kinds and namespaces
+
+
+def test_content_that_needs_nothing_is_not_refused() -> None:
+    assert before_looking(candidate(config_map(), there="ns")) is None
+
+
+def test_missing_kinds_are_named_and_waited_for() -> None:
+    refusal = kinds.missing(candidate(missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
+    assert refusal is not None
+    assert 'no matches for kind "Basket" in version "shop.example.org/v1"' in refusal.message
+    assert refusal.failure_kinds == {FailureKind.MISSING}
+    assert refusal.waits_for == WaitsFor(kinds=frozenset({BASKET.group_kind}))
+
+
+@pytest.mark.parametrize(
+    ("verbs", "is_refused"),
+    [
+        (frozenset(), False),  # of a kind that only the content has so far, nobody knows them
+        (EVERY_VERB, False),
+        (EVERY_VERB - {"deletecollection", "update"}, False),
+        (frozenset({"create"}), True),  # a SubjectAccessReview
+        (EVERY_VERB - {"watch"}, True),
+        (EVERY_VERB - {"delete"}, True),
+    ],
+)
+def test_what_the_server_does_not_store_cannot_be_installed(verbs: frozenset[str], *, is_refused: bool) -> None:
+    review = Resource(
+        gvk=GroupVersionKind("authorization.k8s.io", "v1", "SubjectAccessReview"),
+        plural="subjectaccessreviews",
+        namespaced=False,
+        verbs=verbs,
+    )
+    refusal = kinds.not_storable(candidate(resources=(review,)))
+    assert (refusal is not None) is is_refused
+    if refusal is not None:
+        assert refusal.failure_kinds == {FailureKind.CONTENT}
+        assert '"SubjectAccessReview" in version "authorization.k8s.io/v1"' in refusal.message
+
+
+@pytest.mark.parametrize(
+    ("manifests", "there", "absent"),
+    [
+        ([config_map()], "ns", []),
+        ([config_map()], "", ["ns"]),
+        ([config_map(), namespace("ns")], "", []),
+        ([config_map(), namespace("other")], "", ["ns"]),
+        ([namespace("other")], "", []),
+    ],
+)
+def test_a_namespace_must_be_there_or_in_the_content(
+    manifests: list[dict[str, Any]], there: str, absent: list[str]
+) -> None:
+    refusal = namespaces.missing(candidate(*manifests, there=there))
+    assert (list(refusal.waits_for.namespaces) if refusal is not None else []) == absent
+    for name in absent:
+        assert refusal is not None
+        assert f'required resource not found: namespaces "{name}" not found; create what is missing' in refusal.message
+
+
+def test_everything_that_is_refused_before_looking_is_named() -> None:
+    refusal = before_looking(candidate(config_map(), missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
+    assert refusal is not None
+    assert 'kind "Basket"' in refusal.message
+    assert 'namespaces "ns" not found' in refusal.message
+    assert refusal.waits_for == WaitsFor(kinds=frozenset({BASKET.group_kind}), namespaces=frozenset({"ns"}))
+
+
+# Ownership
+
+
+def test_objects_of_others_are_all_named_and_waited_for() -> None:
+    lives = {key("a"): live("a"), key("b"): live("b", labels=LABELS_OF_OTHER)}
+    refusal = ownership.refused(plan_of(*map(desired, map(config_map, "abc")), live=lives))
+    assert refusal is not None
+    assert "ConfigMap ns/a exists and is not managed by anyone" in refusal.message
+    assert 'ConfigMap ns/b belongs to the BundleDeployment "other"' in refusal.message
+    assert refusal.failure_kinds == CONFLICT
+    assert refusal.waits_for == WaitsFor(objects=frozenset({key("a"), key("b")}))
+
+
+def test_names_that_are_free_or_ours_are_not_refused() -> None:
+    lives = {key("a"): live(**owned("a")), key("b"): live("b", labels=OUR_LABELS)}
+    assert ownership.refused(plan_of(*map(desired, map(config_map, "abc")), live=lives)) is None
+
+
+def test_a_name_that_its_owner_is_about_to_fill_again_is_not_free() -> None:
+    assert ownership.free_for_a_moment({}) is None
+    refusal = ownership.free_for_a_moment({key("b"): "other", key("a"): "third"})
+    assert refusal is not None
+    first, second = refusal.message.split("remove it from one of the two bundles, or delete that BundleDeployment; ")
+    assert first.startswith('ConfigMap ns/a belongs to the BundleDeployment "third"')
+    assert second.startswith('ConfigMap ns/b belongs to the BundleDeployment "other"')
+    assert refusal.waits_for.objects == {key("a"), key("b")}
+
+
+# Whether the deployment still exists
+
+
+class Exists:
+    """Answers, and remembers whether there was reason to doubt."""
+
+    def __init__(self, *, answer: bool = True) -> None:
+        self.answer = answer
+        self.asked: list[bool] = []
+
+    async def __call__(self, is_doubtful: bool) -> bool:  # noqa: FBT001 - the port's form
+        self.asked.append(is_doubtful)
+        return self.answer
+
+
+WANTED = desired(config_map())
+OURS_BY_LABEL = {WANTED.key: live(labels=OUR_LABELS)}
+UNOWNED = {WANTED.key: live()}
+AS_APPLIED = {WANTED.key: live(**owned())}
+
+
+@pytest.mark.parametrize(
+    ("lives", "went_again", "asked"),
+    [
+        (AS_APPLIED, False, []),  # all is there
+        ({}, False, [False]),  # something is created
+        ({}, True, [True]),  # what was created a moment ago is gone again
+        (OURS_BY_LABEL, False, [True]),  # its owner reference is gone: perhaps a deletion that orphans
+        (UNOWNED, False, []),  # adopted; it never had our reference
+    ],
+)
+async def test_a_deployment_is_looked_for_when_something_it_had_is_missing(
+    lives: Mapping[ObjectKey, ObservedObject], *, went_again: bool, asked: list[bool]
+) -> None:
+    exists = Exists()
+    plan = plan_of(WANTED, live=lives, adopt=Adopt.IF_UNOWNED)
+    assert await still_exists.refusal(plan, went_again=lambda _: went_again, still_exists=exists) is None
+    assert exists.asked == asked
+
+
+async def test_nothing_is_written_for_a_deployment_that_is_gone() -> None:
+    refusal = await still_exists.refusal(plan_of(WANTED), went_again=lambda _: False, still_exists=Exists(answer=False))
+    assert refusal is GONE
+    assert refusal.is_gone
+
+
+# Dry-run
+
+
+def test_what_needs_a_namespace_or_a_kind_of_the_same_plan_cannot_be_tried_out() -> None:
+    plan = plan_of(desired(namespace("ns")), crd(), basket(), desired(config_map()))
+    skip = dry_run.not_checkable(plan)
+    assert {change.key.kind: skip(change) for change in plan.changes} == {
+        "Namespace": False,
+        "CustomResourceDefinition": False,
+        "Basket": True,
+        "ConfigMap": True,
+    }
+
+
+def test_what_needs_only_what_is_there_can_be_tried_out() -> None:
+    there, definition = desired(namespace("ns")), crd()
+    unchanged = {
+        there.key: live(**owned("ns"), gvk=NAMESPACES.gvk, namespace=""),
+        definition.key: live(**owned("x.shop.example.org"), gvk=definition.head.gvk, namespace=""),
+    }
+    plan = plan_of(there, definition, basket(), desired(config_map()), live=unchanged)
+    plan = replace(
+        plan,
+        changes=tuple(replace(one, action=Action.LEAVE) if one.live is not None else one for one in plan.changes),
+    )
+    assert not any(map(dry_run.not_checkable(plan), plan.writes))
+
+
+def failure(kind: FailureKind, name: str = "a", retry_after: float = 0.0) -> Failure:
+    return Failure(key=key(name), kind=kind, message=f"{name} failed", retry_after=retry_after)
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected"),
+    [
+        ([], None),
+        (
+            [failure(FailureKind.MISSING)],
+            Refusal(message="required resource not found: a failed", failure_kinds=frozenset({FailureKind.MISSING})),
+        ),
+        (
+            [
+                failure(FailureKind.MISSING),
+                failure(FailureKind.REFUSED, "b", 3.0),
+                failure(FailureKind.ACCESS, "c", 7.0),
+            ],
+            Refusal(
+                message="a failed && b failed && c failed",
+                failure_kinds=frozenset({FailureKind.MISSING, FailureKind.REFUSED, FailureKind.ACCESS}),
+                retry_after=7.0,
+            ),
+        ),
+    ],
+)
+def test_all_that_the_server_would_refuse_is_told(failures: list[Failure], expected: Refusal | None) -> None:
+    assert dry_run.refusal_of(failures) == expected
+
+
+# Refusals
+
+
+def test_refusals_are_merged_with_all_that_ends_them() -> None:
+    one = Refusal(message="one", failure_kinds=CONFLICT, waits_for=WaitsFor(objects=frozenset({key("a")})))
+    other = Refusal(
+        message="other",
+        failure_kinds=frozenset({FailureKind.MISSING}),
+        waits_for=WaitsFor(namespaces=frozenset({"n"}), kinds=frozenset({GroupKind("", "K")})),
+    )
+    assert merged([]) is None
+    assert merged([one]) is one
+    assert merged([one, other]) == Refusal(
+        message="one && other",
+        failure_kinds=frozenset({FailureKind.CONFLICT, FailureKind.MISSING}),
+        waits_for=WaitsFor(
+            objects=frozenset({key("a")}), namespaces=frozenset({"n"}), kinds=frozenset({GroupKind("", "K")})
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("waits_for", "waits"),
+    [
+        (WaitsFor(), False),
+        (WaitsFor(kinds=frozenset({GroupKind("", "K")})), True),
+        (WaitsFor(namespaces=frozenset({"n"})), True),
+        (WaitsFor(objects=frozenset({key()})), True),
+    ],
+)
+def test_a_wait_for_nothing_is_no_wait(waits_for: WaitsFor, *, waits: bool) -> None:
+    assert bool(waits_for) is waits
