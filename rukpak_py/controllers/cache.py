@@ -61,6 +61,13 @@ class Cache(Generic[Kind]):
             self._children.setdefault(metadata.controller.uid, set()).add(metadata.name)
         return True
 
+    def predecessor_of(self, obj: Kind) -> Kind | None:
+        """The object that had the name before this one: it is gone. None for a late event of an earlier object."""
+        known = self._objects.get(obj.metadata.name)
+        if known is None or known.metadata.uid == obj.metadata.uid or _version(known) >= _version(obj):
+            return None
+        return known
+
     def drop(self, name: str, uid: str) -> Kind | None:
         """The object is gone; the answer is what was known of it."""
         self._deleted_uids[uid] = None

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
 
+from rukpak_py.api.conditions import Summary
 from rukpak_py.controllers.queue import Queue, QueueClosed
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import about
@@ -15,13 +16,15 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """`settled`: all is well, the key's failures are forgotten. `retry`: with its back-off. `after`: at this pause.
+    """`settled`: all is well, the key's failures are forgotten. `retry`: with its back-off, `at_least` that long.
+    `after`: at this pause, whatever the back-off says.
 
     With none of them the key comes back at the next event.
     """
 
     settled: bool = False
     retry: bool = False
+    at_least: float = 0.0
     after: float | None = None
 
 
@@ -34,7 +37,12 @@ def again(after: float) -> Outcome:
 
 
 def retry(at_least: float = 0.0) -> Outcome:
-    return Outcome(retry=True, after=at_least)
+    return Outcome(retry=True, at_least=at_least)
+
+
+def retry_unless_stalled(summary: Summary, at_least: float = 0.0) -> Outcome:
+    """What is reported as stalled is not tried again by itself: status and queue say the same."""
+    return WAIT if summary is Summary.STALLED else retry(at_least)
 
 
 def both(one: Outcome, other: Outcome) -> Outcome:
@@ -43,6 +51,7 @@ def both(one: Outcome, other: Outcome) -> Outcome:
     return Outcome(
         settled=one.settled and other.settled,
         retry=one.retry or other.retry,
+        at_least=max(one.at_least, other.at_least),
         after=min(pauses) if pauses else None,
     )
 
@@ -73,8 +82,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str], Awaitabl
 
 def _act(queue: Queue[str], key: str, outcome: Outcome) -> None:
     if outcome.retry:
-        queue.retry(key, at_least=outcome.after or 0.0)
-        return
+        queue.retry(key, at_least=outcome.at_least)
     if outcome.settled:
         queue.forget(key)
     if outcome.after is not None:

@@ -1,23 +1,20 @@
 """What the controllers need of the rest of the process; `operator` says what stands behind it."""
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Protocol
 
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.objects import Object
 from rukpak_py.formats import RenderOptions
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fetched:
-    tree: Tree
-    resolved: Source
+from rukpak_py.sources.source import Fetched, FetchRequest
 
 
 class Sources(Protocol):
-    async def fetch(self, source: Source) -> Fetched:
+    def lane(self, source: Source) -> str:
+        """The lane of jobs that fetch from it."""
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
         """The content of a source, within all limits."""
 
 
@@ -40,8 +37,14 @@ class Content(Protocol):
     async def sweep(self, keep: AbstractSet[str], linked: AbstractSet[str]) -> None:
         """Delete stored content that none of these digests names, and the links of all Bundles but these."""
 
-    async def render(self, provisioner_class: str, digest: str, options: RenderOptions) -> list[Object] | None:
-        """The objects of stored content, always the same for the same digest; None: the content is not there."""
+    async def load(self, digest: str) -> Tree | None:
+        """Stored content; None: it is not there."""
+
+    def renders_in_place(self, provisioner_class: str, tree: Tree) -> bool:
+        """Whether rendering is quick and done in this process; else it waits for a worker process, and may be long."""
+
+    async def render(self, provisioner_class: str, tree: Tree, options: RenderOptions) -> list[Object]:
+        """The objects of the content, always the same for the same tree and options."""
 
 
 class Recorder(Protocol):

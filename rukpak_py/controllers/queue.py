@@ -61,6 +61,11 @@ class Queue(Generic[Key]):
         return len(self._dirty)
 
     @property
+    def in_hand(self) -> frozenset[Key]:
+        """Keys that are with a worker. What changes now may have been looked at already."""
+        return frozenset(self._processing)
+
+    @property
     def is_idle(self) -> bool:
         """No key waits for a worker or is with one; timers may still be running."""
         return not self._dirty and not self._processing

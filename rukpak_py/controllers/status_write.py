@@ -2,6 +2,9 @@
 
 The patch names the object's uid, so that a status never lands on another object of the same name (the server answers
 409), and says null for what is no longer there, because a merge patch would keep it.
+
+A list in a merge patch replaces the whole list. Where a lost entry would matter (`status.kinds` says what is pruned),
+the patch names the resourceVersion too: the server answers 409 when somebody wrote the object since.
 """
 
 from typing import Any
@@ -31,9 +34,15 @@ def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 async def write_status(
-    client: Client, resource: Resource, metadata: ObjectMeta, old: msgspec.Struct, new: msgspec.Struct
+    client: Client,
+    resource: Resource,
+    metadata: ObjectMeta,
+    old: msgspec.Struct,
+    new: msgspec.Struct,
+    *,
+    if_unchanged: bool = False,
 ) -> ObjectMeta | None:
-    """The metadata after the write; None when there was nothing to write.
+    """The metadata after the write; None when there was nothing to write. `if_unchanged`: only on what was read.
 
     It is all that the server answers, so whoever keeps a copy must look at its generation: with another one the spec
     changed meanwhile, and the copy must wait for the event that brings the new spec.
@@ -41,7 +50,10 @@ async def write_status(
     patch = merge_patch(to_json(old), to_json(new))
     if not patch:
         return None
-    body = canonical_json({"metadata": {"uid": metadata.uid}, "status": patch})
+    preconditions = {"uid": metadata.uid}
+    if if_unchanged:
+        preconditions["resourceVersion"] = metadata.resource_version
+    body = canonical_json({"metadata": preconditions, "status": patch})
     answer = await client.patch_status(resource, "", metadata.name, body)
     return object_meta(answer.metadata)
 

@@ -10,7 +10,6 @@ import orjson
 
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree, TreeBuilder
-from rukpak_py.controllers.ports import Fetched
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.objects import Object
 from rukpak_py.formats import RenderOptions
@@ -20,6 +19,7 @@ from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, NotFoundError, Refusal, StaleError
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.resources import Resource
+from rukpak_py.sources.source import Fetched, FetchRequest
 
 NOW = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"
@@ -166,9 +166,15 @@ class FakeContent:
     async def sweep(self, keep: object, linked: object) -> None:
         raise AssertionError("controllers do not sweep")
 
-    async def render(self, _class: str, digest: str, _options: RenderOptions) -> list[Object] | None:
+    async def load(self, digest: str) -> Tree | None:
+        return self.stored.get(digest)
+
+    def renders_in_place(self, _class: str, _tree: Tree) -> bool:
+        return True
+
+    async def render(self, _class: str, _tree: Tree, _options: RenderOptions) -> list[Object]:
         self.renders += 1
-        return list(self.objects) if digest in self.stored else None
+        return list(self.objects)
 
 
 @dataclass
@@ -178,16 +184,19 @@ class FakeSources:
     tree: Tree
     resolved: Source | None = None
     error: Exception | None = None
-    asked: list[Source] = field(default_factory=list)
+    asked: list[FetchRequest] = field(default_factory=list)
     gate: asyncio.Event | None = None
 
-    async def fetch(self, source: Source) -> Fetched:
-        self.asked.append(source)
+    def lane(self, source: Source) -> str:
+        return source.type
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        self.asked.append(request)
         if self.gate is not None:
             await self.gate.wait()
         if self.error is not None:
             raise self.error
-        return Fetched(tree=self.tree, resolved=self.resolved or source)
+        return Fetched(tree=self.tree, resolved=self.resolved or request.source)
 
 
 @dataclass

@@ -54,6 +54,15 @@ def test_a_late_event_of_the_object_before_changes_nothing() -> None:
     assert cache.name_of("new") == "b"
 
 
+def test_who_had_the_name_before_an_object() -> None:
+    cache = cached()
+    assert cache.predecessor_of(version(1)) is None
+    cache.put(version(5, uid="new"))
+    assert cache.predecessor_of(version(6, uid="new")) is None
+    assert cache.predecessor_of(version(3, uid="old")) is None, "a late event of an earlier object"
+    assert cache.predecessor_of(version(7, uid="newer")) == version(5, uid="new")
+
+
 def test_what_was_seen_going_never_comes_back() -> None:
     cache = cached()
     cache.put(version(1))

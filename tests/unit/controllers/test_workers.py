@@ -5,10 +5,12 @@ import logging
 
 import pytest
 
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry, work
+from rukpak_py.api.conditions import Summary
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, both, retry, retry_unless_stalled, work
 from rukpak_py.controllers.queue import BackOff, Queue
 from rukpak_py.core.errors import AccessError, UnavailableError
 
+NEVER = 3600.0
 SOON = BackOff(first=0.001, most=0.002)
 
 
@@ -63,3 +65,32 @@ async def test_a_failure_of_ours_is_one_line_and_a_bug_has_its_traceback(caplog:
     assert (known.getMessage(), known.exc_info) == ("the right is missing", None)
     assert bug.exc_info
     assert "please report" in bug.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "outcome"),
+    [
+        (DONE, DONE, DONE),
+        (DONE, WAIT, WAIT),
+        (DONE, again(5.0), again(5.0)),
+        (again(5.0), again(30.0), again(5.0)),
+        (DONE, retry(), retry()),
+        (WAIT, retry(7.0), retry(7.0)),
+        (retry(), retry(7.0), retry(7.0)),
+        (again(5.0), retry(7.0), Outcome(retry=True, at_least=7.0, after=5.0)),
+    ],
+)
+def test_a_key_under_which_two_things_were_looked_at_comes_back_when_either_needs_it(
+    one: Outcome, other: Outcome, outcome: Outcome
+) -> None:
+    assert both(one, other) == both(other, one) == outcome
+
+
+async def test_a_back_off_does_not_hold_back_what_comes_back_before() -> None:
+    """Beside an upgrade that was refused, the active content waited up to a minute for what takes a moment."""
+    assert await Bench(both(retry(NEVER), again(0.001)), DONE).run("a") == ["a", "a"]
+
+
+@pytest.mark.parametrize("summary", Summary)
+def test_what_is_reported_as_stalled_is_not_tried_again_by_itself(summary: Summary) -> None:
+    assert retry_unless_stalled(summary, 7.0) == (WAIT if summary is Summary.STALLED else retry(7.0))

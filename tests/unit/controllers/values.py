@@ -20,7 +20,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.source import ConfigMapReference, ConfigMapSource, Source
 from rukpak_py.api.template_hash import bundle_name, template_hash
-from rukpak_py.controllers import bundle_status
+from rukpak_py.controllers.bundle import status as bundle_status
 from tests.unit.controllers.fakes import NOW
 
 UID = "uid-of-shop"

@@ -1,0 +1,162 @@
+"""The life of a Bundle : fetched once, checked, stored, pinned.
+
+* A pinned Bundle costs no call at all. Its content may be lost (an emptyDir is); it is fetched again from
+  `resolvedSource` when somebody asks for it, and accepted only with the same digest. Nothing moves with a tag.
+* Fetching happens in jobs; a reconcile starts one, or takes its result and writes it down: one status write.
+* Bundles have no finalizer of ours. Content is swept, not owned.
+"""
+
+import logging
+from collections.abc import Callable, Collection
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, Phase
+from rukpak_py.api.template_hash import spec_digest
+from rukpak_py.controllers.bundle import status as bundle_status
+from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
+from rukpak_py.controllers.bundle.unpacking import Failed, Result, UnpackJobs
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.finalizers import remove_finalizer
+from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.controllers.ports import Content
+from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.kube.client import Client
+
+LOG = logging.getLogger(__name__)
+UNPACKING_AFTER_SECONDS = 1.0  # a job that runs longer is reported in the status
+
+
+class BundleReconciler:
+    def __init__(
+        self,
+        *,
+        client: Client,
+        bundles: Cache[Bundle],
+        jobs: UnpackJobs,
+        content: Content,
+        writer: BundleStatusWriter,
+        classes: Collection[str],
+        wake: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._bundles = bundles
+        self._jobs = jobs
+        self._content = content
+        self._writer = writer
+        self._classes = classes
+        self._wake = wake
+        self._wanted: set[str] = set()  # uids of pinned Bundles whose content somebody asked for
+        self._doubtful: set[str] = set()  # uids of pinned Bundles whose content is to be looked at
+        self._linked: set[str] = set()  # uids of Bundles whose content was there when this process looked
+
+    def want_content(self, bundle: Bundle) -> None:
+        """The content of this pinned Bundle is needed and not there: fetch it again."""
+        self._wanted.add(bundle.metadata.uid)
+        self._wake(bundle.metadata.name)
+
+    def check_content(self) -> None:
+        """Look at every pinned Bundle's content; what is lost is fetched again, a few at a time."""
+        for bundle in self._bundles:
+            if is_pinned(bundle) and bundle.spec.provisioner_class in self._classes:
+                self._doubtful.add(bundle.metadata.uid)
+                self._wake(bundle.metadata.name)
+
+    async def reconcile(self, name: str) -> Outcome:
+        bundle = self._bundles.get(name)
+        if bundle is None:
+            await self._content.unlink(name)
+            return DONE
+        uid = bundle.metadata.uid
+        if bundle.metadata.is_deleted:
+            return await self._release(bundle)
+        if bundle.spec.provisioner_class not in self._classes:
+            return DONE
+        result = self._jobs.take(bundle)
+        if result is not None:
+            return await self._write_down(bundle, result)
+        if self._jobs.is_running(bundle):
+            return await self._report_unpacking(bundle)
+        if is_pinned(bundle) and uid not in self._wanted:
+            return await self._kept(bundle)
+        self._jobs.start(bundle)
+        return again(UNPACKING_AFTER_SECONDS)
+
+    def gone(self, bundle: Bundle) -> None:
+        """The Bundle was deleted."""
+        self._jobs.drop(bundle)
+        self._wanted.discard(bundle.metadata.uid)
+        self._doubtful.discard(bundle.metadata.uid)
+        self._linked.discard(bundle.metadata.uid)
+
+    async def close(self) -> None:
+        await self._jobs.close()
+
+    async def _report_unpacking(self, bundle: Bundle) -> Outcome:
+        """Once, and only what takes long; a Bundle that fails again and again does not flicker between two phases."""
+        if bundle.status.phase:
+            return WAIT
+        left = UNPACKING_AFTER_SECONDS - self._jobs.seconds(bundle)
+        if left > 0:
+            return again(left)
+        await self._writer.write(bundle, bundle_status.unpacking(bundle, self._writer.now()))
+        return WAIT
+
+    async def _write_down(self, bundle: Bundle, result: Result) -> Outcome:
+        pinned = bundle.status.digest
+        if isinstance(result, Failed):
+            return await self._failed(bundle, result.message, result.error)
+        if pinned and result.digest != pinned:
+            status = bundle_status.content_changed(bundle, result.digest, self._writer.now())
+            await self._writer.write(bundle, status)
+            return retry()
+        self._wanted.discard(bundle.metadata.uid)
+        await self._content.link(bundle.metadata.name, result.digest)
+        self._linked.add(bundle.metadata.uid)
+        resolved = bundle.status.resolved_source if pinned and bundle.status.resolved_source else result.resolved
+        status = bundle_status.unpacked(bundle, result.digest, resolved, self._writer.now())
+        await self._writer.write(bundle, status)
+        return DONE
+
+    async def _failed(self, bundle: Bundle, message: str, error: RukPakError) -> Outcome:
+        if is_pinned(bundle) and bundle.metadata.uid not in self._wanted:
+            LOG.info("the lost content of %s cannot be fetched again yet: %s", bundle.metadata.name, message)
+            return DONE
+        await self._writer.write(bundle, bundle_status.failing(bundle, message, error, self._writer.now()))
+        if isinstance(error, ContentError):
+            return DONE  # nothing but another Bundle can help
+        return retry(getattr(error, "retry_after", None) or 0.0)
+
+    async def _kept(self, bundle: Bundle) -> Outcome:
+        """Pinned: see to its link, and to a spec that was changed past the webhook. No call in the usual case."""
+        uid = bundle.metadata.uid
+        if uid in self._doubtful or uid not in self._linked:
+            await self._look_for_content(bundle)
+        if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
+            await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
+        elif bundle.status.observed_generation != bundle.metadata.generation:  # it was changed, and put back
+            resolved = bundle.status.resolved_source or bundle.spec.source
+            await self._writer.write(
+                bundle, bundle_status.unpacked(bundle, bundle.status.digest, resolved, self._writer.now())
+            )
+        return DONE
+
+    async def _look_for_content(self, bundle: Bundle) -> None:
+        uid = bundle.metadata.uid
+        if await self._content.has(bundle.status.digest):
+            await self._content.link(bundle.metadata.name, bundle.status.digest)
+            self._linked.add(uid)
+        elif uid in self._doubtful:
+            self._jobs.start(bundle)  # nobody waits for it: a failure is no news, and the next pass tries again
+        self._doubtful.discard(uid)
+
+    async def _release(self, bundle: Bundle) -> Outcome:
+        """The original's finalizer would hold a taken-over Bundle for ever."""
+        self.gone(bundle)
+        if UPSTREAM_BUNDLE_FINALIZER in bundle.metadata.finalizers:
+            await remove_finalizer(self._client, BUNDLES, bundle.metadata, UPSTREAM_BUNDLE_FINALIZER)
+        return DONE
+
+
+def is_pinned(bundle: Bundle) -> bool:
+    return bool(bundle.status.digest) and bundle.status.phase == Phase.UNPACKED

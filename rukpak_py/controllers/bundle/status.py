@@ -1,0 +1,117 @@
+"""The status of a Bundle as a pure function of what happened to it, and the Events that a change of it tells."""
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle, BundleStatus
+from rukpak_py.api.conditions import (
+    BUNDLE_CONDITIONS,
+    Conditions,
+    Summary,
+    complete,
+    find_condition,
+    first_line,
+    set_condition,
+    summarise,
+    summary_of,
+)
+from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Phase, Reason
+from rukpak_py.api.source import Source
+from rukpak_py.api.template_hash import spec_digest
+from rukpak_py.controllers.events import EventNote, normal, warning
+from rukpak_py.core.errors import RukPakError
+
+
+def unpacking(bundle: Bundle, now: str) -> BundleStatus:
+    message = f"Unpacking the {bundle.spec.source.type} Bundle"
+    conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.UNPACKING, "", now)
+    conditions = _summary(bundle, conditions, Summary.PROGRESSING, Reason.UNPACKING, message, now)
+    return _status(bundle, Phase.UNPACKING, conditions)
+
+
+def unpacked(bundle: Bundle, digest: str, resolved: Source, now: str) -> BundleStatus:
+    message = f"Successfully unpacked the {bundle.spec.source.type} Bundle"
+    conditions = _unpacked(bundle, ConditionStatus.TRUE, Reason.UNPACK_SUCCESSFUL, message, now)
+    conditions = _summary(bundle, conditions, Summary.READY, Reason.UNPACK_SUCCESSFUL, message, now)
+    status = _status(bundle, Phase.UNPACKED, conditions)
+    spec = bundle.status.spec_digest or spec_digest(bundle.spec)
+    return replace(status, digest=digest, resolved_source=resolved, spec_digest=spec)
+
+
+def failing(bundle: Bundle, message: str, error: RukPakError, now: str) -> BundleStatus:
+    """Content that was pinned keeps its digest and its resolved source: it can still be fetched again."""
+    summary, reason = summary_of(error)
+    conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.UNPACK_FAILED, message, now)
+    conditions = _summary(bundle, conditions, summary, reason, message, now)
+    return _status(bundle, Phase.FAILING, conditions)
+
+
+def content_changed(bundle: Bundle, found: str, now: str) -> BundleStatus:
+    message = (
+        "the source has other content than was unpacked, which is lost: restore it, or create a new Bundle "
+        f"(found {found}, unpacked {bundle.status.digest})"
+    )
+    conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_CHANGED, message, now)
+    conditions = _summary(bundle, conditions, Summary.RETRYING, Reason.CONTENT_CHANGED, message, now)
+    return _status(bundle, Phase.FAILING, conditions)
+
+
+def spec_changed(bundle: Bundle, now: str) -> BundleStatus:
+    """Somebody changed the spec while no webhook stood guard. What was unpacked stays what the Bundle is."""
+    message = (
+        "bundle.spec was changed although it is immutable; the content that was unpacked before stays. "
+        "Restore the old spec, or create a new Bundle"
+    )
+    conditions = _summary(bundle, bundle.status.conditions, Summary.STALLED, Reason.SPEC_CHANGED, message, now)
+    conditions = complete(conditions, BUNDLE_CONDITIONS, generation=bundle.metadata.generation, now=now)
+    return replace(bundle.status, conditions=conditions, observed_generation=bundle.metadata.generation)
+
+
+def bundle_transitions(before: BundleStatus, after: BundleStatus) -> list[EventNote]:
+    """One for each transition: unpacked, failed (or failed otherwise), changed past the webhook and restored."""
+    if after.is_unpacked and not before.is_unpacked:
+        message = _message(after, ConditionType.UNPACKED)
+        return [normal(EventReason.UNPACKED, f"{message}, {after.digest}")]
+    for kind in (ConditionType.UNPACKED, ConditionType.READY):
+        old, new = find_condition(before.conditions, kind), find_condition(after.conditions, kind)
+        is_news = old is None or new is None or (old.reason, old.message) != (new.reason, new.message)
+        if new is None or not is_news:
+            continue
+        if new.reason in _WARNINGS:
+            return [warning(new.reason, first_line(new.message))]
+        if kind is ConditionType.READY and old is not None and old.reason == Reason.SPEC_CHANGED:
+            return [normal(new.reason, new.message)]
+    return []
+
+
+_WARNINGS = frozenset({Reason.UNPACK_FAILED, Reason.CONTENT_CHANGED, Reason.SPEC_CHANGED})
+
+
+def _message(status: BundleStatus, kind: ConditionType) -> str:
+    condition = find_condition(status.conditions, kind)
+    return condition.message if condition is not None else ""
+
+
+def _status(bundle: Bundle, phase: Phase, conditions: Conditions) -> BundleStatus:
+    return replace(
+        bundle.status, phase=phase.value, conditions=conditions, observed_generation=bundle.metadata.generation
+    )
+
+
+def _unpacked(bundle: Bundle, status: ConditionStatus, reason: Reason, message: str, now: str) -> Conditions:
+    return set_condition(
+        bundle.status.conditions,
+        type=ConditionType.UNPACKED,
+        status=status,
+        reason=reason,
+        message=message,
+        generation=bundle.metadata.generation,
+        now=now,
+    )
+
+
+def _summary(  # noqa: PLR0917 - a condition's parts, in the order of the API
+    bundle: Bundle, conditions: Conditions, summary: Summary, reason: Reason, message: str, now: str
+) -> Conditions:
+    return summarise(
+        conditions, summary, reason=reason, message=message, generation=bundle.metadata.generation, now=now
+    )

@@ -1,0 +1,103 @@
+"""The job of a Bundle: fetch, check, store. One step after the other; each has its own prefix in the message."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.source import Source
+from rukpak_py.controllers.jobs import ContentBudget, Jobs
+from rukpak_py.controllers.ports import Content, Sources
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.metrics import FETCH_SECONDS
+from rukpak_py.sources.source import FetchRequest
+
+UNPACK_SECONDS = 900.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unpacked:
+    digest: str
+    resolved: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """`message` is what the condition says; the error's class decides what happens next."""
+
+    message: str
+    error: RukPakError
+
+
+Result = Unpacked | Failed
+
+
+class UnpackJobs:
+    """At most one for each Bundle, in the lane of its source."""
+
+    def __init__(self, sources: Sources, content: Content, *, on_end: Callable[[str], None]) -> None:
+        """`on_end` is called with the name of the Bundle."""
+        self._sources = sources
+        self._content = content
+        self._jobs: Jobs[Result] = Jobs(on_end=on_end)
+        self._budget = ContentBudget()
+
+    def start(self, bundle: Bundle) -> None:
+        """What was unpacked once never moves: it is fetched from where it was found then."""
+        source = bundle.status.resolved_source or bundle.spec.source
+        lane = self._sources.lane(source)
+        self._jobs.start(
+            bundle.metadata.name, _key(bundle), self._work(bundle, source), lane=lane, deadline=UNPACK_SECONDS
+        )
+
+    def is_running(self, bundle: Bundle) -> bool:
+        return self._jobs.is_running(_key(bundle))
+
+    def seconds(self, bundle: Bundle) -> float:
+        """How long the job has been at work."""
+        return self._jobs.seconds(_key(bundle))
+
+    def take(self, bundle: Bundle) -> Result | None:
+        """The result of a job that has ended, once."""
+        finished = self._jobs.take(_key(bundle))
+        if finished is None:
+            return None
+        error = finished.error
+        return Failed(message=str(error), error=error) if error is not None else finished.result()
+
+    def drop(self, bundle: Bundle) -> None:
+        self._jobs.drop(bundle.metadata.uid)
+
+    async def close(self) -> None:
+        await self._jobs.close()
+
+    def _work(self, bundle: Bundle, source: Source) -> Callable[[], Awaitable[Result]]:
+        async def work() -> Result:
+            started = perf_counter()
+            async with self._budget.share() as content_arrives:
+                request = FetchRequest(
+                    bundle=bundle.metadata.name, uid=bundle.metadata.uid, source=source, content_arrives=content_arrives
+                )
+                result = await _unpack(request, bundle.spec.provisioner_class, self._sources, self._content)
+            label = "unpacked" if isinstance(result, Unpacked) else "failed"
+            FETCH_SECONDS.labels(source.type, label).observe(perf_counter() - started)
+            return result
+
+        return work
+
+
+def _key(bundle: Bundle) -> tuple[str]:
+    return (bundle.metadata.uid,)
+
+
+async def _unpack(request: FetchRequest, provisioner_class: str, sources: Sources, content: Content) -> Result:
+    prefix = "source bundle content: "
+    try:
+        fetched = await sources.fetch(request)
+        await request.content_arrives()  # it has, whether the source said so or not
+        prefix = ""
+        await content.check(provisioner_class, fetched.tree)
+        prefix = "persist bundle content: "
+        return Unpacked(digest=await content.keep(fetched.tree), resolved=fetched.resolved)
+    except RukPakError as error:
+        return Failed(message=f"{prefix}{error}", error=error)

@@ -1,0 +1,151 @@
+"""Carries a plan out: what has to stand in the status first, the writes, and what came of them.
+
+A difference to what was applied is drift when the same content with the same options was applied before. What somebody
+changes again as often as it is reverted is left alone for a minute at a time.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from rukpak_py.api.bundle_deployment import KeptObject
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason
+from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.ownership import adopted
+from rukpak_py.apply.plan import make_plan
+from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.prune import prune
+from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.failures import failed
+from rukpak_py.controllers.deployment.kind_record import KindRecord
+from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.stage import StageResult, waiting
+from rukpak_py.controllers.deployment.visibility import Hidden
+from rukpak_py.controllers.outcome import again, retry_unless_stalled
+from rukpak_py.controllers.ports import Recorder
+from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
+from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.kube.errors import NotFoundError, StaleError
+
+SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
+SCHEMA_LAG_INTERVAL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Applied:
+    """Everything that could be applied is. `resting` is what somebody keeps changing and is left alone for now, `kept`
+    what left the content and stays, `hidden` what cannot be seen.
+    """
+
+    attempt: Attempt
+    planned: Planned | None = None  # None: the watches show exactly what was applied
+    resting: frozenset[ObjectKey] = field(default_factory=frozenset)
+    kept: tuple[KeptObject, ...] = ()
+    hidden: Hidden = field(default_factory=Hidden)
+
+
+class Applier:
+    def __init__(self, engine: Engine, record: KindRecord, events: Recorder) -> None:
+        self._engine = engine
+        self._record = record
+        self._events = events
+
+    async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> Applied | StageResult:
+        state, is_drift = attempt.state, attempt.is_settled
+        writes = [change.key for change in planned.plan.writes]
+        resting = state.drift.resting(writes, monotonic()) if is_drift else frozenset[ObjectKey]()
+        plan = planned.plan.without(resting)
+        if plan.writes:
+            try:
+                await self._record.record(attempt.deployment, rendered.desired)
+            except (NotFoundError, StaleError):
+                return StageResult(outcome=again(1.0), wrote_nothing=True)  # its event is on the way
+            if not is_drift:
+                state.applying(attempt.content)
+        known = frozenset(key for key, seen in state.applied.fields.items() if seen)
+        change_set = await self._engine.apply(planned.target, plan)
+        self._note(attempt, change_set, drifted=known if is_drift else frozenset())
+        unfinished = self._unfinished(attempt, planned, change_set, is_drift=is_drift)
+        kept = attempt.deployment.status.kept
+        return unfinished or Applied(attempt=attempt, planned=planned, resting=resting, kept=kept)
+
+    async def withdraw(self, attempt: Attempt, planned: Planned, owned: dict[ObjectKey, ObservedObject]) -> None:
+        """A first install that lost a race for a name is refused like one that came later: nothing of it stays.
+
+        Only what the attempt that lost had made itself, and never what others may have filled since: CRDs, namespaces
+        and storage. A half install of any other kind stays, is named and is retried.
+        """
+        created = attempt.state.created.among(owned)
+        owner, adopt = planned.target.owner, attempt.deployment.spec.adopt
+        plan = make_plan((), live={}, owned=created, fields={}, owner=owner, adopt=adopt)
+        change_set = ChangeSet()
+        await prune(planned.target, plan.prune, change_set)
+        attempt.state.created.clear()
+        if change_set.pruned:
+            text = f"deleted again, because the install was refused: {texts.named(sorted(change_set.pruned))}"
+            self._warn(attempt, EventReason.WITHDRAWN, text)
+
+    def _unfinished(
+        self, attempt: Attempt, planned: Planned, change_set: ChangeSet, *, is_drift: bool
+    ) -> StageResult | None:
+        """A result when something could not be applied, or has to be waited for."""
+        state = attempt.state
+        if change_set.failures:
+            state.applied.absent.clear()  # what was free may be why
+            failure_kinds = {failure.kind for failure in change_set.failures}
+            text = "; ".join(failure.message for failure in change_set.failures)
+            return lagging(attempt, failure_kinds, text) or self._failed(
+                attempt, change_set.failures, is_drift=is_drift
+            )
+        state.waits.over("schema", "schema lag")
+        if change_set.waiting:
+            text = f"Waiting: {'; '.join(change_set.waiting[:10])}"
+            kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in planned.plan.changes))
+            return waiting(state, "objects", text, WaitsFor(kinds=kinds))
+        state.waits.over("objects")
+        return None
+
+    def _failed(self, attempt: Attempt, failures: Sequence[Failure], *, is_drift: bool) -> StageResult:
+        report = failed(attempt.deployment, failures, is_drift=is_drift)
+        longest = max(failure.retry_after for failure in failures)
+        return StageResult(outcome=retry_unless_stalled(report.summary, longest), report=report)
+
+    def _note(self, attempt: Attempt, change_set: ChangeSet, *, drifted: Collection[ObjectKey]) -> None:
+        """`drifted`: what was as it should be before. Anything else is seen for the first time by this process."""
+        state, now = attempt.state, monotonic()
+        reverted = [key for key in change_set.corrected + change_set.created if key in drifted]
+        state.drift.created([key for key in change_set.created if key in drifted], now)
+        state.drift.corrected(reverted, now)
+        lost_a_race = any(failure.kind is FailureKind.CONFLICT for failure in change_set.failures)
+        is_first_install = not attempt.deployment.status.active_bundle
+        state.created.record(change_set.created if lost_a_race and is_first_install else (), state.applied.uids)
+        for action in ("created", "updated", "corrected", "taken"):
+            APPLIED.labels(action).inc(len(getattr(change_set, action)))
+        for warning in change_set.warnings:
+            self._warn(attempt, EventReason.FIELDS_LEFT_OUT, warning)
+        if change_set.taken:
+            self._tell(attempt, EventReason.ADOPTED, adopted(change_set.taken))
+        if reverted:
+            DRIFT_CORRECTED.inc(len(reverted))
+            self._tell(attempt, EventReason.DRIFT_CORRECTED, texts.reverted_drift(reverted))
+
+    def _tell(self, attempt: Attempt, reason: str, text: str) -> None:
+        metadata = attempt.deployment.metadata
+        self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+
+    def _warn(self, attempt: Attempt, reason: str, text: str) -> None:
+        metadata = attempt.deployment.metadata
+        self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+
+
+def lagging(attempt: Attempt, failure_kinds: Collection[FailureKind], message: str) -> StageResult | None:
+    """The server may not know the schema or the URL of a kind yet whose CRD has just changed: try again for a while."""
+    state = attempt.state
+    if set(failure_kinds) != {FailureKind.LAGGING} or state.waited("schema", attempt.content) > SCHEMA_LAG_SECONDS:
+        return None
+    result = waiting(state, "schema lag", f"Waiting: the API server does not know the new schema yet: {message}")
+    return StageResult(outcome=again(SCHEMA_LAG_INTERVAL_SECONDS), report=result.report)

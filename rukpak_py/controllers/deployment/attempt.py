@@ -1,0 +1,64 @@
+"""One attempt to bring content into the cluster, or to keep it: for whom, which content, and with which options."""
+
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.options import InstallOptions
+from rukpak_py.apply.owner import Owner
+from rukpak_py.controllers.deployment.state import ContentKey, DeploymentState
+from rukpak_py.core.objects import Object
+from rukpak_py.kube.resources import NAMESPACES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """`makes_namespace`: the install namespace is ours to create and keep."""
+
+    deployment: BundleDeployment
+    bundle: Bundle
+    options: InstallOptions
+    install_namespace: str
+    makes_namespace: bool
+    state: DeploymentState
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(name=self.deployment.metadata.name, uid=self.deployment.metadata.uid)
+
+    @property
+    def content(self) -> ContentKey:
+        """What identifies the objects that are wanted. Pruning is part of it: switched on again, it has to look for
+        what was kept meanwhile. Options that say nothing add nothing, so that a new release finds what an old one left.
+        """
+        key = (
+            self.deployment.metadata.uid,
+            self.bundle.status.digest,
+            self.install_namespace,
+            str(self.makes_namespace),
+            str(self.deployment.spec.prune.enabled),
+        )
+        others = structs.replace(self.options, install_namespace="", create_namespace=False).digest
+        return (*key, others) if others else key
+
+    @property
+    def is_settled(self) -> bool:
+        """Everything of this content, with these options, was applied."""
+        return self.state.is_applied(self.content)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Nothing of any other content was applied since this one was: what differs is drift."""
+        return self.state.is_untouched(self.content)
+
+    def makes(self, obj: Object) -> bool:
+        """Whether this is the install namespace that is ours; where content ships it, it is the content's, kept."""
+        head = obj.head
+        is_namespace = head.gvk.group_kind == NAMESPACES.group_kind and head.name == self.install_namespace
+        return self.makes_namespace and is_namespace
+
+    def of_bundle(self, bundle: Bundle) -> "Attempt":
+        """The same with the content of another Bundle."""
+        return replace(self, bundle=bundle)

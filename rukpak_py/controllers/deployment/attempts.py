@@ -1,0 +1,42 @@
+"""Makes attempts: the wanted content with the options of the spec, the installed one with its own."""
+
+from collections.abc import Callable
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.options import InstallOptions, options_of
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.history import options_of_active
+from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.kube.resources import NAMESPACES
+
+
+class Attempts:
+    def __init__(self, inventory: Inventory, has_namespace: Callable[[str], bool], *, system_namespace: str) -> None:
+        self._inventory = inventory
+        self._has_namespace = has_namespace
+        self._system_namespace = system_namespace
+
+    def wanted(self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState) -> Attempt:
+        return self._attempt(deployment, bundle, options_of(deployment.spec), state)
+
+    def active(self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState) -> Attempt | None:
+        """None: the options that it was installed with are lost."""
+        options = options_of_active(deployment)
+        return self._attempt(deployment, bundle, options, state) if options is not None else None
+
+    def _attempt(
+        self, deployment: BundleDeployment, bundle: Bundle, options: InstallOptions, state: DeploymentState
+    ) -> Attempt:
+        namespace = options.install_namespace or self._system_namespace
+        known = self._inventory.get(NAMESPACES.key("", namespace))
+        is_ours = known is not None and known.owner_uid == deployment.metadata.uid
+        return Attempt(
+            deployment=deployment,
+            bundle=bundle,
+            options=options,
+            install_namespace=namespace,
+            makes_namespace=options.create_namespace and (is_ours or not self._has_namespace(namespace)),
+            state=state,
+        )

@@ -1,0 +1,79 @@
+"""The gates that need the cluster: asked in order, after looking and before the first write."""
+
+from time import monotonic
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, ownership, refusal_before_looking, still_exists
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.existence import Existence
+from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.core.objects import ObjectKey
+
+
+class Gates:
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        cluster: Cluster,
+        existence: Existence,
+        deployments: Cache[BundleDeployment],
+        states: DeploymentStates,
+    ) -> None:
+        self._engine = engine
+        self._cluster = cluster
+        self._existence = existence
+        self._deployments = deployments
+        self._states = states
+
+    def before_looking(self, rendered: Rendered) -> Refusal | None:
+        return refusal_before_looking(
+            Candidate(
+                desired=rendered.desired,
+                resolution=rendered.resolution,
+                has_namespace=self._cluster.has_namespace,
+            )
+        )
+
+    async def of_plan(self, attempt: Attempt, planned: Planned, active: Attempt | None) -> Refusal | None:
+        """`active`: the same for what is installed; None when nothing is, or when its options are lost."""
+        returning = self._about_to_return(attempt, planned)
+        refused = ownership.refused(planned.plan) or ownership.free_for_a_moment(returning)
+        if refused is not None:
+            return refused
+        gone = await still_exists.refusal(
+            planned.plan,
+            went_again=lambda keys: attempt.state.drift.went_again(keys, monotonic()),
+            still_exists=lambda is_doubtful: self._existence.still_exists(attempt.deployment, is_doubtful=is_doubtful),
+        )
+        if gone is not None:
+            return gone
+        if _is_upgrade(attempt, active):
+            return await dry_run.refusal(self._engine, planned.target, planned.plan)
+        return None
+
+    def _about_to_return(self, attempt: Attempt, planned: Planned) -> dict[ObjectKey, str]:
+        """Names that were refused a moment ago and are free now: their owner puts them back."""
+        wanted = attempt.state.conflicts & set(ownership.created_keys(planned.plan))
+        found = {key: self._applied_by(key, attempt.deployment.metadata.uid) for key in wanted}
+        return {key: name for key, name in found.items() if name is not None}
+
+    def _applied_by(self, key: ObjectKey, uid: str) -> str | None:
+        for other in self._states.applied_by_others(key, uid):
+            name = self._deployments.name_of(other)
+            deployment = self._deployments.get(name) if name is not None else None
+            if deployment is not None and not deployment.metadata.is_deleted and not deployment.spec.suspend:
+                return name
+        return None
+
+
+def _is_upgrade(attempt: Attempt, active: Attempt | None) -> bool:
+    """Other content than what is installed; a change of options alone is one, too. To put back what is, is none."""
+    if not attempt.deployment.status.history or attempt.is_settled:
+        return False
+    return active is None or active.content != attempt.content

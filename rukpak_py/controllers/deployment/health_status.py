@@ -1,0 +1,90 @@
+"""Healthy, and what it means for Ready: in progress, in progress for too long, failed, or healthy.
+
+An ordinary roll-out is in progress: Ready is Unknown, and nobody is warned. After two minutes it is `StillUnhealthy`,
+which is told once; what has failed is told at once. How long it lasts is read from the status, so a restart of the
+operator neither warns again nor starts counting anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.conditions import Summary, find_condition
+from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment.status import Aspect
+
+LASTING_SECONDS = 120.0  # unhealthy for so long is worth a warning
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnhealthyObject:
+    line: str  # upstream's text about it
+    has_failed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """`look_again`: seconds after which the same observation means something else."""
+
+    summary: Summary
+    reason: Reason
+    message: str
+    healthy: Aspect
+    look_again: float | None = None
+
+
+HEALTHY = Aspect(status=ConditionStatus.TRUE, reason=Reason.HEALTHY, message=texts.HEALTHY)
+
+
+def judge_health(
+    before: BundleDeploymentStatus,
+    *,
+    bundle: str,
+    unhealthy: Sequence[UnhealthyObject],
+    total: int,
+    now: str,
+    notes: Sequence[str] = (),
+) -> Verdict:
+    """`before`: the status as it stands; `total`: objects of the content; `notes`: lines to say beside them."""
+    if not unhealthy:
+        return Verdict(
+            summary=Summary.READY, reason=Reason.SUCCEEDED, message=texts.instantiated(bundle), healthy=HEALTHY
+        )
+    failed = [one for one in unhealthy if one.has_failed]
+    text = texts.unhealthy_text([one.line for one in unhealthy], total, (failed or unhealthy)[0].line)
+    text = "\n".join([text, *filter(None, notes)])
+    healthy = Aspect(status=ConditionStatus.FALSE, reason=Reason.UNHEALTHY, message=text)
+    if failed:
+        return Verdict(summary=Summary.RETRYING, reason=Reason.UNHEALTHY, message=text, healthy=healthy)
+    left = LASTING_SECONDS - _seconds_unhealthy(before, bundle, now)
+    if left <= 0 or _is_told(before, bundle):
+        return Verdict(summary=Summary.PROGRESSING, reason=Reason.STILL_UNHEALTHY, message=text, healthy=healthy)
+    return Verdict(summary=Summary.PROGRESSING, reason=Reason.UNHEALTHY, message=text, healthy=healthy, look_again=left)
+
+
+def _seconds_unhealthy(before: BundleDeploymentStatus, bundle: str, now: str) -> float:
+    """With this content. `lastTransitionTime` also counts the time before it was installed, when it was not either."""
+    healthy = find_condition(before.conditions, ConditionType.HEALTHY)
+    if before.active_bundle != bundle or healthy is None or healthy.reason != Reason.UNHEALTHY:
+        return 0.0
+    times = [healthy.last_transition_time, *(one.time for one in before.history[:1])]
+    return (_time(now) - max(map(_time, times))).total_seconds()
+
+
+def _is_told(before: BundleDeploymentStatus, bundle: str) -> bool:
+    """A failure that is in progress again was told already."""
+    ready = find_condition(before.conditions, ConditionType.READY)
+    if before.active_bundle != bundle or ready is None:
+        return False
+    return ready.reason == Reason.STILL_UNHEALTHY or (
+        ready.reason == Reason.UNHEALTHY and ready.status == ConditionStatus.FALSE
+    )
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:  # the API takes leap seconds, and zones of 24 hours
+        return datetime.max.replace(tzinfo=UTC)

@@ -1,0 +1,99 @@
+"""What the status says is installed: the history with its options, the kinds, the hash of all objects."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleTemplate, InstalledKind, KeptObject
+from rukpak_py.api.bundle_deployment import Installation as Installed
+from rukpak_py.api.metadata import TemplateMeta
+from rukpak_py.api.names import GROUP
+from rukpak_py.api.options import InstallOptions, installed_options, options_of, recorded
+from rukpak_py.apply.leaving import without_kept
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.state import applied_digest, differences
+from rukpak_py.core.objects import ObjectKey
+
+HISTORY = 5
+
+
+def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
+    """The options that what is installed was installed with. None: they are known by a digest only, and are lost."""
+    history, spec_options = deployment.status.history, options_of(deployment.spec)
+    return installed_options(history[0], spec_options) if history else spec_options
+
+
+def installed_fields(
+    attempt: Attempt,
+    owned: Mapping[ObjectKey, ObservedObject],
+    kept: tuple[KeptObject, ...],
+    now: str,
+    *,
+    all_is_seen: bool = True,
+) -> dict[str, Any]:
+    """The fields of the status that change with what is installed. `kept`: what left the content and stays.
+
+    While some kind cannot be seen the kinds and the hash stay as they are: they may be about objects that are there.
+    """
+    everything, owned = owned, without_kept(owned, kept)
+    applied = attempt.state.applied
+    left = differences(applied, owned)
+    is_whole = all_is_seen and attempt.is_settled and not any(key in applied.fields for key in left)
+    wanted = [live for key, live in owned.items() if key in applied.fields]
+    kinds = _kinds(everything.values())
+    return {
+        "active_bundle": attempt.bundle.metadata.name,
+        "digest": attempt.bundle.status.digest,
+        "applied_digest": _applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
+        "kinds": kinds if is_whole and not left else _union(attempt.deployment.status.kinds, kinds),
+        "kept": kept,
+        "history": _history(attempt, now),
+    }
+
+
+def _applied_digest(attempt: Attempt, lives: list[ObservedObject], *, is_whole: bool, all_is_seen: bool) -> str:
+    if not all_is_seen:
+        return attempt.deployment.status.applied_digest
+    return applied_digest(lives, attempt.content) if is_whole else ""
+
+
+def _history(attempt: Attempt, now: str) -> tuple[Installed, ...]:
+    history, bundle = attempt.deployment.status.history, attempt.bundle
+    options = recorded(attempt.options)
+    latest = history[0] if history else None
+    if latest is not None and (latest.bundle, latest.digest) == (bundle.metadata.name, bundle.status.digest):
+        if latest.options == options:
+            return history
+        if latest.options is None:  # of the first release: it counts with the options of the spec
+            return (replace(latest, options=options), *history[1:])
+    entry = Installed(
+        bundle=bundle.metadata.name,
+        digest=bundle.status.digest,
+        time=now,
+        options=options,
+        template=_template(bundle),
+    )
+    return (entry, *history)[:HISTORY]
+
+
+def _kinds(lives: Iterable[ObservedObject]) -> tuple[InstalledKind, ...]:
+    found = {live.gvk.group_kind: live.gvk for live in lives}
+    return tuple(InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind) for _, gvk in sorted(found.items()))
+
+
+def _union(one: Iterable[InstalledKind], other: Iterable[InstalledKind]) -> tuple[InstalledKind, ...]:
+    found = {(kind.group, kind.kind): kind for kind in (*one, *other)}
+    return tuple(kind for _, kind in sorted(found.items()))
+
+
+def _template(bundle: Bundle) -> BundleTemplate:
+    """The template that brings exactly this content back: its source is the resolved one."""
+    metadata = bundle.metadata
+    labels = {name: value for name, value in metadata.labels.items() if not name.startswith(f"{GROUP}/")}
+    return BundleTemplate(
+        metadata=TemplateMeta(labels=labels, annotations=metadata.annotations),
+        spec=replace(bundle.spec, source=bundle.status.resolved_source or bundle.spec.source),
+    )

@@ -1,0 +1,63 @@
+"""What stands in the status before the first write of a rendering: the kinds that are about to be used.
+
+Whatever happens to this process, the next one knows where to look for what the deployment owns. Where deletion needs an
+order, the finalizer is written first, too.
+"""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, InstalledKind
+from rukpak_py.api.conditions import Summary
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, Reason
+from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.order import Phase
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.status import Report
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.finalizers import add_finalizer
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.client import Client
+
+
+def needs_order(desired: Iterable[Desired]) -> bool:
+    """Instances would wait for ever for a controller that went before them."""
+    phases = {one.phase for one in desired}
+    return Phase.CUSTOM_RESOURCES in phases or {Phase.CRDS, Phase.WORKLOADS} <= phases
+
+
+class KindRecord:
+    def __init__(self, client: Client, deployments: Cache[BundleDeployment], writer: DeploymentStatusWriter) -> None:
+        self._client = client
+        self._deployments = deployments
+        self._writer = writer
+
+    async def record(self, deployment: BundleDeployment, desired: tuple[Desired, ...]) -> None:
+        """NotFoundError, StaleError: the deployment went or was changed, and nothing may be written for it."""
+        if needs_order(desired) and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
+            deployment = await self._add_finalizer(deployment)
+        known = {(kind.group, kind.kind): kind for kind in deployment.status.kinds}
+        used = {one.head.gvk.group_kind: one.head.gvk for one in desired}
+        if used.keys() <= known.keys():
+            return
+        kinds = {
+            (gvk.group, gvk.kind): InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind)
+            for gvk in used.values()
+        } | known
+        report = Report(
+            summary=Summary.PROGRESSING,
+            reason=Reason.PROGRESSING,
+            message=f"Applying {len(desired)} object(s)",
+            fields={"kinds": tuple(kind for _, kind in sorted(kinds.items()))},
+        )
+        await self._writer.record(deployment, report)
+
+    async def _add_finalizer(self, deployment: BundleDeployment) -> BundleDeployment:
+        metadata = await add_finalizer(
+            self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, ORDERED_DELETION_FINALIZER
+        )
+        changed = replace(deployment, metadata=metadata)
+        if metadata.generation == deployment.metadata.generation:
+            self._deployments.put(changed)
+        return changed

@@ -1,0 +1,99 @@
+"""From what is wanted and what there is to a plan. Objects of kinds that cannot be used yet are set apart.
+
+`held`: of kinds that exist and cannot be seen at the moment. `later`: of kinds that this content brings; they are
+looked for once the kind is served, so that nothing is created that nobody looked for.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.instances import versions_of, with_foreign_instances
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.kinds import KindState
+from rukpak_py.apply.leaving import PrunePolicy, kept_for_instances
+from rukpak_py.apply.missing_deployments import missing_deployments
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.plan import Plan, left_content, make_plan
+from rukpak_py.apply.read_live import read_live
+from rukpak_py.apply.target import Target
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.visibility import Hidden
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import Client
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    target: Target
+    plan: Plan
+    hidden: Hidden
+    held: tuple[ObjectKey, ...] = ()
+    later: tuple[Desired, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.held and not self.later and not self.hidden
+
+
+class Planner:
+    def __init__(self, client: Client, inventory: Inventory, kinds: Kinds) -> None:
+        self._client = client
+        self._inventory = inventory
+        self._kinds = kinds
+
+    async def plan(self, attempt: Attempt, rendered: Rendered, hidden: Hidden) -> Planned:
+        states = rendered.resolution.states
+        later = tuple(one for one in rendered.desired if states[one.head.gvk] is KindState.NEW)
+        apart = {one.key for one in later}
+        usable = [
+            one
+            for one in rendered.desired
+            if states[one.head.gvk] is KindState.SERVED and one.key not in hidden and one.key not in apart
+        ]
+        looked_at = {one.key for one in usable}
+        held = tuple(one.key for one in rendered.desired if one.key not in apart and one.key not in looked_at)
+        target = Target(
+            owner=attempt.owner,
+            last_applied=attempt.state.applied,
+            resource_of=self._kinds.resource_of(rendered.resolution),
+            client=self._client,
+        )
+        live = await read_live(target, self._inventory, looked_at)
+        owned = self._judged(attempt, hidden, rendered.keys - looked_at)
+        plan = make_plan(
+            usable,
+            live=live,
+            owned=owned,
+            fields=attempt.state.applied.fields,
+            owner=target.owner,
+            adopt=attempt.deployment.spec.adopt,
+            missing_deployments=await missing_deployments(self._client, live.values(), target.owner),
+            prune_policy=await self._prune_policy(attempt, owned, rendered.keys),
+        )
+        return Planned(target=target, plan=plan, hidden=hidden, held=held, later=later)
+
+    async def _prune_policy(
+        self, attempt: Attempt, owned: Mapping[ObjectKey, ObservedObject], wanted: Collection[ObjectKey]
+    ) -> PrunePolicy:
+        policy = PrunePolicy(
+            overrides=attempt.options.overrides,
+            install_namespace=attempt.install_namespace,
+            kept=kept_for_instances(attempt.deployment.status.kept),
+        )
+        return await with_foreign_instances(
+            self._client,
+            policy,
+            left_content(owned, wanted, attempt.owner),
+            versions_of=partial(versions_of, self._kinds.cluster.discovery.served),
+            owner_uid=attempt.owner.uid,
+            wanted=wanted,
+        )
+
+    def _judged(self, attempt: Attempt, hidden: Hidden, apart: set[ObjectKey]) -> Mapping[ObjectKey, ObservedObject]:
+        """What the deployment owns, without what is set apart: it is still wanted, or cannot be seen."""
+        owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
+        return {key: live for key, live in owned.items() if key not in hidden and key not in apart}

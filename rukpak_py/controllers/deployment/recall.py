@@ -1,0 +1,51 @@
+"""After a restart: what the status and the cluster prove about what an earlier process applied.
+
+The status says which content was installed last, with which options, and one hash over its objects. When the objects
+that the watches show give the same hash, nothing drifted while nobody looked, whatever is wanted by now.
+When something did, the digests on the objects still say whose content they are of.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.leaving import without_kept
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.state import applied_digest
+from rukpak_py.core.objects import ObjectKey
+
+
+def recall(active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]) -> bool:
+    """From the first list alone. `active`: an attempt with what the history says is installed."""
+    if active is None:
+        return False
+    return _trust_if_equal(active, [*without_kept(owned, active.deployment.status.kept).values()])
+
+
+def recall_from_content(
+    active: Attempt, wanted: Collection[ObjectKey], owned: Mapping[ObjectKey, ObservedObject]
+) -> bool:
+    """The same where more is there than was applied: what left the content and was not pruned yet."""
+    return _trust_if_equal(active, [live for key, live in owned.items() if key in wanted])
+
+
+def recall_untouched(active: Attempt, desired: Iterable[Desired], owned: Mapping[ObjectKey, ObservedObject]) -> None:
+    """What drifted is no half upgrade while every object was last applied as the active content has it."""
+    if active.deployment.status.digest != active.bundle.status.digest:
+        return
+    forms = {one.key: {one.form.digest, one.form_when_taken.digest} for one in desired}
+    lives = without_kept(owned, active.deployment.status.kept)
+    if lives and all(live.applied in forms.get(key, ()) for key, live in lives.items()):
+        active.state.untouched = active.content
+
+
+def _trust_if_equal(active: Attempt, lives: list[ObservedObject]) -> bool:
+    status = active.deployment.status
+    is_equal = (
+        bool(status.applied_digest)
+        and status.digest == active.bundle.status.digest
+        and status.applied_digest == applied_digest(lives, active.content)
+    )
+    if is_equal:
+        active.state.trust(active.content, lives)
+    return is_equal

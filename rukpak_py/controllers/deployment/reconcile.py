@@ -1,0 +1,145 @@
+"""The life of a BundleDeployment: a Bundle for its template, its objects as they should be, and the truth in its
+status.
+
+Level-triggered: every look starts from what the caches show and does what is missing. A failing or slow new Bundle
+never stops the active one from being kept as it should be. Nothing in here waits: what takes longer brings the key
+back by a watch, by the end of a job, or by its back-off.
+"""
+
+from dataclasses import replace
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, ConditionStatus
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment import status as statuses
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
+from rukpak_py.controllers.deployment.reporting import Reporting
+from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.uninstall import Uninstall
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, both, retry
+from rukpak_py.core.errors import RukPakError
+
+
+class DeploymentReconciler:
+    def __init__(
+        self,
+        *,
+        deployments: Cache[BundleDeployment],
+        states: DeploymentStates,
+        templates: Templates,
+        attempts: Attempts,
+        content: ContentReconciler,
+        uninstall: Uninstall,
+        reporting: Reporting,
+    ) -> None:
+        self._deployments = deployments
+        self._states = states
+        self._templates = templates
+        self._attempts = attempts
+        self._content = content
+        self._uninstall = uninstall
+        self._reporting = reporting
+
+    async def reconcile(self, name: str) -> Outcome:
+        deployment = self._deployments.get(name)
+        if deployment is None:
+            self._reporting.forget(name)  # it may have gone while a reconcile noted what it waits for
+            return DONE
+        if not self._reporting.serves(deployment) and not _is_held_by_us(deployment):
+            return await self._reporting.not_served(deployment)
+        if deployment.metadata.is_deleted:
+            return await self._reporting.report(deployment, await self._uninstall.proceed(deployment))
+        if deployment.spec.suspend:
+            return await self._reporting.report(deployment, SUSPENDED)
+        state = self._states.of(deployment.metadata.uid)
+        if state is None:
+            return DONE
+        try:
+            wanted = await self._templates.bundle_of(deployment, state)
+        except RukPakError as error:
+            return await self._keep_active_after_error(deployment, state, error)
+        if wanted is None:
+            return WAIT
+        proceed = self._install_new if wanted.status.is_unpacked else self._keep_active_while_unpacking
+        outcome = await proceed(deployment, wanted, state)
+        # Last, because a delete that is denied must not stop anything else.
+        await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
+        return outcome
+
+    async def _install_new(self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState) -> Outcome:
+        """The wanted content is there: install it, or keep it as it should be."""
+        attempt, active = self._attempts.wanted(deployment, wanted, state), self._active(deployment, state)
+        result = await self._content.reconcile_content(attempt, active)
+        kept = StageResult(outcome=DONE)
+        if result.wrote_nothing and active is not None and active.content != attempt.content:
+            kept = await self._content.correct_drift(active)
+        if result.wrote_nothing and result.report is not None and self._is_lost(deployment, active):
+            result = replace(result, report=statuses.with_options_lost(result.report))
+        result = _with_kept(result, kept)
+        outcome = await self._reporting.report(deployment, result, valid=statuses.validity(wanted))
+        told = self._deployments.get(deployment.metadata.name)
+        if result.is_finished and told is not None and told.status.active_bundle == wanted.metadata.name:
+            await self._templates.drop_superseded(deployment, wanted)
+        return both(outcome, kept.outcome)
+
+    async def _keep_active_while_unpacking(
+        self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState
+    ) -> Outcome:
+        """The wanted content is not there (yet): keep what is installed, and report about both."""
+        valid = self._reporting.validity(wanted)
+        result = await self._keep_active(deployment, state)
+        if valid.status is ConditionStatus.UNKNOWN and state.waited(wanted.metadata.uid) < QUIET_SECONDS:
+            return both(result.outcome, again(QUIET_SECONDS))
+        state.waits.over(wanted.metadata.uid)
+        report = statuses.with_installed(statuses.summary_of_bundle(wanted, valid), result.report)
+        return await self._reporting.report(deployment, replace(result, report=report))
+
+    async def _keep_active_after_error(
+        self, deployment: BundleDeployment, state: DeploymentState, error: RukPakError
+    ) -> Outcome:
+        """The wanted Bundle cannot be had: the same, with what kept it."""
+        result = await self._keep_active(deployment, state)
+        outcome = both(retry(getattr(error, "retry_after", None) or 0.0), result.outcome)
+        report = statuses.with_installed(statuses.no_bundle(error), result.report)
+        return await self._reporting.report(deployment, replace(result, outcome=outcome, report=report))
+
+    async def _keep_active(self, deployment: BundleDeployment, state: DeploymentState) -> StageResult:
+        """With the options that it was installed with, whatever the spec says meanwhile."""
+        active = self._active(deployment, state)
+        if active is not None:
+            return await self._content.reconcile_content(active, active)
+        if self._is_lost(deployment, active):
+            return StageResult(outcome=WAIT, report=statuses.options_lost(deployment.status.active_bundle))
+        return StageResult(outcome=WAIT)
+
+    def _active(self, deployment: BundleDeployment, state: DeploymentState) -> Attempt | None:
+        bundle = self._templates.active(deployment)
+        if bundle is None or not bundle.status.digest:
+            return None
+        return self._attempts.active(deployment, bundle, state)
+
+    def _is_lost(self, deployment: BundleDeployment, active: Attempt | None) -> bool:
+        """Content is installed, with options that nobody knows any more."""
+        bundle = self._templates.active(deployment)
+        return active is None and bundle is not None and bool(bundle.status.digest)
+
+
+def _is_held_by_us(deployment: BundleDeployment) -> bool:
+    """Of another class by now, and being deleted with our finalizer, which nobody else takes away."""
+    return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
+
+
+def _with_kept(result: StageResult, kept: StageResult) -> StageResult:
+    """A refusal, with what the status records of the content that is kept: a correction changes its digest."""
+    report = result.report
+    if report is not None and kept.report is not None and kept.report.fields is not None:
+        report = replace(report, fields=kept.report.fields)
+    return replace(result, report=report, waits_for=result.waits_for | kept.waits_for)
+
+
+SUSPENDED = StageResult(outcome=DONE, report=statuses.SUSPENDED)

@@ -1,0 +1,152 @@
+"""Brings the content of one Bundle into the cluster and keeps it there.
+
+Fast path: the watches show exactly what was applied; no call, nothing rendered. After a restart one hash in the status
+proves the same. Otherwise: render, gates, look and plan, gates, apply, finish. Each stage returns a result, or the next
+stage runs. Nothing is written while a gate refuses anything.
+
+Content that is installed already, by this process or one before it, is kept as far as it can be: what needs a kind that
+cannot be used at the moment is left as it is, and everything else is corrected.
+"""
+
+from dataclasses import replace
+from time import monotonic
+
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.leaving import without_kept
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.preflight import Refusal
+from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.controllers.deployment import failures
+from rukpak_py.controllers.deployment.applying import Applied, Applier, lagging
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.finish import Finish
+from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.planning import Planned, Planner
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
+from rukpak_py.controllers.deployment.stage import StageResult, waiting
+from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.deployment.visibility import HIDDEN_QUIET_SECONDS, Hidden, Visibility, names_of
+from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry_unless_stalled
+from rukpak_py.core.objects import ObjectKey
+
+
+class ContentReconciler:
+    def __init__(
+        self,
+        *,
+        inventory: Inventory,
+        visibility: Visibility,
+        rendering: RenderingStage,
+        planner: Planner,
+        gates: Gates,
+        applier: Applier,
+        finish: Finish,
+    ) -> None:
+        self._inventory = inventory
+        self._visibility = visibility
+        self._rendering = rendering
+        self._planner = planner
+        self._gates = gates
+        self._applier = applier
+        self._finish = finish
+
+    async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
+        """`active`: the same for what is installed; None when nothing is, or when its options are lost."""
+        hidden = await self._visibility.of_owned(attempt.deployment, attempt.state)
+        if isinstance(hidden, StageResult):
+            return hidden
+        unfinished = await self._rendering.recall(attempt, active, self._owned(attempt))
+        if unfinished is not None:
+            return unfinished
+        untouched = self._as_applied(attempt, hidden)
+        if untouched is not None:
+            return await self._finish.finish(untouched, hidden)
+        rendered = await self._rendering.rendered(attempt)
+        if isinstance(rendered, StageResult):
+            return rendered
+        is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
+        lacking = self._gates.before_looking(rendered)
+        if lacking is not None and not is_installed:
+            return self._refused(attempt, lacking)
+        seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)
+        if isinstance(seen, StageResult):
+            return seen
+        planned = await self._planner.plan(attempt, rendered, seen)
+        refusal = await self._gates.of_plan(attempt, planned, active)
+        if refusal is not None:
+            return await self._refused_plan(attempt, planned, refusal)
+        applied = await self._applier.apply(attempt, rendered, planned)
+        if lacking is not None:
+            return self._lacking(attempt, applied, lacking)
+        if isinstance(applied, StageResult):
+            return applied
+        may_be_hidden = attempt.is_settled or (is_installed and rendered.resolution.knows_all_kinds)
+        unfinished = self._set_apart(attempt, planned, may_be_hidden=may_be_hidden)
+        return unfinished or await self._finished(applied, rendered, seen)
+
+    async def correct_drift(self, active: Attempt) -> StageResult:
+        """Keep the active content as it should be while its successor is refused.
+
+        Only when nothing of the successor was written since: half an upgrade is not drift, and to undo it here, to be
+        done again at the next try, would go on for ever.
+        """
+        return await self.reconcile_content(active, active) if active.is_untouched else StageResult(outcome=DONE)
+
+    def _as_applied(self, attempt: Attempt, hidden: Hidden) -> Applied | None:
+        """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""
+        if not attempt.is_settled:
+            return None
+        found = differences(attempt.state.applied, without_kept(self._owned(attempt), attempt.deployment.status.kept))
+        different = {key for key in found if key not in hidden}
+        resting = attempt.state.drift.resting(different, monotonic())
+        if different - resting or not attempt.state.drift.is_reported(resting):
+            return None
+        return Applied(attempt=attempt, resting=resting, kept=attempt.deployment.status.kept)
+
+    async def _finished(self, applied: Applied, rendered: Rendered, hidden: Hidden) -> StageResult:
+        state = applied.attempt.state
+        state.settle(applied.attempt.content, rendered.keys, hidden)
+        return await self._finish.finish(applied, hidden)
+
+    def _lacking(self, attempt: Attempt, applied: Applied | StageResult, refusal: Refusal) -> StageResult:
+        """Of installed content: everything else is as it should be, or could not be made so."""
+        result = applied if isinstance(applied, StageResult) else self._refused(attempt, refusal)
+        return replace(result, waits_for=result.waits_for | refusal.waits_for, wrote_nothing=False)
+
+    def _set_apart(self, attempt: Attempt, planned: Planned, *, may_be_hidden: bool) -> StageResult | None:
+        """A result while the content is not whole: kinds that it brings, or of new content, kinds that are hidden."""
+        if planned.later:
+            kinds = frozenset(one.head.gvk.group_kind for one in planned.later)
+            text = f"Waiting: the API server does not serve {names_of(kinds)} yet, which the bundle brings"
+            return waiting(attempt.state, "kinds", text, WaitsFor(kinds=kinds))
+        attempt.state.waits.over("kinds")
+        if planned.is_whole or may_be_hidden:
+            return None
+        text = planned.hidden.text()
+        result = waiting(attempt.state, "hidden", text, planned.hidden.waits_for)
+        if attempt.state.waited("hidden") < HIDDEN_QUIET_SECONDS:
+            return replace(result, outcome=both(result.outcome, again(HIDDEN_QUIET_SECONDS)))
+        return replace(result, report=failures.held_back(attempt.deployment, text))
+
+    async def _refused_plan(self, attempt: Attempt, planned: Planned, refusal: Refusal) -> StageResult:
+        if refusal.is_gone:
+            return StageResult(outcome=WAIT, wrote_nothing=True)
+        state = attempt.state
+        state.applied.absent.clear()  # what was free may be why
+        unfinished = lagging(attempt, refusal.failure_kinds, refusal.message)
+        if unfinished is not None:
+            return unfinished
+        state.conflicts = refusal.waits_for.objects
+        if planned.plan.refused:
+            await self._applier.withdraw(attempt, planned, self._owned(attempt))
+        return self._refused(attempt, refusal)
+
+    @staticmethod
+    def _refused(attempt: Attempt, refusal: Refusal) -> StageResult:
+        report = failures.refused(attempt.deployment, refusal)
+        outcome = retry_unless_stalled(report.summary, refusal.retry_after)
+        return StageResult(outcome=outcome, report=report, wrote_nothing=True, waits_for=refusal.waits_for)
+
+    def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
+        return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))

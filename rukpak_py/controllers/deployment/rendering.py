@@ -1,0 +1,201 @@
+"""From stored content to what a deployment wants: rendered, its kinds resolved, normalised. Kept within one budget.
+
+The same content, options and owner give the same objects, so they are kept until one of them changes or the budget
+needs the room, kinds that are missing included: only what such an object becomes is found anew when the kinds change.
+A rendering that goes to a worker process is a job; its end brings the key back. Content that is wrong stays wrong:
+the error is kept, too.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.order import is_builtin
+from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.state import ContentKey
+from rukpak_py.controllers.jobs import Jobs
+from rukpak_py.controllers.ports import Content
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.objects import GroupVersionKind, Head, Object, ObjectKey, canonical_json
+from rukpak_py.formats import RenderOptions
+from rukpak_py.kube.resources import NAMESPACES
+
+BUDGET_BYTES = 64 * 1024 * 1024
+REMEMBERED_ERRORS = 1000
+OBJECTS_PER_TURN = 50  # between two chances for the rest of the process
+RENDER_SECONDS = 600.0
+LANE = "render"
+
+
+class NotRendered(Enum):
+    RUNNING = auto()  # a job renders it; its end brings the key back
+    CONTENT_MISSING = auto()  # the content is not in the store: it must be fetched again first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rendered:
+    """Everything that a plan needs to know of the content. `desired` has the objects of kinds that can be used."""
+
+    desired: tuple[Desired, ...]
+    resolution: Resolution
+    objects: tuple[Object, ...]  # empty when all kinds are served: nothing is found anew then
+    size: int
+
+    @property
+    def keys(self) -> set[ObjectKey]:
+        return {one.key for one in self.desired}
+
+
+class Renderer:
+    def __init__(self, content: Content, kinds: Kinds, *, on_end: Callable[[str], None]) -> None:
+        self._content = content
+        self._kinds = kinds
+        self._jobs: Jobs[list[Object]] = Jobs(on_end=on_end)
+        self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
+        self._size = 0
+        self._errors: OrderedDict[ContentKey, ContentError] = OrderedDict()
+
+    async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
+        key = attempt.content
+        if key in self._errors:
+            raise self._errors[key].with_traceback(None)  # else it grows with every look, and holds their frames
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept.move_to_end(key)
+            return await self._refreshed(attempt, kept)
+        try:
+            objects = await self._objects(attempt)
+            if isinstance(objects, NotRendered):
+                return objects
+            if attempt.makes_namespace and not any(attempt.makes(obj) for obj in objects):
+                objects = [_namespace(attempt.install_namespace), *objects]
+            resolution = await self._kinds.resolve(objects, attempt.deployment)
+            rendered = await self._desired(attempt, objects, resolution)
+        except ContentError as error:
+            self._remember(key, error)
+            raise
+        self._keep(key, rendered)
+        return rendered
+
+    def forget(self, uid: str) -> None:
+        """The deployment is gone."""
+        self._jobs.drop(uid)
+        for key in [key for key in self._kept if key[0] == uid]:
+            self._size -= self._kept.pop(key).size
+        for key in [key for key in self._errors if key[0] == uid]:
+            del self._errors[key]
+
+    async def close(self) -> None:
+        await self._jobs.close()
+
+    async def _objects(self, attempt: Attempt) -> list[Object] | NotRendered:
+        finished = self._jobs.take(attempt.content)
+        if finished is not None:
+            return finished.result()
+        if self._jobs.is_running(attempt.content):
+            return NotRendered.RUNNING
+        provisioner, options = attempt.deployment.spec.provisioner_class, _options(attempt)
+        tree = await self._content.load(attempt.bundle.status.digest)
+        if tree is None:
+            return NotRendered.CONTENT_MISSING
+        if self._content.renders_in_place(provisioner, tree):
+            return await self._content.render(provisioner, tree, options)
+        self._start(attempt, tree, options)
+        return NotRendered.RUNNING
+
+    def _start(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> None:
+        provisioner = attempt.deployment.spec.provisioner_class
+
+        async def render() -> list[Object]:
+            return await self._content.render(provisioner, tree, options)
+
+        name = attempt.deployment.metadata.name
+        self._jobs.drop_finished(attempt.deployment.metadata.uid)  # of a template that was edited meanwhile
+        self._jobs.start(name, attempt.content, render, lane=LANE, deadline=RENDER_SECONDS)
+
+    async def _refreshed(self, attempt: Attempt, kept: Rendered) -> Rendered:
+        """The same content against the kinds as they are now."""
+        if not kept.objects:
+            return await self._with_states(attempt, kept)
+        resolution = await self._kinds.resolve(kept.objects, attempt.deployment)
+        if resolution == kept.resolution:
+            return kept
+        rendered = await self._desired(attempt, list(kept.objects), resolution)
+        self._keep(attempt.content, rendered)
+        return rendered
+
+    async def _with_states(self, attempt: Attempt, kept: Rendered) -> Rendered:
+        """All kinds were served when it was rendered; discovery may not show some of them at the moment."""
+        find = self._kinds.cluster.discovery.find
+        if all(find(gvk) is not None for gvk in kept.resolution.states):
+            return kept
+        resolution = await self._kinds.states_again(kept.resolution, kept.desired, attempt.deployment)
+        return replace(kept, resolution=resolution)
+
+    async def _desired(self, attempt: Attempt, objects: list[Object], resolution: Resolution) -> Rendered:
+        desired = await _desire_all(objects, resolution, attempt)
+        is_settled = all(state is KindState.SERVED for state in resolution.states.values())
+        size = sum(len(one.form.body) for one in desired)
+        return Rendered(
+            desired=desired,
+            resolution=resolution,
+            objects=() if is_settled else tuple(objects),
+            size=size if is_settled else size + sum(len(obj.json) for obj in objects),
+        )
+
+    def _keep(self, key: ContentKey, rendered: Rendered) -> None:
+        former = self._kept.pop(key, None)
+        self._size -= former.size if former is not None else 0
+        self._kept[key] = rendered
+        self._size += rendered.size
+        while self._size > BUDGET_BYTES and len(self._kept) > 1:
+            _, oldest = self._kept.popitem(last=False)
+            self._size -= oldest.size
+
+    def _remember(self, key: ContentKey, error: ContentError) -> None:
+        self._errors[key] = error
+        if len(self._errors) > REMEMBERED_ERRORS:
+            self._errors.popitem(last=False)
+
+
+async def _desire_all(objects: list[Object], resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
+    desired: dict[object, Desired] = {}
+    for number, obj in enumerate(objects):
+        resource = resolution.resources.get(obj.head.gvk)
+        if resource is None:
+            continue
+        one = _desire(obj, namespaced=resource.namespaced, attempt=attempt)
+        known = desired.setdefault(one.key, one)
+        if known.form.digest != one.form.digest:
+            raise ContentError(f"the content has two different objects of the same name: {one.key}")
+        if number % OBJECTS_PER_TURN == 0:
+            await asyncio.sleep(0)
+    return tuple(desired.values())
+
+
+def _desire(obj: Object, *, namespaced: bool, attempt: Attempt) -> Desired:
+    return desire(
+        obj,
+        owner=attempt.owner,
+        namespaced=namespaced,
+        default_namespace=attempt.install_namespace,
+        custom=not is_builtin(obj.head.gvk.group),
+        outlives=attempt.makes(obj),
+        overrides=attempt.options.overrides,
+    )
+
+
+def _options(attempt: Attempt) -> RenderOptions:
+    return RenderOptions(install_namespace=attempt.install_namespace)
+
+
+def _namespace(name: str) -> Object:
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    head = Head(gvk=GroupVersionKind("", "v1", NAMESPACES.gvk.kind), namespace="", name=name)
+    return Object(head=head, json=canonical_json(manifest))

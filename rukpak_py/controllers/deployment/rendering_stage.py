@@ -1,0 +1,84 @@
+"""The stage that says what is wanted, and after a restart what was wanted before: rendered, or why not yet."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.failures import unloadable
+from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
+from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
+from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
+from rukpak_py.controllers.outcome import WAIT, Outcome, retry
+from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.errors import ApiError
+
+
+class RenderingStage:
+    def __init__(
+        self,
+        renderer: Renderer,
+        *,
+        former: Callable[[BundleDeployment, Bundle], list[Bundle]],
+        want_content: Callable[[Bundle], None],
+    ) -> None:
+        """`former`: other Bundles of the deployment. `want_content`: the content is not stored; fetch it again."""
+        self._renderer = renderer
+        self._former = former
+        self._want_content = want_content
+
+    async def rendered(self, attempt: Attempt) -> Rendered | StageResult:
+        try:
+            rendered = await self._renderer.rendered(attempt)
+        except ApiError:
+            raise  # about the server, which was asked for its kinds; the content may be fine
+        except RukPakError as error:
+            return StageResult(outcome=_until(error), report=unloadable(error), wrote_nothing=True)
+        match rendered:
+            case NotRendered.CONTENT_MISSING:
+                self._want_content(attempt.bundle)
+                return waiting_to_begin(attempt.state, "content", texts.REFETCHING)
+            case NotRendered.RUNNING:
+                return waiting_to_begin(attempt.state, "content", texts.RENDERING)
+            case Rendered():
+                attempt.state.waits.over("content")
+                return rendered
+
+    async def recall(
+        self, attempt: Attempt, active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]
+    ) -> StageResult | None:
+        """After a restart: what was applied, and which names the content before had. A result: it is still rendered."""
+        state = attempt.state
+        if state.former.is_complete or not state.applied.is_empty:
+            return None
+        if recall(active, owned):
+            return None
+        is_missing = False
+        for before in self._attempts_before(attempt, active):
+            with suppress(ContentError):
+                rendered = await self._renderer.rendered(before)
+                if rendered is NotRendered.RUNNING:
+                    return waiting_to_begin(state, "content", texts.RENDERING)
+                if rendered is NotRendered.CONTENT_MISSING and before is active:
+                    self._want_content(before.bundle)
+                    is_missing = True
+                if isinstance(rendered, Rendered):
+                    state.former.add(rendered.keys)
+                    if before is active and not recall_from_content(before, rendered.keys, owned):
+                        recall_untouched(before, rendered.desired, owned)
+        state.former.is_complete = not is_missing
+        return None
+
+    def _attempts_before(self, attempt: Attempt, active: Attempt | None) -> list[Attempt]:
+        bundles = self._former(attempt.deployment, attempt.bundle)
+        others = [attempt.of_bundle(one) for one in bundles if active is None or one is not active.bundle]
+        return [*([active] if active is not None else []), *others]
+
+
+def _until(error: RukPakError) -> Outcome:
+    """Wrong content needs another Bundle; a worker that died or a server that did not answer, another try."""
+    return WAIT if isinstance(error, ContentError) else retry(getattr(error, "retry_after", None) or 0.0)

@@ -1,0 +1,229 @@
+"""What this process remembers of a deployment between two reconciles. Losing it costs calls, never correctness.
+
+Small parts with one subject each; `DeploymentStates` is their one owner, and refuses a uid that is gone: a reconcile
+that is still under way when its deployment goes cannot bring its state back.
+"""
+
+import hashlib
+from collections import OrderedDict, deque
+from collections.abc import Collection, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.template_hash import template_hash
+from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.kube.resources import CRDS, NAMESPACES
+
+DRIFT_BACKOFF_SECONDS = 60.0  # between two corrections of what somebody else changes again and again
+CORRECTIONS_BEFORE_BACKOFF = 5  # of one object, none two minutes after the one before
+REMEMBERED_UIDS = 4096
+# Others may have filled these since they were created.
+FILLED_BY_OTHERS = frozenset(
+    {
+        NAMESPACES.group_kind,
+        CRDS.group_kind,
+        GroupKind("", "PersistentVolume"),
+        GroupKind("", "PersistentVolumeClaim"),
+    }
+)
+
+ContentKey = tuple[str, ...]
+PRUNING = 4  # where a ContentKey says whether objects are pruned
+
+
+class DriftBackoff:
+    """Objects that somebody changes again as often as we revert them: correcting at full speed helps nobody."""
+
+    def __init__(self) -> None:
+        self._corrections: dict[ObjectKey, deque[float]] = {}
+        self._created_at: dict[ObjectKey, float] = {}
+        self.text = ""  # what was reported about those that are left alone
+        self._reported: frozenset[ObjectKey] = frozenset()
+
+    def corrected(self, keys: Iterable[ObjectKey], now: float) -> None:
+        for key in keys:
+            self._corrections.setdefault(key, deque(maxlen=CORRECTIONS_BEFORE_BACKOFF)).append(now)
+
+    def created(self, keys: Iterable[ObjectKey], now: float) -> None:
+        """These were missing and were created again."""
+        recent = {key: at for key, at in self._created_at.items() if now - at < DRIFT_BACKOFF_SECONDS}
+        self._created_at = {**recent, **dict.fromkeys(keys, now)}
+
+    def went_again(self, keys: Iterable[ObjectKey], now: float) -> bool:
+        """Something that we created again a moment ago is gone again: perhaps its owner is."""
+        return any(now - self._created_at.get(key, float("-inf")) < DRIFT_BACKOFF_SECONDS for key in keys)
+
+    def resting(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
+        """Those that are left alone for now.
+
+        A minute after the last correction one more is allowed. Only two quiet minutes end it: with a clean slate after
+        each pause the fight would go on in bursts.
+        """
+        if not self._corrections:
+            return frozenset()
+        quiet = {key for key, times in self._corrections.items() if now - times[-1] >= 2 * DRIFT_BACKOFF_SECONDS}
+        for key in quiet:
+            del self._corrections[key]
+        self._reported -= quiet  # who makes the next conflict is asked anew
+        return frozenset(key for key in keys if self._is_resting(key, now))
+
+    def is_reported(self, keys: frozenset[ObjectKey]) -> bool:
+        return keys <= self._reported
+
+    def report(self, keys: frozenset[ObjectKey], text: str) -> None:
+        self._reported, self.text = keys, text
+
+    def _is_resting(self, key: ObjectKey, now: float) -> bool:
+        times = self._corrections.get(key) or deque()
+        return len(times) == CORRECTIONS_BEFORE_BACKOFF and now - times[-1] < DRIFT_BACKOFF_SECONDS
+
+
+class PendingWaits:
+    """How long something has been waited for: a wait is reported only when it lasts."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, tuple[ContentKey, float]] = {}
+
+    def waited(self, what: str, now: float, content: ContentKey = ()) -> float:
+        """From the first call for this content on, until `over`."""
+        if what not in self._since or self._since[what][0] != content:
+            self._since[what] = content, now
+        return now - self._since[what][1]
+
+    def over(self, *what: str) -> None:
+        for one in what:
+            self._since.pop(one, None)
+
+
+class CreatedByThisInstall:
+    """What a first install that was refused has created so far, by uid: only that is withdrawn."""
+
+    def __init__(self) -> None:
+        self._uids: dict[ObjectKey, str] = {}
+
+    def record(self, keys: Iterable[ObjectKey], uids: Mapping[ObjectKey, str]) -> None:
+        self._uids = {key: uids[key] for key in keys if GroupKind(key.group, key.kind) not in FILLED_BY_OTHERS}
+
+    def among(self, owned: Mapping[ObjectKey, ObservedObject]) -> dict[ObjectKey, ObservedObject]:
+        return {key: owned[key] for key, uid in self._uids.items() if key in owned and owned[key].uid == uid}
+
+    def clear(self) -> None:
+        self._uids.clear()
+
+
+class FormerObjects:
+    """Names of former content. What the watches do not show of them is asked for before pruning ends."""
+
+    def __init__(self) -> None:
+        self.keys: set[ObjectKey] = set()
+        self.is_complete = False  # names of content that an earlier process installed were added
+
+    def add(self, keys: Iterable[ObjectKey]) -> None:
+        self.keys.update(keys)
+
+    def wanted_again(self, keys: Collection[ObjectKey]) -> None:
+        self.keys.difference_update(keys)
+
+    def clear(self) -> None:
+        self.keys.clear()
+
+
+@dataclass(slots=True)
+class DeploymentState:
+    applied: LastApplied = field(default_factory=LastApplied)
+    content: ContentKey = ()  # content and options of which everything was applied; empty: unknown, or half of it
+    untouched: ContentKey = ()  # content after which nothing else was applied; what it has may have drifted
+    bundle: str = ""  # the Bundle of the template as it was at the last look
+    conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
+    drift: DriftBackoff = field(default_factory=DriftBackoff)
+    waits: PendingWaits = field(default_factory=PendingWaits)
+    created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
+    former: FormerObjects = field(default_factory=FormerObjects)
+    _template_hash: tuple[int, str] | None = None
+
+    def template_hash(self, deployment: BundleDeployment) -> str:
+        """Computed once for each generation of the spec."""
+        generation = deployment.metadata.generation
+        if self._template_hash is None or self._template_hash[0] != generation:
+            self._template_hash = generation, template_hash(deployment.spec.template)
+        return self._template_hash[1]
+
+    def waited(self, what: str, content: ContentKey = ()) -> float:
+        return self.waits.waited(what, monotonic(), content)
+
+    def is_applied(self, content: ContentKey) -> bool:
+        return self.content == content
+
+    def is_untouched(self, content: ContentKey) -> bool:
+        return bool(self.untouched) and _objects(self.untouched) == _objects(content)
+
+    def applying(self, content: ContentKey) -> None:
+        """Until all of it is applied nothing is as it was applied: neither the old content nor the new."""
+        self.content = ()
+        if not self.is_untouched(content):
+            self.untouched = ()
+
+    def settle(self, content: ContentKey, keys: set[ObjectKey], hidden: Container[ObjectKey]) -> None:
+        """All of this content is applied. What is not part of it any more is looked for before pruning ends."""
+        former = {key for key in self.applied.fields.keys() - keys if key not in hidden}
+        self.former.add(former)
+        self.former.wanted_again(keys)
+        for key in former:
+            self.applied.forget(key)
+        self.applied.expect(key for key in keys if key in hidden)
+        self.content = self.untouched = content
+        self.conflicts = frozenset()
+        self.created.clear()
+
+    def trust(self, content: ContentKey, lives: Iterable[ObservedObject]) -> None:
+        """What the cluster shows is what was applied: the digest in the status proves it."""
+        self.applied.trust(lives)
+        self.content = self.untouched = content
+
+
+class DeploymentStates:
+    def __init__(self) -> None:
+        self._states: dict[str, DeploymentState] = {}
+        self._ended: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def of(self, uid: str) -> DeploymentState | None:
+        """None: this deployment is gone."""
+        if uid in self._ended:
+            return None
+        return self._states.setdefault(uid, DeploymentState())
+
+    def end(self, uid: str) -> None:
+        self._states.pop(uid, None)
+        self._ended[uid] = None
+        if len(self._ended) > REMEMBERED_UIDS:
+            self._ended.popitem(last=False)
+
+    def applied_by_others(self, key: ObjectKey, uid: str) -> list[str]:
+        """The uids of other deployments that applied this object."""
+        return [other for other, state in self._states.items() if other != uid and key in state.applied.uids]
+
+
+def differences(applied: LastApplied, owned: Mapping[ObjectKey, ObservedObject]) -> set[ObjectKey]:
+    """What is missing, what is extra, and what somebody changed a field of ours of."""
+    fields = applied.fields
+    found = {key for key, live in owned.items() if fields.get(key) != live.fields or live.is_deleted}
+    return found | (fields.keys() - owned.keys())
+
+
+def applied_digest(lives: Iterable[ObservedObject], content: ContentKey) -> str:
+    """One hash over what was applied and what the server made of it: after a restart it tells drift from one list."""
+    digest = hashlib.sha256(repr(content).encode())
+    for live in sorted(lives, key=lambda live: live.key):
+        digest.update(repr((*live.key, live.applied, live.fields)).encode())
+    return "sha256:" + digest.hexdigest()
+
+
+def _objects(content: ContentKey) -> ContentKey:
+    """What identifies the objects alone: whether what left the content is pruned changes none of them."""
+    return (*content[:PRUNING], *content[PRUNING + 1 :])

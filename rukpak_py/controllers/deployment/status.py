@@ -1,0 +1,185 @@
+"""The status of a BundleDeployment as a pure function of what was found and done (contract 6.11).
+
+An `Aspect` is one condition; an aspect that a report does not name keeps what it said before: while a new Bundle is
+unpacked, or cannot be, the old content is still told as installed and healthy. An upgrade that is refused tells
+`Installed` False with `UpgradeFailed`, as the original does; `activeBundle` names what runs.
+
+The full text of a failure stands in the aspect that failed; Ready, Reconciling and Stalled have its first line.
+"""
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.conditions import (
+    BUNDLE_DEPLOYMENT_CONDITIONS,
+    Conditions,
+    Summary,
+    complete,
+    find_condition,
+    set_condition,
+    summarise,
+    summary_of,
+)
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, Phase, Reason
+from rukpak_py.apply.results import FailureKind
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.core.errors import RukPakError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Aspect:
+    status: ConditionStatus
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """What is to be said. `fields` are other fields of the status that change with it."""
+
+    summary: Summary
+    reason: Reason
+    message: str
+    valid: Aspect | None = None
+    installed: Aspect | None = None
+    healthy: Aspect | None = None
+    fields: Mapping[str, Any] | None = None
+
+
+def status_of(deployment: BundleDeployment, report: Report, now: str) -> BundleDeploymentStatus:
+    generation = deployment.metadata.generation
+    conditions = deployment.status.conditions
+    aspects = (
+        (ConditionType.HAS_VALID_BUNDLE, report.valid),
+        (ConditionType.INSTALLED, report.installed),
+        (ConditionType.HEALTHY, report.healthy),
+    )
+    for kind, aspect in aspects:
+        if aspect is not None:
+            conditions = _with(conditions, kind, aspect, generation, now)
+    conditions = summarise(
+        conditions, report.summary, reason=report.reason, message=report.message, generation=generation, now=now
+    )
+    return replace(
+        deployment.status,
+        conditions=complete(conditions, BUNDLE_DEPLOYMENT_CONDITIONS, generation=generation, now=now),
+        observed_generation=generation,
+        last_handled_reconcile_at=deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, ""),
+        **(report.fields or {}),
+    )
+
+
+def validity(bundle: Bundle) -> Aspect:
+    """HasValidBundle: Unknown while the Bundle is on its way, upstream's texts otherwise."""
+    name = bundle.metadata.name
+    if bundle.status.is_unpacked:
+        return Aspect(
+            status=ConditionStatus.TRUE,
+            reason=Reason.UNPACK_SUCCESSFUL,
+            message=f"Successfully unpacked the {name} Bundle",
+        )
+    if bundle.status.phase == Phase.FAILING:
+        condition = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
+        why = f": {condition.message}" if condition is not None else ""
+        return Aspect(
+            status=ConditionStatus.FALSE,
+            reason=Reason.UNPACK_FAILED,
+            message=f"Failed to unpack the {name} Bundle{why}",
+        )
+    return Aspect(
+        status=ConditionStatus.UNKNOWN,
+        reason=Reason.UNPACK_PENDING,
+        message=f"Waiting for the {name} Bundle to be unpacked",
+    )
+
+
+def summary_of_bundle(bundle: Bundle, valid: Aspect) -> Report:
+    """What a deployment whose wanted Bundle is not there says as a whole."""
+    if valid.status is ConditionStatus.UNKNOWN:
+        return Report(summary=Summary.PROGRESSING, reason=valid.reason, message=valid.message, valid=valid)
+    stalled = find_condition(bundle.status.conditions, ConditionType.STALLED) is not None
+    summary = Summary.STALLED if stalled else Summary.RETRYING
+    return Report(summary=summary, reason=valid.reason, message=valid.message, valid=valid)
+
+
+def summary_of_failures(failure_kinds: set[FailureKind]) -> Summary:
+    """Only content that can never be applied stalls; everything else may be well at the next try."""
+    return Summary.STALLED if failure_kinds == {FailureKind.CONTENT} else Summary.RETRYING
+
+
+def installed(bundle: str, *notes: str) -> Aspect:
+    """Installed: upstream's text, then a line for everything else worth knowing about the installation."""
+    lines = (texts.instantiated(bundle), *filter(None, notes))
+    return Aspect(status=ConditionStatus.TRUE, reason=Reason.INSTALLATION_SUCCEEDED, message="\n".join(lines))
+
+
+SUSPENDED = Report(summary=Summary.SUSPENDED, reason=Reason.SUSPENDED, message=texts.SUSPENDED)
+
+
+def options_lost(bundle: str) -> Report:
+    """What is installed runs, and nobody knows how to keep it as it was."""
+    return Report(
+        summary=Summary.RETRYING,
+        reason=Reason.UNAVAILABLE,
+        message=texts.OPTIONS_LOST,
+        installed=installed(bundle, texts.OPTIONS_LOST),
+    )
+
+
+def with_options_lost(refused: Report) -> Report:
+    """Its successor is refused, and meanwhile nothing of it is corrected."""
+    if refused.installed is None:
+        return refused
+    aspect = dataclasses.replace(refused.installed, message=f"{refused.installed.message}\n{texts.OPTIONS_LOST}")
+    return dataclasses.replace(refused, installed=aspect)
+
+
+def no_bundle(error: RukPakError) -> Report:
+    """The Bundle of the template cannot be made or found."""
+    summary, reason = summary_of(error)
+    valid = Aspect(status=ConditionStatus.UNKNOWN, reason=Reason.RECONCILE_FAILED, message=str(error))
+    return Report(summary=summary, reason=reason, message=str(error), valid=valid)
+
+
+def with_installed(about: Report, installed: Report | None) -> Report:
+    """What is to be said about the wanted content, together with what there is to say about the installed one."""
+    if installed is None:
+        return about
+    return dataclasses.replace(about, installed=installed.installed, healthy=installed.healthy, fields=installed.fields)
+
+
+def not_served(deployment: BundleDeployment, classes: Collection[str]) -> Report | None:
+    """A class that changed to one of others: said once, and only where this operator had said something before.
+
+    `Ready` is ours alone, so it tells; afterwards the status belongs to whoever serves the class.
+    """
+    ready = find_condition(deployment.status.conditions, ConditionType.READY)
+    if ready is None or ready.reason == Reason.CLASS_NOT_SERVED or deployment.spec.provisioner_class in classes:
+        return None
+    message = texts.class_not_served(deployment.spec.provisioner_class_name)
+    return Report(summary=Summary.NOT_SERVED, reason=Reason.CLASS_NOT_SERVED, message=message)
+
+
+NOT_INSTALLED_HENCE_NOT_HEALTHY = Aspect(
+    status=ConditionStatus.FALSE,
+    reason=Reason.INSTALLATION_STATUS_FALSE,
+    message="Installed condition is false",
+)
+
+
+def _with(conditions: Conditions, kind: ConditionType, aspect: Aspect, generation: int, now: str) -> Conditions:
+    return set_condition(
+        conditions,
+        type=kind,
+        status=aspect.status,
+        reason=aspect.reason,
+        message=aspect.message,
+        generation=generation,
+        now=now,
+    )

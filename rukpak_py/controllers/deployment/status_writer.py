@@ -1,0 +1,155 @@
+"""Writes the status of deployments: at most once a second each, and never over what somebody else has written.
+
+* The first change after a quiet second is written at once, later ones at the end of that second. The result of an
+  installation waits up to a second for its first health, so that one write says both.
+* No worker waits and no report is kept: the answer names the pause after which the key must come back, and the report
+  is computed again. What is written last is therefore what is true last.
+* A write is based on the newest version that this process knows, and names it: when somebody wrote the object meanwhile
+  the server answers 409, nothing is lost, and the key comes back.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from time import monotonic
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.status import Report, status_of
+from rukpak_py.controllers.deployment.transitions import transitions
+from rukpak_py.controllers.events import EventNote
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.controllers.status_write import write_status
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError, StaleError
+
+WRITE_INTERVAL_SECONDS = 1.0
+FIRST_HEALTH_SECONDS = 1.0  # what an installation's result waits for health
+STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
+
+
+class WriteResult(Enum):
+    UNCHANGED = auto()  # there was nothing to write
+    WRITTEN = auto()
+    POSTPONED = auto()  # too soon: report again after the pause
+    STALE = auto()  # somebody wrote the object meanwhile: read it again, and report again
+    GONE = auto()  # the deployment was deleted, or is another one by now
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """`pause`: seconds after which the key must come back, whatever else the reconcile has to say about that."""
+
+    result: WriteResult
+    events: tuple[EventNote, ...] = ()
+    status: BundleDeploymentStatus | None = None  # after the write
+    pause: float | None = None
+
+
+class DeploymentStatusWriter:
+    def __init__(
+        self,
+        *,
+        client: Client,
+        deployments: Cache[BundleDeployment],
+        now: Callable[[], str],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._client = client
+        self._deployments = deployments
+        self._now = now
+        self._clock = clock
+        self._written_at: OrderedDict[str, float] = OrderedDict()  # by uid, the latest last
+        self._results: dict[str, tuple[str, float]] = {}  # by uid: a Bundle whose health is awaited, since when
+
+    async def write(self, deployment: BundleDeployment, report: Report, *, urgent: bool = False) -> Written:
+        """Report on `deployment`, as it was looked at. `urgent` reports wait for nothing."""
+        latest = self._latest(deployment)
+        if latest is None:
+            return Written(result=WriteResult.GONE)
+        before, after = latest.status, self._status(deployment, latest, report)
+        if after == before:
+            return Written(result=WriteResult.UNCHANGED)
+        pause = 0.0 if urgent else self._pause(latest.metadata.uid, before, after)
+        if pause > 0:
+            return Written(result=WriteResult.POSTPONED, pause=pause)
+        try:
+            await self._patch(latest, after)
+        except NotFoundError:
+            return Written(result=WriteResult.GONE)
+        except StaleError:
+            return Written(result=WriteResult.STALE, pause=STALE_SECONDS)
+        if not urgent:
+            self._note(latest.metadata.uid)
+        return Written(result=WriteResult.WRITTEN, events=tuple(transitions(before, after)), status=after)
+
+    async def record(self, deployment: BundleDeployment, report: Report) -> BundleDeployment:
+        """The deployment with what must stand in its status before the next step; without it that step may not be.
+
+        It does not count for the interval. NotFoundError, StaleError: the deployment is gone, or was changed.
+        """
+        latest = self._latest(deployment)
+        if latest is None:
+            latest = deployment  # the server has the last word
+        after = self._status(deployment, latest, report)
+        if after == latest.status:
+            return latest
+        return await self._patch(latest, after)
+
+    def forget(self, uid: str) -> None:
+        """The deployment is gone."""
+        self._written_at.pop(uid, None)
+        self._results.pop(uid, None)
+
+    def _latest(self, deployment: BundleDeployment) -> BundleDeployment | None:
+        latest = self._deployments.get(deployment.metadata.name)
+        return latest if latest is not None and latest.metadata.uid == deployment.metadata.uid else None
+
+    def _status(self, looked_at: BundleDeployment, latest: BundleDeployment, report: Report) -> BundleDeploymentStatus:
+        """About the spec that was looked at; based on the status as it is now."""
+        return status_of(replace(looked_at, status=latest.status), report, self._now())
+
+    async def _patch(self, latest: BundleDeployment, status: BundleDeploymentStatus) -> BundleDeployment:
+        metadata = await write_status(
+            self._client, BUNDLE_DEPLOYMENTS, latest.metadata, latest.status, status, if_unchanged=True
+        )
+        written = replace(latest, metadata=metadata or latest.metadata, status=status)
+        self._deployments.put(written)
+        return written
+
+    def _pause(self, uid: str, before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> float:
+        now = self._clock()
+        due = self._written_at.get(uid, float("-inf")) + WRITE_INTERVAL_SECONDS
+        if awaits_first_health(before, after):
+            bundle, since = self._results.get(uid, ("", now))
+            since = since if bundle == after.active_bundle else now
+            self._results[uid] = after.active_bundle, since
+            due = max(due, since + FIRST_HEALTH_SECONDS)
+        return due - now
+
+    def _note(self, uid: str) -> None:
+        """One was written. What is older than the interval says nothing any more."""
+        now = self._clock()
+        self._results.pop(uid, None)
+        self._written_at[uid] = now
+        self._written_at.move_to_end(uid)
+        while self._written_at and now - next(iter(self._written_at.values())) >= WRITE_INTERVAL_SECONDS:
+            self._written_at.popitem(last=False)
+
+
+def awaits_first_health(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
+    """Content was just installed and its objects are on their way: most of them arrive in a moment."""
+    healthy = find_condition(after.conditions, ConditionType.HEALTHY)
+    ready = find_condition(after.conditions, ConditionType.READY)
+    return (
+        after.active_bundle != before.active_bundle
+        and healthy is not None
+        and healthy.reason == Reason.UNHEALTHY
+        and ready is not None
+        and ready.status == ConditionStatus.UNKNOWN
+    )

@@ -1,0 +1,172 @@
+"""The Bundle of a template: found by what it is, never by a label alone; created when it is missing.
+
+It has the deployment as its controller (by uid) and a spec that equals the template's. One that a deployment of the
+same name left behind, equal in all, becomes ours; somebody else's Bundle on the name is a named conflict. Bundles of
+former templates that never became active go as soon as the new one exists, so failed edits cannot pile up.
+"""
+
+from collections.abc import Callable, Container
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import (
+    API_VERSION,
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_KIND,
+    OWNER_KIND_LABEL,
+    OWNER_NAME_LABEL,
+    TEMPLATE_HASH_LABEL,
+)
+from rukpak_py.api.reading import read_bundle, to_json
+from rukpak_py.api.template_hash import bundle_name, specs_equal
+from rukpak_py.apply.owner import Owner
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.existence import Existence
+from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.controllers.status_write import object_meta
+from rukpak_py.core.errors import ConflictError, UnavailableError
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+
+
+class Templates:
+    def __init__(
+        self, client: Client, bundles: Cache[Bundle], existence: Existence, *, on_new: Callable[[str], None]
+    ) -> None:
+        self._client = client
+        self._bundles = bundles
+        self._existence = existence
+        self._on_new = on_new  # its event will be no news, because the answer to our own create is in the cache
+
+    async def bundle_of(self, deployment: BundleDeployment, state: DeploymentState) -> Bundle | None:
+        """Found or created. None: the deployment is gone.
+
+        A Bundle that was there and is not may have been collected: its deployment may be gone, unseen by us.
+        """
+        wanted = state.template_hash(deployment)
+        name, found = bundle_name(deployment.metadata.name, wanted), self.find(deployment, wanted)
+        if found is None:
+            was_there = name in {state.bundle, deployment.status.active_bundle}
+            if not await self._existence.still_exists(deployment, is_doubtful=was_there):
+                return None
+            found = await self._create(deployment, name, wanted)
+        state.bundle = name
+        return found
+
+    def former(self, deployment: BundleDeployment, but: Bundle) -> list[Bundle]:
+        """Other Bundles of the deployment whose content is known."""
+        bundles = self._bundles.controlled_by(deployment.metadata.uid)
+        return [one for one in bundles if one.metadata.uid != but.metadata.uid and one.status.digest]
+
+    def find(self, deployment: BundleDeployment, wanted: str) -> Bundle | None:
+        """The Bundle of the template with this hash."""
+        for bundle in self._bundles.controlled_by(deployment.metadata.uid):
+            if not bundle.metadata.is_deleted and _is_of(bundle, deployment, wanted):
+                return bundle
+        return None
+
+    def active(self, deployment: BundleDeployment) -> Bundle | None:
+        """The Bundle whose content is installed."""
+        bundle = self._bundles.get(deployment.status.active_bundle)
+        controller = bundle.metadata.controller if bundle is not None else None
+        return bundle if controller is not None and controller.uid == deployment.metadata.uid else None
+
+    async def _create(self, deployment: BundleDeployment, name: str, wanted: str) -> Bundle:
+        try:
+            created = await self._client.create(BUNDLES, "", _manifest(deployment, name, wanted))
+            body = created.json or b""
+        except AlreadyExistsError:
+            body = await self._client.get(BUNDLES, "", name)
+        bundle = read_bundle(body)
+        if _is_orphan_of(bundle, deployment, wanted):
+            bundle = await self._adopt(bundle, deployment)
+        if self._bundles.put(bundle):
+            self._on_new(name)
+        controller = bundle.metadata.controller
+        if controller is None or controller.uid != deployment.metadata.uid:
+            raise ConflictError(
+                f'Bundle "{name}" exists and does not belong to this BundleDeployment; delete or rename that Bundle'
+            )
+        if bundle.metadata.is_deleted:
+            raise UnavailableError(f'Bundle "{name}" is being deleted; waiting for it to go')
+        if not _is_of(bundle, deployment, wanted):
+            raise ConflictError(f'Bundle "{name}" exists with another spec than the template has; delete that Bundle')
+        return bundle
+
+    async def _adopt(self, bundle: Bundle, deployment: BundleDeployment) -> Bundle:
+        owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+        metadata = bundle.metadata
+        body = {
+            "uid": metadata.uid,
+            "resourceVersion": metadata.resource_version,
+            "ownerReferences": [owner.reference],
+        }
+        answer = await self._client.patch(BUNDLES, "", metadata.name, canonical_json({"metadata": body}))
+        return replace(bundle, metadata=object_meta(answer.metadata))
+
+    async def drop_never_installed(self, deployment: BundleDeployment, wanted: Bundle) -> None:
+        """What was installed stays until its successor is healthy, so that the way back is short."""
+        installed = {past.bundle for past in deployment.status.history}
+        await self._drop(deployment, {wanted.metadata.name, deployment.status.active_bundle} | installed)
+
+    async def drop_superseded(self, deployment: BundleDeployment, wanted: Bundle) -> None:
+        await self._drop(deployment, {wanted.metadata.name})
+
+    async def _drop(self, deployment: BundleDeployment, kept: Container[str]) -> None:
+        for bundle in self._bundles.controlled_by(deployment.metadata.uid):
+            if bundle.metadata.name not in kept and not bundle.metadata.is_deleted:
+                await self._delete(bundle)
+
+    async def _delete(self, bundle: Bundle) -> None:
+        try:
+            left = await self._client.delete(BUNDLES, "", bundle.metadata.name, uid=bundle.metadata.uid)
+        except (NotFoundError, StaleError):
+            left = None  # gone, or another one by now
+        if left is None:
+            self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
+
+
+def _is_orphan_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:
+    """Left by a deployment of this name (`--cascade=orphan`, or a backup), and exactly what would be created."""
+    metadata = bundle.metadata
+    return (
+        not metadata.owner_references
+        and not metadata.is_deleted
+        and metadata.labels.get(OWNER_KIND_LABEL) == BUNDLE_DEPLOYMENT_KIND
+        and metadata.labels.get(OWNER_NAME_LABEL) == deployment.metadata.name
+        and _is_of(bundle, deployment, wanted)
+    )
+
+
+def _is_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:
+    return bundle.metadata.labels.get(TEMPLATE_HASH_LABEL) == wanted and specs_equal(
+        bundle.spec, deployment.spec.template.spec
+    )
+
+
+def _manifest(deployment: BundleDeployment, name: str, wanted: str) -> bytes:
+    template = deployment.spec.template
+    owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+    labels = {
+        **template.metadata.labels,
+        OWNER_KIND_LABEL: BUNDLE_DEPLOYMENT_KIND,
+        OWNER_NAME_LABEL: owner.name,
+        TEMPLATE_HASH_LABEL: wanted,
+    }
+    return canonical_json(
+        {
+            "apiVersion": API_VERSION,
+            "kind": BUNDLE_KIND,
+            "metadata": {
+                "name": name,
+                "labels": labels,
+                "annotations": template.metadata.annotations,
+                "ownerReferences": [owner.reference],
+            },
+            "spec": to_json(template.spec),
+        }
+    )

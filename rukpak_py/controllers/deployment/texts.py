@@ -1,0 +1,102 @@
+"""What a deployment says in more than one place: the same words in conditions, Events and the log."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from rukpak_py.core.objects import ObjectKey
+
+NAMED = 10  # objects that a line names; the others are counted
+
+SUSPENDED = "spec.suspend is true: nothing is applied, corrected or pruned"
+RESUMED = "reconciling again"
+HEALTHY = "BundleDeployment is healthy"
+REFETCHING = "Re-fetching bundle content"
+RENDERING = "Rendering bundle content"
+OPTIONS_LOST = (
+    "the options that the active bundle was installed with are known by their digest only, and are lost: nothing is "
+    "corrected until the bundle of the template is installed"
+)
+
+
+class KeptObject(Protocol):
+    """An object that left the content and that nobody may delete without being told to."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+
+def counted(number: int, noun: str = "object") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def named(names: Iterable[object], most: int = NAMED) -> str:
+    listed = [str(one) for one in names]
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
+
+
+def instantiated(bundle: str) -> str:
+    return f"Instantiated bundle {bundle} successfully"
+
+
+def applying(number: int) -> str:
+    return f"Applying {counted(number)}"
+
+
+def reverted_drift(keys: Collection[ObjectKey]) -> str:
+    return f"reverted drift on {counted(len(keys))}: {named(keys)}"
+
+
+def kept_changing(managers: Mapping[ObjectKey, Sequence[str]]) -> str:
+    """Objects that others change as fast as they are reverted, with who does."""
+    each = (f"{_subject(managers[key])} changing {key}" for key in sorted(managers))
+    return f"{'; '.join(each)}; reverting at most once a minute. Stop it, or remove the field from the bundle"
+
+
+def over_budget(leaving: Collection[ObjectKey], most: int) -> str:
+    return (
+        f"{counted(len(leaving))} left the content and spec.prune.maxObjects is {most}: nothing was pruned; "
+        f"raise it to delete {named(leaving)}"
+    )
+
+
+def held_back(leaving: Collection[ObjectKey]) -> str:
+    """After some minutes of waiting for health: what that holds back."""
+    are = "is" if len(leaving) == 1 else "are"
+    return (
+        f"{counted(len(leaving))} that left the content {are} kept until the new content is healthy: "
+        f"{named(leaving)}; set spec.prune.when to AfterApply to delete now"
+    )
+
+
+def kept_text(kept: Collection[KeptObject]) -> str:
+    """One line about what left the content and stays, with what allows its deletion; empty for nothing."""
+    if not kept:
+        return ""
+    names = (f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}" for one in kept)
+    return (
+        f"kept {counted(len(kept))} that left the content: {named(names)}; to delete, "
+        'set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in spec.overrides'
+    )
+
+
+def class_not_served(name: str) -> str:
+    return (
+        f'this operator does not serve the class "{name}"; nothing is applied, corrected or pruned '
+        "until spec.provisionerClassName names a class that is served"
+    )
+
+
+def unhealthy_text(lines: Sequence[str], total: int, example: str) -> str:
+    """Upstream's line for one object; for more, a summary before their lines."""
+    if len(lines) == 1:
+        return lines[0]
+    return "\n".join([f"{len(lines)} of {counted(total)} are not healthy: {example}", *lines])
+
+
+def _subject(managers: Sequence[str]) -> str:
+    return f"{' and '.join(managers) or 'somebody'} {'keep' if len(managers) > 1 else 'keeps'}"

@@ -1,0 +1,121 @@
+"""Which Events a change of a deployment's status tells: one for each transition, none for work in progress.
+
+* The content that is installed changed: `Installed` or `Upgraded`. Health is not told as part of that.
+* A Warning when an aspect fails, or fails otherwise, and when Ready does for a reason of its own. Unhealthy objects
+  count once they have failed, or when they have been in progress for too long (`StillUnhealthy`); not every change.
+* What was told as a Warning is told as over.
+* Suspended, resumed, no longer served; what left the content and is kept.
+
+Pure, and told from the status alone: what is written once is told once, also when the operator restarts in between.
+"""
+
+from collections.abc import Iterator
+
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.conditions import Condition, brief, find_condition, first_line
+from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.events import EventNote, normal, warning
+
+_ASPECTS = (ConditionType.HAS_VALID_BUNDLE, ConditionType.INSTALLED, ConditionType.HEALTHY)
+_HEALTH = frozenset({Reason.UNHEALTHY, Reason.STILL_UNHEALTHY})
+_PAUSED = frozenset({Reason.SUSPENDED, Reason.CLASS_NOT_SERVED})
+
+
+def transitions(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> list[EventNote]:
+    return [
+        *_installed(before, after),
+        *_paused(before, after),
+        *_failed_aspects(before, after),
+        *_failed_as_a_whole(before, after),
+        *_recovered(before, after),
+        *_kept(before, after),
+    ]
+
+
+def _installed(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
+    if after.active_bundle and after.active_bundle != before.active_bundle:
+        reason = EventReason.UPGRADED if before.active_bundle else EventReason.INSTALLED
+        yield normal(reason, f"{texts.instantiated(after.active_bundle)}, {after.digest}")
+
+
+def _paused(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
+    old, new = _reason(before), _reason(after)
+    if new == Reason.SUSPENDED != old:
+        yield normal(EventReason.SUSPENDED, texts.SUSPENDED)
+    elif old in _PAUSED and new not in _PAUSED:
+        yield normal(EventReason.RESUMED, texts.RESUMED)
+
+
+def _failed_aspects(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
+    for kind in (ConditionType.HAS_VALID_BUNDLE, ConditionType.INSTALLED):
+        old, new = find_condition(before.conditions, kind), find_condition(after.conditions, kind)
+        if new is None or not (new.status == ConditionStatus.FALSE or new.reason == Reason.RECONCILE_FAILED):
+            continue
+        if old is None or (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
+            yield warning(new.reason, first_line(new.message))
+
+
+def _failed_as_a_whole(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
+    """What no aspect says, and health, of which Ready knows whether it failed or lasts."""
+    old, new = _warning(before), _warning(after)
+    if new is None:
+        return
+    kind, text = _spoken_by(after, new)
+    if kind in {ConditionType.HAS_VALID_BUNDLE, ConditionType.INSTALLED}:
+        return
+    reason = Reason.UNHEALTHY if new.reason == Reason.STILL_UNHEALTHY else new.reason
+    if old is None or (_is_worse(old, new) if new.reason in _HEALTH else _differs(old, new)):
+        yield warning(reason, text)
+
+
+def _recovered(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
+    old, new = _warning(before), find_condition(after.conditions, ConditionType.READY)
+    if old is None or new is None or new.status != ConditionStatus.TRUE or new.reason in _PAUSED:
+        return
+    if after.active_bundle != before.active_bundle or old.reason in _PAUSED:
+        return  # which was told
+    if old.reason in _HEALTH:
+        yield normal(Reason.HEALTHY, texts.HEALTHY)
+    else:
+        yield normal(new.reason, new.message)
+
+
+def _kept(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
+    known = set(before.kept)
+    new = [one for one in after.kept if one not in known]
+    if new:
+        yield normal(EventReason.KEPT, texts.kept_text(new))
+
+
+def _warning(status: BundleDeploymentStatus) -> Condition | None:
+    """Ready, while it says what somebody should look at."""
+    ready = find_condition(status.conditions, ConditionType.READY)
+    if ready is None or ready.reason == Reason.SUSPENDED:
+        return None
+    lasts = ready.reason in {Reason.STILL_UNHEALTHY, Reason.CLASS_NOT_SERVED}
+    return ready if lasts or ready.status == ConditionStatus.FALSE else None
+
+
+def _spoken_by(status: BundleDeploymentStatus, ready: Condition) -> tuple[ConditionType | None, str]:
+    """The aspect whose text Ready has cut short, and the whole line of it."""
+    for kind in _ASPECTS:
+        condition = find_condition(status.conditions, kind)
+        for number, line in enumerate(condition.message.splitlines() if condition is not None else ()):
+            if line and brief(line) == ready.message:
+                return (kind if number == 0 else None), line
+    return None, ready.message
+
+
+def _is_worse(old: Condition, new: Condition) -> bool:
+    """A failure after something in progress, or after another trouble. The texts change with every object."""
+    return old.reason not in _HEALTH or (new.status == ConditionStatus.FALSE and old.status != ConditionStatus.FALSE)
+
+
+def _differs(old: Condition, new: Condition) -> bool:
+    return (old.status, old.reason, old.message) != (new.status, new.reason, new.message)
+
+
+def _reason(status: BundleDeploymentStatus) -> str:
+    ready = find_condition(status.conditions, ConditionType.READY)
+    return ready.reason if ready is not None else ""

@@ -1,0 +1,156 @@
+"""Ordered deletion: custom resources, then the CRDs, then the rest by owner references.
+
+It is needed where content has CRDs together with the workloads that serve them, or custom resources: the collector
+knows no order, and instances would wait for ever for a controller that went first. Only such deployments have our
+finalizer. Each look deletes what can go now and says what it waits for; the watches bring it back. A kind that is
+gone has no objects; one that cannot be seen is waited for.
+
+Nothing is deleted of a deployment whose finalizers ever showed `orphan`. The collector strips the references and
+takes that finalizer away; of kinds younger than its last look for kinds (30 s) it knows nothing: the rest is ours to
+strip. A process that did not see it knows by what the collector has stripped already.
+"""
+
+from collections.abc import Sequence
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.conditions import Summary
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ORDERED_DELETION_FINALIZER, EventReason, Reason
+from rukpak_py.apply.instances import instances_of, versions_of
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.order import is_builtin
+from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.prune import orphan, prune
+from rukpak_py.apply.results import ChangeSet
+from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.status import Report
+from rukpak_py.controllers.deployment.visibility import Hidden
+from rukpak_py.controllers.finalizers import remove_finalizer
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.controllers.outcome import DONE, again, retry
+from rukpak_py.controllers.ports import Recorder
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.resources import CRDS
+
+LOOK_AGAIN_SECONDS = 5.0  # instances of other origin are not in our watches
+ORPHAN = "orphan"  # the collector's finalizer
+FOREGROUND = "foregroundDeletion"
+NAMED = 5  # objects that a message names
+
+
+class Uninstall:
+    def __init__(self, client: Client, inventory: Inventory, kinds: Kinds, events: Recorder) -> None:
+        self._client = client
+        self._inventory = inventory
+        self._kinds = kinds
+        self._events = events
+        self._orphaning: set[str] = set()  # uids
+
+    def seen(self, deployment: BundleDeployment) -> None:
+        """Every event of every deployment: the collector may need less time than we do."""
+        if deployment.metadata.is_deleted and ORPHAN in deployment.metadata.finalizers:
+            self._orphaning.add(deployment.metadata.uid)
+
+    def gone(self, deployment: BundleDeployment) -> None:
+        self._orphaning.discard(deployment.metadata.uid)
+
+    async def proceed(self, deployment: BundleDeployment) -> StageResult:
+        metadata = deployment.metadata
+        if ORDERED_DELETION_FINALIZER not in metadata.finalizers or ORPHAN in metadata.finalizers:
+            return StageResult(outcome=DONE)
+        if FOREGROUND in metadata.finalizers:
+            text = "foreground deletion lets the collector act at once: the order of deletion cannot be kept"
+            reason = EventReason.ORDER_NOT_KEPT
+            self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+        hidden, unlisted = await self._hidden(deployment)
+        if unlisted:  # what is orphaned might be among them
+            return _waiting(f"Deleting: {unlisted.text()}", unlisted)
+        ours = [one for one in self._inventory.owned_by(metadata.uid).values() if not one.outlives]
+        if metadata.uid in self._orphaning or self._inventory.shows_orphans_of(metadata.name):
+            self._orphaning.add(metadata.uid)
+            return await self._orphan(deployment, ours, hidden)
+        return await self._delete_in_order(deployment, ours, hidden)
+
+    async def _hidden(self, deployment: BundleDeployment) -> tuple[Hidden, Hidden]:
+        """Kinds whose objects must go first and cannot be seen; and built-in kinds that are not listed yet."""
+        owned = await self._kinds.owned(deployment)
+        self._inventory.watch(owned.served)
+        unlisted = self._inventory.unsynced(resource.group_kind for resource in owned.served)
+        builtin = frozenset(kind for kind in unlisted if is_builtin(kind.group))
+        unserved = frozenset(kind for kind in owned.unserved if not is_builtin(kind.group))
+        return Hidden(unserved=unserved, unlisted=frozenset(unlisted) - builtin), Hidden(unlisted=builtin)
+
+    async def _delete_in_order(
+        self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: Hidden
+    ) -> StageResult:
+        instances = [one for one in ours if not is_builtin(one.key.group)]
+        if instances:
+            return await self._delete(deployment, instances, "custom resource(s)", hidden)
+        if hidden:
+            return _waiting(f"Deleting: {hidden.text()}", hidden)
+        crds = [one for one in ours if one.gvk.group_kind == CRDS.group_kind]
+        if crds:
+            return await self._delete(deployment, crds, "CRD(s)", hidden, await self._left(crds))
+        return await self._end(deployment)
+
+    async def _end(self, deployment: BundleDeployment) -> StageResult:
+        await remove_finalizer(self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, ORDERED_DELETION_FINALIZER)
+        return StageResult(outcome=DONE)
+
+    async def _orphan(
+        self, deployment: BundleDeployment, lives: Sequence[ObservedObject], hidden: Hidden
+    ) -> StageResult:
+        if hidden:
+            return _waiting(f"Orphaning: {hidden.text()}", hidden)
+        change_set, target = ChangeSet(), self._target(deployment)
+        await run_bounded(lambda live: orphan(target, live, change_set), lives)
+        if not change_set.failures:
+            return await self._end(deployment)
+        text = "Orphaning: " + " && ".join(failure.message for failure in change_set.failures)
+        return StageResult(outcome=retry(), report=_report(text))
+
+    async def _delete(
+        self, deployment: BundleDeployment, lives: Sequence[ObservedObject], what: str, hidden: Hidden, detail: str = ""
+    ) -> StageResult:
+        change_set = ChangeSet()
+        await prune(self._target(deployment), sorted(lives, key=lambda live: live.key), change_set)
+        waiting = ", ".join(str(live.key) for live in lives[:NAMED])
+        text = f"Deleting: waiting for {len(lives)} {what} to go: {waiting}{detail}"
+        if hidden:
+            text += f"; {hidden.text()}"
+        if change_set.failures:
+            text += "; " + " && ".join(failure.message for failure in change_set.failures)
+        return _waiting(text, hidden)
+
+    async def _left(self, crds: Sequence[ObservedObject]) -> str:
+        """The instances, of any origin, that still hold a CRD that is being deleted."""
+        text = ""
+        for crd in crds:
+            versions = versions_of(self._kinds.cluster.discovery.served, crd.key.name)
+            if not versions or not crd.is_deleted:
+                continue
+            try:
+                instances = await instances_of(self._client, versions[0])
+            except ApiError:
+                continue
+            if instances.count:
+                text += f"; {instances.count} {instances.kind} left: {', '.join(map(str, instances.first))}"
+        return text
+
+    def _target(self, deployment: BundleDeployment) -> Target:
+        owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+        return Target(
+            owner=owner, last_applied=LastApplied(), resource_of=self._kinds.resource_of(), client=self._client
+        )
+
+
+def _waiting(text: str, hidden: Hidden) -> StageResult:
+    return StageResult(outcome=again(LOOK_AGAIN_SECONDS), report=_report(text), waits_for=hidden.waits_for)
+
+
+def _report(text: str) -> Report:
+    return Report(summary=Summary.PROGRESSING, reason=Reason.DELETING, message=text)

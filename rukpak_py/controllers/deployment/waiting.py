@@ -1,0 +1,30 @@
+"""Which deployments wait for what, so that a change wakes those whom it concerns and nobody else."""
+
+from collections.abc import Collection
+
+from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.core.objects import GroupKind, ObjectKey
+
+
+class WaitingDeployments:
+    def __init__(self) -> None:
+        self._waits: dict[str, WaitsFor] = {}
+
+    def note(self, name: str, waits_for: WaitsFor) -> None:
+        """What it waits for from now on."""
+        if waits_for:
+            self._waits[name] = waits_for
+        else:
+            self._waits.pop(name, None)
+
+    def forget(self, name: str) -> None:
+        self._waits.pop(name, None)
+
+    def for_kinds(self, kinds: Collection[GroupKind]) -> list[str]:
+        return [name for name, waits in self._waits.items() if not waits.kinds.isdisjoint(kinds)]
+
+    def for_namespace(self, namespace: str) -> list[str]:
+        return [name for name, waits in self._waits.items() if namespace in waits.namespaces]
+
+    def for_object(self, key: ObjectKey) -> list[str]:
+        return [name for name, waits in self._waits.items() if key in waits.objects]

@@ -1,0 +1,345 @@
+"""The life of a Bundle: fetched once, pinned, refilled only with the same content."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.names import BUNDLE_KIND, HELM_CLASS, PLAIN_CLASS, UPSTREAM_BUNDLE_FINALIZER, Phase
+from rukpak_py.api.reading import read_bundle, to_json
+from rukpak_py.controllers import jobs
+from rukpak_py.controllers.bundle.reconcile import UNPACKING_AFTER_SECONDS, BundleReconciler
+from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
+from rukpak_py.controllers.bundle.unpacking import UnpackJobs
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.core.errors import ContentError, UnavailableError
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeSources, tree, until
+from tests.unit.controllers.values import bundle, conditions, source, spec, unpacked
+
+FILES = tree(f=b"1")
+OTHER_FILES = tree(f=b"2")
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.client = FakeClient()
+        self.content = FakeContent()
+        self.sources = FakeSources(tree=FILES)
+        self.events = FakeEvents()
+        self.woken: list[str] = []
+        self.news: list[str] = []
+        self.bundles: Cache[Bundle] = Cache(clock=Clock())
+        self.reconciler = BundleReconciler(
+            client=self.client.as_client(),
+            bundles=self.bundles,
+            jobs=UnpackJobs(self.sources, self.content, on_end=self.woken.append),
+            content=self.content,
+            writer=BundleStatusWriter(
+                self.client.as_client(),
+                self.bundles,
+                self.events,
+                on_news=lambda one: self.news.append(one.metadata.name),
+                now=lambda: NOW,
+            ),
+            classes={PLAIN_CLASS},
+            wake=self.woken.append,
+        )
+
+    def put(self, one: Bundle) -> None:
+        """It is on the server, and its event was seen."""
+        stored = self.client.put(BUNDLE_KIND, to_json(one))
+        self.bundles.put(read_bundle(stored))
+
+    async def reconcile(self) -> Outcome:
+        return await self.reconciler.reconcile("b")
+
+    async def unpack(self) -> Outcome:
+        """From the start of a job to the word about its result."""
+        assert await self.reconcile() == again(UNPACKING_AFTER_SECONDS)
+        await until(lambda: self.woken)
+        self.woken.clear()
+        return await self.reconcile()
+
+    @property
+    def stored(self) -> Bundle:
+        return read_bundle(self.client.objects[BUNDLE_KIND, "b"])
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    bench = Bench()
+    yield bench
+    await bench.reconciler.close()
+
+
+def pinned() -> Bundle:
+    return unpacked(digest=FILES.digest)
+
+
+async def test_the_first_unpacking_is_one_fetch_and_one_write(bench: Bench) -> None:
+    bench.put(bundle())
+    assert await bench.unpack() == DONE
+    assert bench.client.calls == ["status Bundle b"]
+    assert bench.stored.status.is_unpacked
+    assert bench.stored.status.digest == FILES.digest
+    assert bench.content.links == {"b": FILES.digest}
+    assert bench.events.told == [("Normal", "b", "Unpacked")]
+    assert bench.news == ["b"]
+    assert bench.bundles.get("b") == bench.stored, "the next reconcile does not wait for the event"
+
+
+async def test_a_source_is_told_whose_content_it_fetches(bench: Bench) -> None:
+    bench.put(bundle())
+    await bench.unpack()
+    (request,) = bench.sources.asked
+    assert (request.bundle, request.uid, request.source) == ("b", "uid-of-b", source())
+
+
+async def test_a_pinned_bundle_costs_no_call(bench: Bench) -> None:
+    await bench.content.keep(FILES)
+    bench.put(pinned())
+    assert await bench.reconcile() == DONE
+    assert (bench.client.calls, bench.sources.asked, bench.events.told) == ([], [], [])
+    assert bench.content.links == {"b": FILES.digest}, "its link is seen to"
+
+
+async def test_the_store_is_asked_for_pinned_content_once_and_at_each_slow_pass(bench: Bench) -> None:
+    await bench.content.keep(FILES)
+    bench.put(pinned())
+    await bench.reconcile()
+    bench.content.links.clear()
+    await bench.reconcile()
+    assert bench.content.links == {}, "nobody asked"
+    bench.reconciler.check_content()
+    await bench.reconcile()
+    assert bench.content.links == {"b": FILES.digest}
+
+
+async def test_a_pinned_bundle_whose_content_is_lost_is_left_until_somebody_asks(bench: Bench) -> None:
+    bench.put(pinned())
+    assert await bench.reconcile() == DONE
+    assert (bench.client.calls, bench.sources.asked) == ([], [])
+
+
+async def test_lost_content_that_somebody_asks_for_is_fetched_from_the_resolved_source(bench: Bench) -> None:
+    one = pinned()
+    bench.put(replace(one, status=replace(one.status, resolved_source=source("resolved"))))
+    bench.reconciler.want_content(bench.stored)
+    assert bench.woken == ["b"]
+    bench.woken.clear()
+    assert await bench.unpack() == DONE
+    assert [request.source for request in bench.sources.asked] == [source("resolved")]
+    assert bench.content.links == {"b": FILES.digest}
+    assert bench.client.calls == [], "its status said all of it already"
+    assert bench.news == ["b"], "whoever waits for the content is told"
+    assert await bench.reconcile() == DONE
+    assert len(bench.sources.asked) == 1, "asked for once, fetched once"
+
+
+async def test_the_slow_pass_fetches_what_is_lost_and_nothing_else(bench: Bench) -> None:
+    await bench.content.keep(FILES)
+    bench.put(pinned())
+    bench.reconciler.check_content()
+    assert await bench.reconcile() == DONE
+    assert bench.sources.asked == []
+    bench.content.stored.clear()
+    bench.reconciler.check_content()
+    await bench.reconcile()
+    await until(lambda: bench.sources.asked)
+
+
+async def test_other_content_is_never_accepted_for_a_pinned_bundle(bench: Bench) -> None:
+    bench.put(pinned())
+    bench.sources.tree = OTHER_FILES
+    bench.reconciler.want_content(bench.stored)
+    bench.woken.clear()
+    assert await bench.unpack() == retry()
+    assert bench.stored.status.digest == FILES.digest
+    assert bench.stored.status.phase == Phase.FAILING
+    assert conditions(bench.stored.status)["Unpacked"][1] == "ContentChanged"
+    assert bench.events.told == [("Warning", "b", "ContentChanged")]
+    assert bench.content.links == {}
+
+
+async def test_the_old_content_is_accepted_when_it_comes_back(bench: Bench) -> None:
+    bench.put(pinned())
+    bench.sources.tree = OTHER_FILES
+    bench.reconciler.want_content(bench.stored)
+    bench.woken.clear()
+    await bench.unpack()
+    bench.sources.tree = FILES
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.is_unpacked
+    assert bench.content.links == {"b": FILES.digest}
+
+
+@pytest.mark.parametrize(("retry_after", "outcome"), [(None, retry()), (7.0, retry(7.0))])
+async def test_what_may_get_better_is_tried_again(bench: Bench, retry_after: float | None, outcome: Outcome) -> None:
+    bench.put(bundle())
+    bench.sources.error = UnavailableError("no answer", retry_after=retry_after)
+    assert await bench.unpack() == outcome
+    assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", "source bundle content: no answer")
+    assert bench.events.told == [("Warning", "b", "UnpackFailed")]
+
+
+async def test_failing_again_the_same_way_is_neither_written_nor_told(bench: Bench) -> None:
+    bench.put(bundle())
+    bench.sources.error = UnavailableError("no answer")
+    await bench.unpack()
+    await bench.unpack()
+    assert bench.client.calls == ["status Bundle b"]
+    assert len(bench.events.told) == 1
+    assert len(bench.sources.asked) == 2
+
+
+async def test_a_bug_in_a_fetch_fails_its_bundle_and_nothing_else(bench: Bench) -> None:
+    bench.put(bundle())
+    bench.sources.error = KeyError("a secret")
+    assert await bench.unpack() == retry()
+    message = "unexpected KeyError; this is a bug, please report it"
+    assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", message)
+
+
+async def test_a_bundle_that_is_deleted_while_it_is_fetched_ends_its_job(bench: Bench) -> None:
+    bench.sources.gate = asyncio.Event()
+    bench.put(bundle())
+    await bench.reconcile()
+    await until(lambda: bench.sources.asked)
+    bench.bundles.drop("b", "uid-of-b")
+    bench.reconciler.gone(bundle())
+    await until(lambda: bench.woken)
+    assert await bench.reconcile() == DONE
+    assert bench.client.calls == []
+
+
+async def test_wrong_content_is_not_tried_again(bench: Bench) -> None:
+    bench.put(bundle())
+    bench.content.refusing = ContentError("empty")
+    assert await bench.unpack() == DONE
+    assert "Stalled" in conditions(bench.stored.status)
+    assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", "empty")
+
+
+async def test_a_slow_job_is_told_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(jobs, "monotonic", clock)
+    bench.sources.gate = opened = asyncio.Event()
+    bench.put(bundle())
+    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS)
+    clock.now += 100
+    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS), "it has no place in its lane yet"
+    await until(lambda: bench.sources.asked)
+    clock.now += 0.25
+    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS - 0.25)
+    assert bench.client.calls == []
+    clock.now += UNPACKING_AFTER_SECONDS - 0.25
+    assert await bench.reconcile() == WAIT
+    assert await bench.reconcile() == WAIT
+    assert bench.client.calls == ["status Bundle b"]
+    assert bench.stored.status.phase == Phase.UNPACKING
+    opened.set()
+
+
+async def test_a_failing_bundle_does_not_flicker_to_unpacking(bench: Bench) -> None:
+    bench.put(bundle())
+    bench.sources.error = UnavailableError("no answer")
+    await bench.unpack()
+    bench.sources.gate = asyncio.Event()
+    await bench.reconcile()
+    assert await bench.reconcile() == WAIT
+    assert bench.stored.status.phase == Phase.FAILING
+
+
+@pytest.mark.parametrize("observed", [-1, 0, 2, 17])
+async def test_a_bundle_that_a_restore_brought_with_its_status_is_unpacked_like_any_other(
+    bench: Bench, observed: int
+) -> None:
+    """Its observedGeneration may be ahead of its generation: that proves nothing."""
+    one = bundle(generation=1)
+    bench.put(replace(one, status=replace(one.status, observed_generation=observed)))
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.is_unpacked
+    assert bench.stored.status.observed_generation == 1
+
+
+async def test_a_pinned_bundle_that_a_restore_brought_is_kept_and_observed_as_it_is_now(bench: Bench) -> None:
+    await bench.content.keep(FILES)
+    one = pinned()
+    bench.put(replace(one, status=replace(one.status, observed_generation=17)))
+    assert await bench.reconcile() == DONE
+    assert (bench.stored.status.observed_generation, bench.sources.asked) == (1, [])
+    assert bench.stored.status.digest == FILES.digest
+    assert bench.events.told == []
+
+
+async def test_a_bundle_that_a_restore_brought_can_be_deleted(bench: Bench) -> None:
+    one = bundle(deletion_timestamp=NOW, finalizers=(UPSTREAM_BUNDLE_FINALIZER,))
+    bench.put(replace(one, status=replace(one.status, observed_generation=17)))
+    assert await bench.reconcile() == DONE
+    assert bench.stored.metadata.finalizers == ()
+
+
+async def test_a_class_of_others_is_none_of_our_business(bench: Bench) -> None:
+    bench.put(replace(bundle(), spec=spec(provisioner=HELM_CLASS)))
+    assert await bench.reconcile() == DONE
+    assert (bench.client.calls, bench.sources.asked) == ([], [])
+
+
+async def test_the_spelling_of_old_classes_is_ours(bench: Bench) -> None:
+    bench.put(replace(bundle(), spec=spec(provisioner="core.rukpak.io/plain")))
+    assert await bench.unpack() == DONE
+
+
+async def test_a_bundle_that_is_gone_loses_its_link(bench: Bench) -> None:
+    bench.content.links["b"] = "sha256:1"
+    assert await bench.reconcile() == DONE
+    assert bench.content.links == {}
+
+
+async def test_the_originals_finalizer_goes_and_others_stay(bench: Bench) -> None:
+    bench.put(bundle(deletion_timestamp=NOW, finalizers=("x/y", UPSTREAM_BUNDLE_FINALIZER)))
+    assert await bench.reconcile() == DONE
+    assert bench.client.calls == ["patch Bundle b"]
+    assert bench.stored.metadata.finalizers == ("x/y",)
+
+
+async def test_a_bundle_that_is_being_deleted_is_not_fetched(bench: Bench) -> None:
+    bench.put(bundle(deletion_timestamp=NOW, finalizers=("x/y",)))
+    assert await bench.reconcile() == DONE
+    assert (bench.client.calls, bench.sources.asked) == ([], [])
+
+
+async def test_a_spec_changed_past_the_webhook_is_told_once_and_taken_back(bench: Bench) -> None:
+    one = pinned()
+    bench.put(replace(one, spec=spec("others"), metadata=replace(one.metadata, generation=2)))
+    assert await bench.reconcile() == DONE
+    assert conditions(bench.stored.status)["Ready"][:2] == ("False", "SpecChanged")
+    await bench.reconcile()
+    assert bench.client.calls == ["status Bundle b"]
+    back = replace(bench.stored, spec=one.spec, metadata=replace(bench.stored.metadata, generation=3))
+    bench.put(back)
+    assert await bench.reconcile() == DONE
+    assert conditions(bench.stored.status)["Ready"][0] == "True"
+    assert bench.stored.status.observed_generation == 3
+    assert bench.sources.asked == []
+
+
+async def test_a_bundle_that_was_deleted_while_it_was_fetched_is_forgotten(bench: Bench) -> None:
+    bench.put(bundle())
+    await bench.reconcile()
+    await until(lambda: bench.woken)
+    del bench.client.objects[BUNDLE_KIND, "b"]
+    assert await bench.reconcile() == DONE
+
+
+async def test_a_result_is_never_written_to_another_bundle_of_the_name(bench: Bench) -> None:
+    bench.put(bundle())
+    await bench.reconcile()
+    await until(lambda: bench.woken)
+    del bench.client.objects[BUNDLE_KIND, "b"]
+    bench.client.put(BUNDLE_KIND, to_json(bundle(uid="another")))
+    assert await bench.reconcile() == DONE
+    assert bench.stored.status.phase == ""

@@ -1,0 +1,216 @@
+"""What the stages of a reconcile need, with everything that a test does not speak of left ordinary."""
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, InstalledKind
+from rukpak_py.api.options import InstallOptions, options_of
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.target import Target
+from rukpak_py.controllers.cluster import Cluster, CrdFacts
+from rukpak_py.controllers.deployment import state as state_module
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
+from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
+from rukpak_py.kube.metadata import LiveObject, decode_metadata
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
+from tests.unit.apply.lives import OWNER, key, live, owned
+from tests.unit.controllers.fakes import Clock, FakeClient, FakeEvents
+from tests.unit.controllers.values import deployment, unpacked
+
+BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
+BASKETS = Resource(gvk=BASKET, plural="baskets", namespaced=True)
+WIDGET = GroupVersionKind("shop.example.org", "v1", "Widget")
+WIDGETS = Resource(gvk=WIDGET, plural="widgets", namespaced=True)
+DEPLOYMENTS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
+OLD_CRON_JOB = GroupVersionKind("batch", "v1beta1", "CronJob")
+
+
+@dataclass
+class FakeCluster:
+    """Serves these resources; `coming` are served after the next refresh. `hidden`: not proven to be gone."""
+
+    resources: list[Resource] = field(default_factory=lambda: [CONFIG_MAPS, NAMESPACES, CRDS])
+    crds: dict[GroupKind, CrdFacts] = field(default_factory=dict)
+    hidden: set[GroupKind] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=lambda: {"ns"})
+    coming: list[Resource] = field(default_factory=list)
+    refreshes: int = 0
+
+    def as_cluster(self) -> Cluster:
+        return cast("Cluster", self)
+
+    def as_kinds(self) -> Kinds:
+        return Kinds(self.as_cluster())
+
+    @property
+    def discovery(self) -> "FakeCluster":
+        return self
+
+    @property
+    def served(self) -> Served:
+        versions = [
+            GroupVersion(group=one.gvk.group, version=one.gvk.version, resources=(one,)) for one in self.resources
+        ]
+        return serve(versions)
+
+    def find(self, gvk: GroupVersionKind) -> Resource | None:
+        return self.served.resources.get(gvk)
+
+    def preferred(self, group: str, kind: str) -> Resource | None:
+        return self.served.preferred.get(GroupKind(group, kind))
+
+    def crd_of(self, kind: GroupKind) -> CrdFacts | None:
+        return self.crds.get(kind)
+
+    def has_namespace(self, name: str) -> bool:
+        return name in self.namespaces
+
+    async def may_be_hidden(self, gvk: GroupVersionKind) -> bool:
+        return gvk.group_kind in self.hidden
+
+    async def refresh(self) -> None:
+        self.refreshes += 1
+        self.resources, self.coming = [*self.resources, *self.coming], []
+
+    def hides(self, resource: Resource) -> None:
+        """Discovery shows it no longer, as right after a restart of the API server."""
+        self.resources.remove(resource)
+
+
+def crd_facts(resource: Resource, *versions: str) -> dict[GroupKind, CrdFacts]:
+    facts = CrdFacts(
+        kind=resource.group_kind,
+        plural=resource.plural,
+        namespaced=resource.namespaced,
+        versions=frozenset(versions or {resource.gvk.version}),
+        is_established=True,
+    )
+    return {resource.group_kind: facts}
+
+
+def crd(**spec: Any) -> dict[str, Any]:
+    """Of baskets."""
+    full = {
+        "group": BASKET.group,
+        "names": {"plural": "baskets", "kind": BASKET.kind},
+        "scope": "Namespaced",
+        "versions": [{"name": "v1"}],
+        **spec,
+    }
+    return {
+        "apiVersion": CRDS.gvk.api_version,
+        "kind": CRDS.gvk.kind,
+        "metadata": {"name": "baskets.shop.example.org"},
+        "spec": full,
+    }
+
+
+def basket(name: str = "x", gvk: GroupVersionKind = BASKET) -> dict[str, Any]:
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": {"name": name}}
+
+
+def objects(*manifests: dict[str, Any]) -> list[Object]:
+    return [Object.from_manifest(manifest) for manifest in manifests]
+
+
+def kinds(*gvks: GroupVersionKind) -> tuple[InstalledKind, ...]:
+    return tuple(InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind) for gvk in gvks)
+
+
+def recording(*gvks: GroupVersionKind) -> BundleDeployment:
+    """A deployment whose status says that it may own objects of these kinds."""
+    return deployment(status=BundleDeploymentStatus(kinds=kinds(*gvks)))
+
+
+def attempt(
+    *,
+    of: BundleDeployment | None = None,
+    bundle: Bundle | None = None,
+    state: DeploymentState | None = None,
+    options: InstallOptions | None = None,
+    makes_namespace: bool = False,
+    **spec: Any,
+) -> Attempt:
+    """`spec`: of the deployment, as in `values.deployment`."""
+    of = of or deployment(**spec)
+    return Attempt(
+        deployment=of,
+        bundle=bundle or unpacked(),
+        options=options or options_of(of.spec),
+        install_namespace="ns",
+        makes_namespace=makes_namespace,
+        state=state if state is not None else DeploymentState(),
+    )
+
+
+def with_status(one: Attempt, **fields: Any) -> Attempt:
+    """The next attempt, after the status was written."""
+    status = replace(one.deployment.status, **fields)
+    return attempt(of=replace(one.deployment, status=status), bundle=one.bundle, state=one.state, options=one.options)
+
+
+def settled(one: Attempt, *lives: ObservedObject) -> Attempt:
+    """The same, after all of its content was applied, and this is what came of it."""
+    one.state.applied.trust(lives)
+    one.state.content = one.content
+    return one
+
+
+def ours(*names: str, by: Owner = OWNER, **fields: Any) -> dict[ObjectKey, ObservedObject]:
+    lives = [live(**owned(name, by=by, **fields)) for name in names]
+    return {one.key: one for one in lives}
+
+
+@dataclass
+class ToldEvents(FakeEvents):
+    """Events with their texts."""
+
+    texts: list[tuple[str, str]] = field(default_factory=list)
+
+    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        super().normal(kind, name, uid, reason, message)
+        self.texts.append((reason, message))
+
+    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        super().warning(kind, name, uid, reason, message)
+        self.texts.append((reason, message))
+
+
+def controlled_clock(monkeypatch: pytest.MonkeyPatch, *modules: object) -> Clock:
+    """Of the state, and of these modules."""
+    clock = Clock()
+    for module in (state_module, *modules):
+        monkeypatch.setattr(module, "monotonic", clock)
+    return clock
+
+
+CLAIMS = Resource(
+    gvk=GroupVersionKind("", "v1", "PersistentVolumeClaim"), plural="persistentvolumeclaims", namespaced=True
+)
+
+
+def claim(name: str = "c", *, phase: str = "Bound", version: int = 1, **fields: Any) -> LiveObject:
+    """A claim of ours as a watch shows it: healthy when it is bound."""
+    metadata = {**owned(name, **fields), "namespace": "ns", "uid": "u", "resourceVersion": str(version)}
+    body = canonical_json(
+        {"metadata": metadata, "status": {"phase": phase}, "apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    )
+    return LiveObject(key=key(name, CLAIMS.gvk), metadata=decode_metadata(body), json=body)
+
+
+def target_of(one: Attempt, client: FakeClient, cluster: FakeCluster | None = None) -> Target:
+    kinds_of_cluster = (cluster or FakeCluster(resources=[CONFIG_MAPS, NAMESPACES, CRDS, CLAIMS])).as_kinds()
+    return Target(
+        owner=one.owner,
+        last_applied=one.state.applied,
+        resource_of=kinds_of_cluster.resource_of(),
+        client=client.as_client(),
+    )

@@ -1,0 +1,324 @@
+"""Carrying a plan out: what is recorded first, what counts as drift, what is told, what is tried again and when."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import Adopt, BundleDeploymentStatus
+from rukpak_py.api.conditions import Summary
+from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.kinds import Resolution
+from rukpak_py.apply.plan import Action, Plan, make_plan
+from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
+from rukpak_py.apply.target import Target
+from rukpak_py.controllers.deployment import applying as module
+from rukpak_py.controllers.deployment.applying import SCHEMA_LAG_INTERVAL_SECONDS, SCHEMA_LAG_SECONDS, Applied, Applier
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
+from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
+from rukpak_py.controllers.deployment.visibility import Hidden
+from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
+from tests.unit.apply.lives import OWNER, config_map, desired, key, managed, owned
+from tests.unit.controllers.deployment.parts import (
+    ToldEvents,
+    attempt,
+    controlled_clock,
+    kinds,
+    ours,
+    settled,
+    target_of,
+)
+from tests.unit.controllers.fakes import Clock, FakeClient, refusal
+from tests.unit.controllers.values import deployment
+
+if TYPE_CHECKING:
+    from rukpak_py.apply.engine import Engine
+    from rukpak_py.controllers.deployment.kind_record import KindRecord
+
+INSTALLED = BundleDeploymentStatus(active_bundle="b", digest="sha256:x", kinds=kinds())
+
+
+@dataclass
+class GivenEngine:
+    """Applies nothing; what comes of it is given."""
+
+    outcome: ChangeSet = field(default_factory=ChangeSet)
+    plans: list[Plan] = field(default_factory=list)
+
+    async def apply(self, _target: Target, plan: Plan) -> ChangeSet:
+        self.plans.append(plan)
+        return self.outcome
+
+
+@dataclass
+class GivenRecord:
+    failing: ApiError | None = None
+    recorded: int = 0
+
+    async def record(self, _deployment: object, _desired: object) -> None:
+        self.recorded += 1
+        if self.failing is not None:
+            raise self.failing
+
+
+@dataclass
+class Bench:
+    clock: Clock
+    engine: GivenEngine = field(default_factory=GivenEngine)
+    record: GivenRecord = field(default_factory=GivenRecord)
+    events: ToldEvents = field(default_factory=ToldEvents)
+    client: FakeClient = field(default_factory=FakeClient)
+
+    @property
+    def applier(self) -> Applier:
+        return Applier(cast("Engine", self.engine), cast("KindRecord", self.record), self.events)
+
+    def planned(self, one: Attempt, *wanted: Desired, shown: Iterable[str] = ()) -> Planned:
+        """The objects that are shown differ from what was applied."""
+        here = ours(*shown, managedFields=[managed(OWNER, {"f:other": {}})])
+        fields = one.state.applied.fields
+        plan = make_plan(wanted, live=here, owned=here, fields=fields, owner=OWNER, adopt=Adopt.NEVER)
+        return Planned(target=target_of(one, self.client), plan=plan, hidden=Hidden())
+
+    async def apply(self, one: Attempt, planned: Planned) -> Applied | StageResult:
+        wanted = tuple(change.desired for change in planned.plan.changes)
+        rendered = Rendered(desired=wanted, resolution=Resolution(states={}, resources={}), objects=(), size=0)
+        return await self.applier.apply(one, rendered, planned)
+
+    async def unfinished(self, one: Attempt, planned: Planned) -> StageResult:
+        result = await self.apply(one, planned)
+        assert isinstance(result, StageResult)
+        return result
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(clock=controlled_clock(monkeypatch, module))
+
+
+A, B = desired(config_map("a")), desired(config_map("b"))
+
+
+def failure(kind: FailureKind, *, name: str = "a", retry_after: float = 0.0) -> Failure:
+    return Failure(key=key(name), kind=kind, message=f"ConfigMap ns/{name}: no", retry_after=retry_after)
+
+
+# First what stands in the status
+
+
+async def test_kinds_are_recorded_before_the_first_write_and_not_without_one(bench: Bench) -> None:
+    one = attempt()
+    await bench.apply(one, bench.planned(one, A))
+    assert bench.record.recorded == 1
+    await bench.apply(one, bench.planned(one))
+    assert bench.record.recorded == 1
+
+
+@pytest.mark.parametrize("error", [NotFoundError, StaleError])
+async def test_a_deployment_that_changed_or_went_meanwhile_is_looked_at_again_before_anything_is_written(
+    bench: Bench, error: type[ApiError]
+) -> None:
+    bench.record.failing = refusal(error)
+    one = attempt()
+    one.state.content = ("former",)
+    result = await bench.unfinished(one, bench.planned(one, A))
+    assert (result.report, result.wrote_nothing, result.outcome.after) == (None, True, 1.0)
+    assert bench.engine.plans == []
+    assert one.state.content == ("former",), "what is installed is untouched"
+
+
+# Drift or not
+
+
+@pytest.mark.parametrize(("wanted", "is_as_before"), [([A], False), ([], True)], ids=["a write", "none"])
+async def test_from_the_first_write_of_new_content_on_nothing_is_as_it_was_applied(
+    bench: Bench, wanted: list[Desired], *, is_as_before: bool
+) -> None:
+    one = attempt()
+    one.state.content = ("former",)
+    await bench.apply(one, bench.planned(one, *wanted))
+    assert one.state.is_applied(("former",)) is is_as_before
+
+
+async def test_what_is_written_to_settled_content_is_drift_and_told(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(corrected=[key("a")], created=[key("b")])
+    one = settled(attempt())
+    one.state.applied.fields = {key("a"): "hash", key("b"): "hash"}
+    before = one.content
+    applied = await bench.apply(one, bench.planned(one, A, B, shown=["a"]))
+    assert isinstance(applied, Applied)
+    assert one.state.content == before
+    assert bench.events.texts == [("DriftCorrected", "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b")]
+    assert one.state.drift.went_again([key("b")], bench.clock.now)
+    assert not one.state.drift.went_again([key("a")], bench.clock.now)
+
+
+async def test_what_is_written_of_new_content_is_not_drift(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(corrected=[key("a")], created=[key("b")])
+    one = attempt()
+    await bench.apply(one, bench.planned(one, A, B))
+    assert bench.events.texts == []
+    assert not one.state.drift.went_again([key("b")], bench.clock.now)
+
+
+async def test_what_is_seen_for_the_first_time_since_a_restart_is_not_told_as_drift(bench: Bench) -> None:
+    """Its kind was hidden when the operator started: nobody knows whether it drifted, and it is applied again."""
+    bench.engine.outcome = ChangeSet(corrected=[key("a")])
+    one = settled(attempt())
+    one.state.applied.expect([key("a")])
+    await bench.apply(one, bench.planned(one, A, shown=["a"]))
+    assert bench.events.texts == []
+
+
+async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_rest_is_not(bench: Bench) -> None:
+    one = settled(attempt())
+    one.state.applied.fields = {key("a"): "hash"}
+    bench.engine.outcome = ChangeSet(corrected=[key("a")])
+    for _ in range(CORRECTIONS_BEFORE_BACKOFF):
+        applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
+        assert isinstance(applied, Applied)
+        assert not applied.resting
+    bench.engine.outcome = ChangeSet()
+    applied = await bench.apply(one, bench.planned(one, A, B, shown=["a"]))
+    assert isinstance(applied, Applied)
+    assert applied.resting == {key("a")}
+    assert [change.key for change in bench.engine.plans[-1].writes] == [key("b")]
+    bench.clock.now += DRIFT_BACKOFF_SECONDS
+    applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
+    assert isinstance(applied, Applied)
+    assert not applied.resting
+
+
+async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench) -> None:
+    one = settled(attempt())
+    one.state.drift.corrected([key("a")] * CORRECTIONS_BEFORE_BACKOFF, bench.clock.now)
+    one.state.content = ("former",)
+    applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
+    assert isinstance(applied, Applied)
+    assert not applied.resting
+    assert bench.engine.plans[-1].count(Action.LEAVE) == 0
+
+
+# What is told
+
+
+async def test_warnings_and_adoption_are_told(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(
+        taken=[key("a")], warnings=["ConfigMap ns/a: this cluster does not know .x; left out"]
+    )
+    one = attempt()
+    await bench.apply(one, bench.planned(one, A))
+    assert bench.events.told == [("Warning", "shop", "FieldsLeftOut"), ("Normal", "shop", "Adopted")]
+    assert bench.events.texts[1] == ("Adopted", "adopted 1 object: ConfigMap ns/a")
+
+
+# What could not be applied
+
+
+@pytest.mark.parametrize(
+    ("failure_kinds", "summary", "retries"),
+    [
+        ([FailureKind.CONTENT], Summary.STALLED, False),
+        ([FailureKind.CONTENT, FailureKind.REFUSED], Summary.RETRYING, True),
+        ([FailureKind.REFUSED], Summary.RETRYING, True),
+        ([FailureKind.ACCESS], Summary.RETRYING, True),
+        ([FailureKind.UNAVAILABLE], Summary.RETRYING, True),
+        ([FailureKind.LAGGING, FailureKind.REFUSED], Summary.RETRYING, True),
+    ],
+)
+async def test_only_content_that_can_never_be_applied_is_not_tried_again(
+    bench: Bench, failure_kinds: list[FailureKind], summary: Summary, *, retries: bool
+) -> None:
+    bench.engine.outcome = ChangeSet(failures=[failure(kind, retry_after=3.0) for kind in failure_kinds])
+    one = attempt()
+    one.state.applied.absent.add(key("a"))
+    result = await bench.unfinished(one, bench.planned(one, A))
+    assert result.report is not None
+    assert result.report.summary is summary
+    assert result.outcome.retry is retries
+    if retries:
+        assert result.outcome.at_least == 3.0, "as long as the server asks for"
+    assert not one.state.applied.absent, "what was free may be why"
+    assert not result.wrote_nothing
+
+
+async def test_content_whose_drift_cannot_be_corrected_is_never_stalled(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(failures=[failure(FailureKind.CONTENT)])
+    one = settled(attempt())
+    result = await bench.unfinished(one, bench.planned(one, A))
+    assert result.report is not None
+    assert result.report.summary is Summary.RETRYING
+
+
+async def test_a_schema_that_lags_behind_its_crd_is_retried_for_half_a_minute_quietly_at_first(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(failures=[failure(FailureKind.LAGGING)])
+    one = attempt()
+    result = await bench.unfinished(one, bench.planned(one, A))
+    assert (result.report, result.outcome.after) == (None, SCHEMA_LAG_INTERVAL_SECONDS)
+    bench.clock.now += QUIET_SECONDS
+    result = await bench.unfinished(one, bench.planned(one, A))
+    assert result.report is not None
+    assert result.report.summary is Summary.PROGRESSING
+    assert "the API server does not know the new schema yet: ConfigMap ns/a: no" in result.report.message
+    bench.clock.now += SCHEMA_LAG_SECONDS
+    result = await bench.unfinished(one, bench.planned(one, A))
+    assert result.outcome.retry
+    assert result.report is not None
+    assert result.report.summary is Summary.RETRYING
+
+
+async def test_after_it_is_known_the_next_lag_has_its_own_half_minute(bench: Bench) -> None:
+    one = attempt()
+    for _ in range(2):
+        bench.engine.outcome = ChangeSet(failures=[failure(FailureKind.LAGGING)])
+        assert (await bench.unfinished(one, bench.planned(one, A))).outcome.after == SCHEMA_LAG_INTERVAL_SECONDS
+        bench.engine.outcome = ChangeSet()
+        assert isinstance(await bench.apply(one, bench.planned(one, A)), Applied)
+        bench.clock.now += SCHEMA_LAG_SECONDS + 1
+
+
+async def test_what_is_waited_for_is_told_when_it_lasts(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(waiting=["ConfigMap ns/a is being deleted"])
+    one = attempt()
+    assert (await bench.unfinished(one, bench.planned(one, A))).report is None
+    bench.clock.now += QUIET_SECONDS
+    result = await bench.unfinished(one, bench.planned(one, A))
+    assert result.report is not None
+    assert result.report.message == "Waiting: ConfigMap ns/a is being deleted"
+
+
+# Withdrawn
+
+
+async def test_a_first_install_that_lost_a_race_withdraws_what_it_created(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(created=[key("a")], failures=[failure(FailureKind.CONFLICT, name="b")])
+    one = attempt()
+    one.state.applied.uids[key("a")] = "u"
+    planned = bench.planned(one, A, B)
+    await bench.unfinished(one, planned)
+    bench.client.put("ConfigMap", {"metadata": {**owned("a"), "uid": "u"}})
+    await bench.applier.withdraw(one, planned, ours("a", "earlier"))
+    assert bench.client.calls == ["delete ConfigMap a"]
+    assert bench.events.texts == [("Withdrawn", "deleted again, because the install was refused: ConfigMap ns/a")]
+    await bench.applier.withdraw(one, planned, ours("a"))
+    assert bench.client.calls == ["delete ConfigMap a"], "once"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(INSTALLED, FailureKind.CONFLICT), (BundleDeploymentStatus(), FailureKind.REFUSED)],
+    ids=["an upgrade", "a half install of another kind"],
+)
+async def test_nothing_else_is_withdrawn(bench: Bench, status: BundleDeploymentStatus, kind: FailureKind) -> None:
+    bench.engine.outcome = ChangeSet(created=[key("a")], failures=[failure(kind, name="b")])
+    one = attempt(of=deployment(status=status))
+    one.state.applied.uids[key("a")] = "u"
+    planned = bench.planned(one, A, B)
+    await bench.unfinished(one, planned)
+    await bench.applier.withdraw(one, planned, ours("a"))
+    assert bench.client.calls == []
+    assert bench.events.texts == []

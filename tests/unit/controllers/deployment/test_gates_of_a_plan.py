@@ -1,0 +1,198 @@
+"""The gates that need the cluster: in which order they are asked, and which of them for what."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, BundleDeploymentStatus, Installation
+from rukpak_py.api.options import InstallOptions
+from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.plan import Plan, make_plan
+from rukpak_py.apply.preflight import Refusal
+from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.target import Target
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment import gates as module
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.visibility import Hidden
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.unit.apply.lives import OWNER, config_map, desired, key, live
+from tests.unit.controllers.deployment.parts import FakeCluster, attempt, controlled_clock, target_of
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient
+from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
+
+if TYPE_CHECKING:
+    from rukpak_py.apply.engine import Engine
+    from rukpak_py.controllers.deployment.existence import Existence
+
+A = desired(config_map("a"))
+INSTALLED = deployment(
+    status=BundleDeploymentStatus(
+        digest="sha256:x", history=(Installation(bundle="b", digest="sha256:x", time=NOW),), active_bundle="b"
+    )
+)
+FAILED = Failure(key=key("a"), kind=FailureKind.REFUSED, message="ConfigMap ns/a: no")
+
+
+@dataclass
+class GivenEngine:
+    failures: list[Failure] = field(default_factory=list)
+    dry_runs: int = 0
+
+    async def dry_run(self, _target: Target, _plan: Plan, **_: Any) -> list[Failure]:
+        self.dry_runs += 1
+        return self.failures
+
+
+@dataclass
+class GivenExistence:
+    answer: bool = True
+    asked: list[bool] = field(default_factory=list)
+
+    async def still_exists(self, _deployment: BundleDeployment, *, is_doubtful: bool) -> bool:
+        self.asked.append(is_doubtful)
+        return self.answer
+
+
+@dataclass
+class Bench:
+    clock: Clock
+    engine: GivenEngine = field(default_factory=GivenEngine)
+    existence: GivenExistence = field(default_factory=GivenExistence)
+    deployments: Cache[BundleDeployment] = field(default_factory=lambda: Cache(clock=Clock()))
+    states: DeploymentStates = field(default_factory=DeploymentStates)
+
+    @property
+    def gates(self) -> Gates:
+        return Gates(
+            engine=cast("Engine", self.engine),
+            cluster=FakeCluster().as_cluster(),
+            existence=cast("Existence", self.existence),
+            deployments=self.deployments,
+            states=self.states,
+        )
+
+    async def refusal(self, one: Attempt, active: Attempt | None = None, **lives: Any) -> Refusal | None:
+        """Of a plan for one ConfigMap. `lives`: what is there under which name."""
+        found = {key(name): given for name, given in lives.items()}
+        plan = make_plan([A], live=found, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
+        planned = Planned(target=target_of(one, FakeClient()), plan=plan, hidden=Hidden())
+        return await self.gates.of_plan(one, planned, active)
+
+    def another(self, **about: Any) -> BundleDeployment:
+        """Another deployment, that applied the same object."""
+        other = deployment("other", uid="uid-of-other", **about)
+        self.deployments.put(other)
+        state = self.states.of("uid-of-other")
+        assert state is not None
+        state.applied.uids[key("a")] = "x"
+        return other
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(clock=controlled_clock(monkeypatch, module))
+
+
+def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
+    resolution = Resolution(states={CONFIG_MAPS.gvk: KindState.SERVED}, resources={CONFIG_MAPS.gvk: CONFIG_MAPS})
+    rendered = Rendered(desired=(A,), resolution=resolution, objects=(), size=0)
+    assert bench.gates.before_looking(rendered) is None
+    elsewhere = replace(A, head=replace(A.head, namespace="elsewhere"))
+    refusal = bench.gates.before_looking(replace(rendered, desired=(elsewhere,)))
+    assert refusal is not None
+    assert refusal.waits_for == WaitsFor(namespaces=frozenset({"elsewhere"}))
+
+
+async def test_somebody_elses_object_ends_it_before_any_call(bench: Bench) -> None:
+    refusal = await bench.refusal(attempt(of=INSTALLED), a=live())
+    assert refusal is not None
+    assert refusal.failure_kinds == {FailureKind.CONFLICT}
+    assert (bench.existence.asked, bench.engine.dry_runs) == ([], 0)
+
+
+async def test_a_deployment_that_is_gone_ends_it_before_the_dry_run(bench: Bench) -> None:
+    bench.existence.answer = False
+    refusal = await bench.refusal(attempt(of=INSTALLED))
+    assert refusal is not None
+    assert refusal.is_gone
+    assert bench.engine.dry_runs == 0
+
+
+async def test_what_went_again_a_moment_after_it_was_created_again_is_a_reason_to_doubt(bench: Bench) -> None:
+    one = attempt()
+    await bench.refusal(one)
+    one.state.drift.created([key("a")], bench.clock.now)
+    await bench.refusal(one)
+    assert bench.existence.asked == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("of", "active", "is_settled", "dry_runs"),
+    [
+        (deployment(), None, False, 0),
+        (INSTALLED, attempt(of=INSTALLED, bundle=unpacked(digest=OTHER_DIGEST)), False, 1),
+        (INSTALLED, attempt(of=INSTALLED, options=InstallOptions(config={"x": 1})), False, 1),
+        (INSTALLED, None, False, 1),
+        (INSTALLED, attempt(of=INSTALLED), True, 0),
+        (INSTALLED, attempt(of=INSTALLED), False, 0),
+    ],
+    ids=[
+        "a first install: each object is created, or not",
+        "other content",
+        "other options",
+        "the options of what is installed are lost",
+        "drift",
+        "drift while the operator was down",
+    ],
+)
+async def test_an_upgrade_is_tried_out_first(
+    bench: Bench, of: BundleDeployment, active: Attempt | None, *, is_settled: bool, dry_runs: int
+) -> None:
+    one = attempt(of=of)
+    one.state.content = one.content if is_settled else ("former",)
+    bench.engine.failures = [FAILED]
+    refusal = await bench.refusal(one, active)
+    assert bench.engine.dry_runs == dry_runs
+    assert (refusal is not None) is bool(dry_runs)
+    if refusal is not None:
+        assert refusal.message == "ConfigMap ns/a: no"
+
+
+# Names that are free for a moment
+
+
+async def test_a_name_that_was_refused_and_whose_owner_puts_it_back_is_still_refused(bench: Bench) -> None:
+    bench.another()
+    one = attempt()
+    assert await bench.refusal(one) is None, "it was never refused: the race decides"
+    one.state.conflicts = frozenset({key("a")})
+    refusal = await bench.refusal(one)
+    assert refusal is not None
+    assert 'belongs to the BundleDeployment "other"' in refusal.message
+    assert refusal.waits_for.objects == {key("a")}
+
+
+@pytest.mark.parametrize("about", [{"suspend": True}, {"deletion_timestamp": NOW}, None], ids=str)
+async def test_an_owner_that_does_not_put_it_back_leaves_it_free(bench: Bench, about: dict[str, Any] | None) -> None:
+    if about is None:
+        bench.states.of("uid-of-other")  # it does not want the object any more
+    else:
+        bench.another(**about)
+    one = attempt()
+    one.state.conflicts = frozenset({key("a")})
+    assert await bench.refusal(one) is None
+
+
+async def test_an_owner_that_is_gone_leaves_it_free(bench: Bench) -> None:
+    other = bench.another()
+    bench.deployments.drop(other.metadata.name, other.metadata.uid)
+    one = attempt()
+    one.state.conflicts = frozenset({key("a")})
+    assert await bench.refusal(one) is None

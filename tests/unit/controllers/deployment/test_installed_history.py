@@ -1,0 +1,203 @@
+"""What the status says is installed: the history with its options, the kinds, the hash of all objects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import (
+    BundleDeployment,
+    BundleDeploymentStatus,
+    Installation,
+    KeptObject,
+    KeptReason,
+    Override,
+)
+from rukpak_py.api.options import InstallOptions, recorded
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.history import HISTORY, installed_fields, options_of_active
+from rukpak_py.controllers.deployment.state import applied_digest
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
+from tests.unit.apply.lives import live, owned
+from tests.unit.controllers.deployment.parts import BASKET, attempt, kinds, ours, settled, with_status
+from tests.unit.controllers.fakes import LATER, NOW
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
+
+HERE = ours("a", "b")
+SECRET = live(gvk=SECRETS.gvk, **owned("s"))
+ENTRY = KeptObject(version="v1", kind="Secret", namespace="ns", name="s", reason=KeptReason.HOLDS_DATA)
+LARGE = {"x": "y" * 70_000}  # more than the 64 KiB that a status records
+
+
+def fields(
+    one: Attempt,
+    shown: Mapping[ObjectKey, ObservedObject],
+    kept: tuple[KeptObject, ...] = (),
+    now: str = NOW,
+    *,
+    all_is_seen: bool = True,
+) -> dict[str, Any]:
+    return installed_fields(one, shown, kept, now, all_is_seen=all_is_seen)
+
+
+def after(one: Attempt, shown: Mapping[ObjectKey, ObservedObject] = HERE) -> Attempt:
+    """The next attempt: what is installed was written to the status."""
+    return with_status(one, **fields(one, shown))
+
+
+def entry(options: InstallOptions | None = None, **rest: Any) -> Installation:
+    found = recorded(options) if options is not None else None
+    return Installation(bundle="b", digest=DIGEST, time=NOW, options=found, **rest)
+
+
+def with_history(*entries: Installation, **spec: Any) -> BundleDeployment:
+    return deployment(status=BundleDeploymentStatus(history=entries, digest=DIGEST), **spec)
+
+
+# Kinds and the applied digest
+
+
+def test_all_that_was_applied_has_one_digest_and_its_kinds_are_those_in_use() -> None:
+    one = settled(with_status(attempt(), kinds=kinds(BASKET)), *HERE.values())
+    found = fields(one, HERE)
+    assert found["active_bundle"] == "b"
+    assert found["digest"] == DIGEST
+    assert found["applied_digest"] == applied_digest(HERE.values(), one.content)
+    assert found["kinds"] == kinds(CONFIG_MAPS.gvk)
+
+
+def test_half_of_it_has_no_digest_and_no_kind_is_forgotten() -> None:
+    one = with_status(attempt(), kinds=kinds(BASKET))
+    one.state.applied.trust(HERE.values())
+    found = fields(one, HERE)
+    assert found["applied_digest"] == ""
+    assert found["kinds"] == kinds(CONFIG_MAPS.gvk, BASKET)
+
+
+@pytest.mark.parametrize("shown", [ours("a"), ours("a") | ours("b", managedFields=[])], ids=["missing", "changed"])
+def test_what_differs_from_what_was_applied_has_no_digest(shown: dict[ObjectKey, ObservedObject]) -> None:
+    one = settled(with_status(attempt(), kinds=kinds(BASKET)), *HERE.values())
+    assert fields(one, shown)["applied_digest"] == ""
+    assert fields(one, shown)["kinds"] == kinds(CONFIG_MAPS.gvk, BASKET)
+
+
+def test_what_left_and_is_not_pruned_yet_is_not_in_the_digest_and_its_kind_stays_recorded() -> None:
+    one = settled(with_status(attempt(), kinds=kinds(BASKET)), *HERE.values())
+    found = fields(one, HERE | ours("left"))
+    assert found["applied_digest"] == applied_digest(HERE.values(), one.content)
+    assert found["kinds"] == kinds(CONFIG_MAPS.gvk, BASKET)
+
+
+def test_what_is_kept_is_not_in_the_digest_and_its_kind_stays_recorded() -> None:
+    one = settled(with_status(attempt(), kinds=kinds(BASKET)), *HERE.values())
+    found = fields(one, HERE | {SECRET.key: SECRET}, (ENTRY,))
+    assert found["kept"] == (ENTRY,)
+    assert found["applied_digest"] == applied_digest(HERE.values(), one.content)
+    assert found["kinds"] == kinds(CONFIG_MAPS.gvk, SECRETS.gvk)
+
+
+def test_while_some_kind_cannot_be_seen_the_digest_stays_and_no_kind_is_forgotten() -> None:
+    one = settled(with_status(attempt(), kinds=kinds(BASKET), applied_digest="sha256:former"), *HERE.values())
+    found = fields(one, HERE, all_is_seen=False)
+    assert found["applied_digest"] == "sha256:former"
+    assert found["kinds"] == kinds(CONFIG_MAPS.gvk, BASKET)
+
+
+# The history
+
+
+def test_an_installation_is_recorded_with_its_options_and_the_way_back() -> None:
+    overrides = (Override(kind="ConfigMap", name="a", prune=False),)
+    one = attempt(install_namespace="ns", overrides=overrides, config={"replicas": 2})
+    (first,) = fields(one, HERE)["history"]
+    assert (first.bundle, first.digest, first.time) == ("b", DIGEST, NOW)
+    assert first.options == recorded(
+        InstallOptions(install_namespace="ns", overrides=overrides, config={"replicas": 2})
+    )
+    assert first.template.spec.source == one.bundle.status.resolved_source
+
+
+def test_labels_of_ours_are_not_part_of_the_way_back() -> None:
+    bundle = unpacked(labels={"core.rukpak.io/owner-name": "shop", "team": "x"}, annotations={"note": "y"})
+    (first,) = fields(attempt(bundle=bundle), HERE)["history"]
+    assert first.template.metadata.labels == {"team": "x"}
+    assert first.template.metadata.annotations == {"note": "y"}
+
+
+def test_the_same_installation_is_recorded_once() -> None:
+    one = after(attempt())
+    assert fields(one, HERE, now=LATER)["history"] == one.deployment.status.history
+
+
+def test_the_newest_five_installations_are_recorded_the_active_one_first() -> None:
+    one = attempt()
+    for number in range(HISTORY + 2):
+        one = after(one.of_bundle(unpacked(f"b{number}", digest=f"sha256:{number}")))
+    assert [past.bundle for past in one.deployment.status.history] == [f"b{number}" for number in (6, 5, 4, 3, 2)]
+
+
+def test_other_options_are_another_installation() -> None:
+    former = entry(InstallOptions())
+    history = fields(attempt(of=with_history(former, config={"x": 1})), HERE, now=LATER)["history"]
+    assert [past.time for past in history] == [LATER, NOW]
+    assert history[1] == former
+
+
+def test_an_entry_of_the_first_release_gets_the_options_it_was_kept_with() -> None:
+    one = attempt(of=with_history(entry(), entry(), config={"x": 1}))
+    history = fields(one, HERE, now=LATER)["history"]
+    assert [past.time for past in history] == [NOW, NOW]
+    assert [past.options for past in history] == [recorded(InstallOptions(config={"x": 1})), None]
+
+
+# The options of what is installed
+
+
+@pytest.mark.parametrize(
+    ("of", "options"),
+    [
+        (deployment(config={"x": 1}), InstallOptions(config={"x": 1})),
+        (with_history(entry(InstallOptions(config={"x": 1})), config={"x": 2}), InstallOptions(config={"x": 1})),
+        (with_history(entry(InstallOptions()), install_namespace="other"), InstallOptions()),
+        (with_history(entry(), config={"x": 2}), InstallOptions(config={"x": 2})),
+        (with_history(entry(config={"x": 1}), config={"x": 2}), InstallOptions(config={"x": 1})),
+        (with_history(entry(InstallOptions(config=LARGE)), config=LARGE), InstallOptions(config=LARGE)),
+        (with_history(entry(InstallOptions(config=LARGE)), config={"x": 2}), None),
+    ],
+    ids=[
+        "nothing is installed: those of the spec",
+        "recorded, and the spec has others by now",
+        "recorded without any",
+        "of the first release: those of the spec",
+        "of the first release, with its configuration",
+        "too large to record, and the spec still has them",
+        "too large to record, and the spec has others: lost",
+    ],
+)
+def test_what_is_installed_is_kept_with_the_options_it_was_installed_with(
+    of: BundleDeployment, options: InstallOptions | None
+) -> None:
+    assert options_of_active(of) == options
+
+
+# What identifies content
+
+
+def test_options_that_say_nothing_add_nothing_to_what_identifies_the_content() -> None:
+    assert attempt().content == ("uid-of-shop", DIGEST, "ns", "False", "True")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        attempt(uid="other"),
+        attempt(bundle=unpacked(digest=OTHER_DIGEST)),
+        attempt(makes_namespace=True),
+        attempt(config={"x": 1}),
+        attempt(overrides=(Override(kind="ConfigMap", name="a", force=True),)),
+    ],
+)
+def test_what_changes_the_objects_changes_what_identifies_the_content(other: Attempt) -> None:
+    assert other.content != attempt().content

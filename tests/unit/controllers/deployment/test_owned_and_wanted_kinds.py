@@ -1,0 +1,179 @@
+"""The kinds of a deployment: of its content, and of what its status says it may own."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.apply.kinds import KindState
+from rukpak_py.controllers.deployment.kinds import OwnedKinds
+from rukpak_py.kube.errors import KindNotServedError
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
+from tests.unit.apply.lives import config_map, desired, key
+from tests.unit.controllers.deployment.parts import (
+    BASKET,
+    BASKETS,
+    OLD_CRON_JOB,
+    WIDGET,
+    WIDGETS,
+    FakeCluster,
+    attempt,
+    basket,
+    crd,
+    crd_facts,
+    objects,
+    recording,
+)
+from tests.unit.controllers.values import deployment
+
+# Owned
+
+
+async def test_what_the_status_records_is_served_unserved_or_gone() -> None:
+    cluster = FakeCluster(crds=crd_facts(BASKETS), hidden={OLD_CRON_JOB.group_kind})
+    owned = await cluster.as_kinds().owned(recording(CONFIG_MAPS.gvk, BASKET, WIDGET, OLD_CRON_JOB))
+    assert owned == OwnedKinds(
+        served=(CONFIG_MAPS,),
+        unserved=frozenset({BASKET.group_kind, OLD_CRON_JOB.group_kind}),
+        gone=frozenset({WIDGET.group_kind}),
+    )
+    assert cluster.refreshes == 0
+
+
+async def test_a_recorded_version_that_is_no_longer_served_is_looked_at_in_the_one_that_is() -> None:
+    newer = Resource(gvk=BASKET._replace(version="v2"), plural="baskets", namespaced=True)
+    owned = await FakeCluster(resources=[newer]).as_kinds().owned(recording(BASKET))
+    assert owned == OwnedKinds(served=(newer,))
+
+
+async def test_a_deployment_without_a_record_owns_nothing() -> None:
+    assert await FakeCluster().as_kinds().owned(deployment()) == OwnedKinds()
+
+
+# Wanted
+
+
+async def test_a_kind_that_the_server_learnt_meanwhile_is_found_at_once() -> None:
+    cluster = FakeCluster(coming=[BASKETS])
+    found = await cluster.as_kinds().resolve(objects(basket()), deployment())
+    assert not found.missing
+    assert found.resources[BASKET] == BASKETS
+    assert cluster.refreshes == 1
+
+
+async def test_the_server_is_asked_again_only_for_a_kind_that_nobody_knows() -> None:
+    cluster = FakeCluster()
+    await cluster.as_kinds().resolve(objects(crd(), basket(), config_map()), deployment())
+    assert cluster.refreshes == 0
+    found = await cluster.as_kinds().resolve(objects(basket("x"), basket("y")), deployment())
+    assert [head.name for head in found.missing] == ["x", "y"]
+    assert cluster.refreshes == 1
+
+
+@pytest.mark.parametrize(("scope", "namespaced"), [("Namespaced", True), ("Cluster", False)])
+async def test_a_kind_that_the_content_brings_is_new_and_its_scope_is_known(scope: str, *, namespaced: bool) -> None:
+    found = await FakeCluster().as_kinds().resolve(objects(crd(scope=scope), basket()), deployment())
+    assert found.states[BASKET] is KindState.NEW
+    assert found.missing == ()
+    assert found.resources[BASKET] == Resource(gvk=BASKET, plural="baskets", namespaced=namespaced)
+
+
+async def test_a_version_that_the_content_does_not_serve_is_not_brought() -> None:
+    versions = [{"name": "v1", "served": False}, {"name": "v2"}]
+    found = await FakeCluster().as_kinds().resolve(objects(crd(versions=versions), basket()), deployment())
+    assert found.states[BASKET] is KindState.MISSING
+
+
+async def test_a_version_that_comes_with_the_content_is_new_although_its_crd_is_there() -> None:
+    newer = BASKET._replace(version="v2")
+    cluster = FakeCluster(resources=[CRDS, BASKETS], crds=crd_facts(BASKETS))
+    versions = [{"name": "v1"}, {"name": "v2"}]
+    found = await cluster.as_kinds().resolve(objects(crd(versions=versions), basket(gvk=newer)), recording(BASKET))
+    assert found.states[newer] is KindState.NEW
+    assert found.resources[newer].gvk == newer
+
+
+@pytest.mark.parametrize(
+    "spec", [{"versions": None}, {"names": []}, {"group": None}, {"versions": [{}]}, {"versions": "v1"}, {"names": {}}]
+)
+async def test_a_crd_that_is_not_usable_brings_nothing(spec: dict[str, Any]) -> None:
+    found = await FakeCluster().as_kinds().resolve(objects(crd(**spec), basket()), deployment())
+    assert [head.name for head in found.missing] == ["x"]
+
+
+async def test_what_the_server_serves_counts_more_than_what_the_content_says() -> None:
+    served = Resource(gvk=BASKET, plural="baskets", namespaced=False)
+    found = await FakeCluster(resources=[CRDS, served]).as_kinds().resolve(objects(crd(), basket()), deployment())
+    assert found.resources[BASKET] == served
+    assert found.states[BASKET] is KindState.SERVED
+
+
+async def test_a_version_that_is_not_served_is_missing() -> None:
+    cluster = FakeCluster(resources=[CRDS, BASKETS], crds=crd_facts(BASKETS))
+    old = basket(gvk=BASKET._replace(version="v1alpha1"))
+    found = await cluster.as_kinds().resolve(objects(old), deployment())
+    assert len(found.missing) == 1
+
+
+async def test_a_kind_that_discovery_lost_for_a_moment_is_unserved_and_its_crd_says_where_it_lives() -> None:
+    found = await FakeCluster(crds=crd_facts(BASKETS)).as_kinds().resolve(objects(basket()), recording(BASKET))
+    assert found.states[BASKET] is KindState.UNSERVED
+    assert found.resources[BASKET] == BASKETS
+    assert found.missing == ()
+
+
+async def test_a_recorded_kind_whose_crd_is_gone_is_new_when_the_content_brings_it_back() -> None:
+    cluster = FakeCluster()
+    found = await cluster.as_kinds().resolve(objects(crd(), basket()), recording(BASKET))
+    assert found.states[BASKET] is KindState.NEW
+    cluster.hidden = {BASKET.group_kind}
+    found = await cluster.as_kinds().resolve(objects(crd(), basket()), recording(BASKET))
+    assert found.states[BASKET] is KindState.UNSERVED, "an aggregated API may still have it"
+
+
+# Again
+
+
+async def test_the_states_are_found_again_for_what_was_served_once() -> None:
+    cluster = FakeCluster(resources=[CONFIG_MAPS, BASKETS, WIDGETS], crds=crd_facts(BASKETS))
+    kinds, of = cluster.as_kinds(), recording(BASKET, WIDGET)
+    manifests = [config_map(), basket(), basket("w", gvk=WIDGET)]
+    before = await kinds.resolve(objects(*manifests), of)
+    wanted = [desired(one) for one in manifests]
+    assert await kinds.states_again(before, wanted, of) == before
+    cluster.hides(BASKETS)
+    cluster.hides(WIDGETS)
+    again = await kinds.states_again(before, wanted, of)
+    assert again.states == {
+        CONFIG_MAPS.gvk: KindState.SERVED,
+        BASKET: KindState.UNSERVED,
+        WIDGET: KindState.GONE,
+    }
+    assert [head.name for head in again.missing] == ["w"]
+    assert again.resources == before.resources
+
+
+async def test_a_crd_that_was_deleted_is_brought_again_by_its_content() -> None:
+    cluster = FakeCluster(resources=[CRDS, BASKETS])
+    kinds, of = cluster.as_kinds(), recording(CRDS.gvk, BASKET)
+    before = await kinds.resolve(objects(crd(), basket()), of)
+    cluster.hides(BASKETS)
+    again = await kinds.states_again(before, [desired(crd()), desired(basket())], of)
+    assert again.states[BASKET] is KindState.NEW
+
+
+# Resources
+
+
+async def test_a_kind_is_used_in_the_version_of_the_content_else_in_the_preferred_one() -> None:
+    newer = Resource(gvk=BASKET._replace(version="v2"), plural="baskets", namespaced=True)
+    cluster = FakeCluster(resources=[newer, BASKETS, CONFIG_MAPS])
+    kinds = cluster.as_kinds()
+    resolution = await kinds.resolve(objects(basket()), attempt().deployment)
+    assert kinds.resource_of(resolution)(key(gvk=BASKET)) == BASKETS
+    assert kinds.resource_of()(key(gvk=BASKET)) == newer
+    assert kinds.resource_of(resolution)(key()) == CONFIG_MAPS
+
+
+def test_a_kind_that_is_not_served_has_no_resource() -> None:
+    with pytest.raises(KindNotServedError, match=r'does not serve the kind "Basket" of group "shop\.example\.org"'):
+        FakeCluster().as_kinds().resource_of()(key(gvk=BASKET))

@@ -1,0 +1,335 @@
+"""From stored content to what is wanted: rendered once, kept within a budget, against the kinds as they are now."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import Override, Prune
+from rukpak_py.apply.kinds import KindState
+from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.deployment import rendering as module
+from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.objects import Object
+from rukpak_py.formats import RenderOptions
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.unit.apply.lives import config_map, namespace
+from tests.unit.controllers.deployment.parts import (
+    BASKET,
+    BASKETS,
+    FakeCluster,
+    attempt,
+    basket,
+    crd,
+    crd_facts,
+    objects,
+    recording,
+)
+from tests.unit.controllers.fakes import FakeContent, tree, until
+from tests.unit.controllers.values import unpacked
+
+FILES = tree(f=b"1")
+
+
+@dataclass
+class JobContent(FakeContent):
+    """Renders elsewhere, and not before the gate is open."""
+
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    error: Exception | None = None
+
+    def renders_in_place(self, _class: str, _tree: Tree) -> bool:
+        return False
+
+    async def render(self, provisioner: str, of: Tree, options: RenderOptions) -> list[Object]:
+        await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        return await super().render(provisioner, of, options)
+
+
+class Bench:
+    def __init__(self, *manifests: dict[str, Any], content: FakeContent | None = None) -> None:
+        self.content = content or FakeContent()
+        self.content.stored, self.content.objects = {FILES.digest: FILES}, objects(*manifests)
+        self.cluster = FakeCluster()
+        self.ended: list[str] = []
+        self.renderer = Renderer(self.content, self.cluster.as_kinds(), on_end=self.ended.append)
+
+    async def outcome(self, **of: Any) -> Rendered | NotRendered:
+        return await self.renderer.rendered(attempt(bundle=unpacked(digest=FILES.digest), **of))
+
+    async def rendered(self, **of: Any) -> Rendered:
+        found = await self.outcome(**of)
+        assert isinstance(found, Rendered)
+        return found
+
+
+def names(rendered: Rendered) -> list[str]:
+    return [one.key.name for one in rendered.desired]
+
+
+# Kept
+
+
+async def test_what_was_rendered_is_kept() -> None:
+    bench = Bench(config_map("a"), config_map("b"))
+    rendered = await bench.rendered()
+    assert names(rendered) == ["a", "b"]
+    assert await bench.rendered() is rendered
+    assert (bench.content.renders, bench.cluster.refreshes) == (1, 0)
+
+
+async def test_every_deployment_has_its_own() -> None:
+    bench = Bench(config_map("a"))
+    one, other = await bench.rendered(uid="u"), await bench.rendered(uid="v")
+    assert one.desired[0].form.digest != other.desired[0].form.digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"overrides": (Override(kind="ConfigMap", name="a", prune=False),)},
+        {"config": {"x": 1}},
+        {"prune": Prune(enabled=False)},
+        {"makes_namespace": True},
+    ],
+    ids=str,
+)
+async def test_other_options_are_another_rendering(change: dict[str, Any]) -> None:
+    bench = Bench(config_map("a"))
+    first = await bench.rendered()
+    assert await bench.rendered(**change) is not first
+    assert await bench.rendered() is first
+    assert bench.content.renders == 2
+
+
+async def test_a_forgotten_deployment_is_rendered_again() -> None:
+    bench = Bench(config_map("a"))
+    await bench.rendered(uid="u")
+    await bench.rendered(uid="v")
+    bench.renderer.forget("u")
+    await bench.rendered(uid="v")
+    assert bench.content.renders == 2
+    await bench.rendered(uid="u")
+    assert bench.content.renders == 3
+
+
+async def test_beyond_the_budget_what_was_not_used_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(config_map("a"))
+    size = (await bench.rendered(uid="a")).size
+    monkeypatch.setattr(module, "BUDGET_BYTES", 2 * size)
+    await bench.rendered(uid="b")
+    await bench.rendered(uid="a")
+    await bench.rendered(uid="c")  # b goes
+    assert bench.content.renders == 3
+    await bench.rendered(uid="a")
+    await bench.rendered(uid="c")
+    assert bench.content.renders == 3
+    await bench.rendered(uid="b")
+    assert bench.content.renders == 4
+
+
+async def test_what_is_larger_than_the_budget_is_still_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BUDGET_BYTES", 1)
+    bench = Bench(config_map("a"))
+    await bench.rendered()
+    await bench.rendered()
+    assert bench.content.renders == 1
+
+
+async def test_the_budget_counts_what_is_kept_for_missing_kinds_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = await Bench(config_map("a")).rendered()
+    waiting = await Bench(config_map("a"), basket()).rendered()
+    assert waiting.size > complete.size
+    bench = Bench(config_map("a"), basket())
+    monkeypatch.setattr(module, "BUDGET_BYTES", 2 * waiting.size)
+    for _ in range(5):  # the same content against changing kinds is not counted again and again
+        bench.cluster.hides(CONFIG_MAPS)
+        await bench.rendered(uid="u")
+        bench.cluster.resources.append(CONFIG_MAPS)
+        await bench.rendered(uid="u")
+    await bench.rendered(uid="v")
+    await bench.rendered(uid="u")
+    assert bench.content.renders == 2
+
+
+# Content that is not there, or wrong
+
+
+async def test_content_that_is_not_stored_is_asked_for_elsewhere() -> None:
+    bench = Bench(config_map("a"))
+    bench.content.stored.clear()
+    assert await bench.outcome() is NotRendered.CONTENT_MISSING
+
+
+async def test_content_that_is_wrong_stays_wrong_and_is_not_rendered_again() -> None:
+    bench = Bench(config_map("a", x="1"), config_map("a", x="2"))
+    for _ in range(3):
+        with pytest.raises(ContentError, match="two different objects of the same name: ConfigMap ns/a"):
+            await bench.rendered()
+    assert bench.content.renders == 1
+    bench.renderer.forget("uid-of-shop")
+    with pytest.raises(ContentError):
+        await bench.rendered()
+    assert bench.content.renders == 2
+
+
+async def test_an_error_that_is_kept_does_not_grow_with_every_look() -> None:
+    """Its traceback would hold the frames of all who asked."""
+    bench = Bench(config_map("a", x="1"), config_map("a", x="2"))
+
+    async def depth() -> int:
+        with pytest.raises(ContentError) as caught:
+            await bench.rendered()
+        return len(caught.traceback)
+
+    await depth()
+    assert await depth() == await depth()
+
+
+async def test_errors_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REMEMBERED_ERRORS", 2)
+    bench = Bench(config_map("a", x="1"), config_map("a", x="2"))
+    for uid in "abc":
+        with pytest.raises(ContentError):
+            await bench.rendered(uid=uid)
+    assert len(bench.renderer._errors) == 2
+
+
+async def test_the_same_object_twice_is_one() -> None:
+    explicit = config_map("a", x="1")
+    explicit["metadata"]["namespace"] = "ns"
+    assert len((await Bench(config_map("a", x="1"), explicit).rendered()).desired) == 1
+
+
+# The namespace that is made
+
+
+async def test_the_namespace_that_is_made_comes_first_and_outlives() -> None:
+    first, second = (await Bench(config_map("a")).rendered(makes_namespace=True)).desired
+    assert (first.key.kind, first.key.name, second.key.name) == ("Namespace", "ns", "a")
+    assert b"ownerReferences" not in first.form.body
+    assert b"ownerReferences" in second.form.body
+
+
+async def test_the_namespace_that_is_made_is_as_content_ships_it() -> None:
+    shipped = namespace("ns")
+    shipped["metadata"]["labels"] = {"pod-security.kubernetes.io/enforce": "restricted"}
+    bench = Bench(config_map("a"), shipped, namespace("another"))
+    by_name = {(one.key.kind, one.key.name): one for one in (await bench.rendered(makes_namespace=True)).desired}
+    assert len(by_name) == 3
+    assert b"restricted" in by_name["Namespace", "ns"].form.body
+    assert b"ownerReferences" not in by_name["Namespace", "ns"].form.body
+    assert b"ownerReferences" in by_name["Namespace", "another"].form.body
+
+
+# Kinds that come, go and are missing
+
+
+async def test_missing_kinds_are_kept_like_any_other_and_not_rendered_again() -> None:
+    bench = Bench(basket("x"), basket("y"), config_map("a"))
+    rendered = await bench.rendered()
+    assert [head.name for head in rendered.resolution.missing] == ["x", "y"]
+    assert names(rendered) == ["a"]
+    assert await bench.rendered() is rendered, "woken for nothing"
+    assert bench.content.renders == 1
+
+
+async def test_a_kind_that_comes_is_found_without_rendering_again() -> None:
+    bench = Bench(basket("x"), config_map("a"))
+    await bench.rendered()
+    bench.cluster.coming = [BASKETS]
+    complete = await bench.rendered()
+    assert names(complete) == ["x", "a"]
+    assert complete.objects == (), "nothing is found anew from now on"
+    assert await bench.rendered() is complete
+    assert bench.content.renders == 1
+
+
+async def test_a_kind_that_the_content_brings_is_new_until_it_is_served() -> None:
+    bench = Bench(crd(), basket())
+    assert (await bench.rendered()).resolution.states[BASKET] is KindState.NEW
+    bench.cluster.crds = crd_facts(BASKETS)
+    assert (await bench.rendered()).resolution.states[BASKET] is KindState.UNSERVED
+    bench.cluster.resources.append(BASKETS)
+    assert (await bench.rendered()).resolution.states[BASKET] is KindState.SERVED
+    assert bench.content.renders == 1
+
+
+async def test_a_kind_that_discovery_does_not_show_for_a_moment_is_unserved_for_that_moment() -> None:
+    bench = Bench(basket(), config_map("a"))
+    bench.cluster.resources.append(BASKETS)
+    bench.cluster.crds = crd_facts(BASKETS)
+    of = recording(BASKET)
+    before = await bench.rendered(of=of)
+    bench.cluster.hides(BASKETS)
+    meanwhile = await bench.rendered(of=of)
+    assert meanwhile.resolution.states[BASKET] is KindState.UNSERVED
+    assert meanwhile.resolution.missing == ()
+    assert names(meanwhile) == names(before)
+    bench.cluster.resources.append(BASKETS)
+    assert await bench.rendered(of=of) is before
+
+
+async def test_a_kind_whose_crd_went_is_gone_and_missing() -> None:
+    bench = Bench(basket(), config_map("a"))
+    bench.cluster.resources.append(BASKETS)
+    await bench.rendered(of=recording(BASKET))
+    bench.cluster.hides(BASKETS)
+    gone = await bench.rendered(of=recording(BASKET))
+    assert gone.resolution.states[BASKET] is KindState.GONE
+    assert [head.name for head in gone.resolution.missing] == ["x"]
+    assert bench.content.renders == 1
+
+
+# As a job
+
+
+async def ended(bench: Bench, content: JobContent) -> None:
+    content.gate.set()
+    await until(lambda: bench.ended)
+
+
+async def test_a_rendering_elsewhere_is_a_job_whose_end_brings_the_key_back() -> None:
+    content = JobContent()
+    bench = Bench(config_map("a"), content=content)
+    assert await bench.outcome() is NotRendered.RUNNING
+    assert await bench.outcome() is NotRendered.RUNNING
+    assert bench.ended == []
+    await ended(bench, content)
+    assert bench.ended == ["shop"]
+    assert names(await bench.rendered()) == ["a"]
+    assert await bench.rendered() is await bench.rendered()
+    assert content.renders == 1
+    await bench.renderer.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "renders_again"), [(ContentError("wrong"), False), (UnavailableError("the worker died"), True)]
+)
+async def test_only_an_error_of_the_content_is_final(error: Exception, *, renders_again: bool) -> None:
+    content = JobContent(error=error)
+    bench = Bench(config_map("a"), content=content)
+    assert await bench.outcome() is NotRendered.RUNNING
+    await ended(bench, content)
+    with pytest.raises(type(error)):
+        await bench.outcome()
+    if renders_again:
+        assert await bench.outcome() is NotRendered.RUNNING
+    else:
+        with pytest.raises(ContentError):
+            await bench.outcome()
+    await bench.renderer.close()
+
+
+@pytest.mark.parametrize("end", [lambda one: one.forget("uid-of-shop"), lambda one: None])
+async def test_a_job_ends_with_its_deployment_or_with_the_process(end: Callable[[Renderer], None]) -> None:
+    bench = Bench(config_map("a"), content=JobContent())
+    assert await bench.outcome() is NotRendered.RUNNING
+    end(bench.renderer)
+    await bench.renderer.close()
+    assert not bench.renderer._jobs._tasks

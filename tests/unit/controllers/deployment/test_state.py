@@ -1,0 +1,268 @@
+"""What is remembered between two looks: what was applied, how long something was waited for, who keeps changing it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment import state as module
+from rukpak_py.controllers.deployment.state import (
+    CORRECTIONS_BEFORE_BACKOFF,
+    DRIFT_BACKOFF_SECONDS,
+    CreatedByThisInstall,
+    DeploymentState,
+    DeploymentStates,
+    DriftBackoff,
+    FormerObjects,
+    PendingWaits,
+    applied_digest,
+    differences,
+)
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.kube.resources import CRDS, NAMESPACES
+from tests.unit.apply.lives import OWNER, key, live, managed, owned
+from tests.unit.controllers.deployment.parts import BASKET, ours
+
+CONTENT = ("uid", "digest", "ns")
+
+
+def after_applying(*names: str) -> DeploymentState:
+    state = DeploymentState()
+    state.trust(CONTENT, ours(*names).values())
+    return state
+
+
+# Differences to what was applied
+
+CHANGED = {key("a"): live(**owned("a", managedFields=[managed(OWNER, {"f:other": {}})]))}
+GOING = {key("a"): live(**owned("a", deletionTimestamp="2026-01-01T00:00:00Z"))}
+
+
+@pytest.mark.parametrize(
+    ("applied", "shown", "different"),
+    [
+        ("ab", ours("a", "b"), ""),
+        ("", {}, ""),
+        ("ab", ours("a"), "b"),
+        ("a", ours("a", "b"), "b"),
+        ("a", ours("b"), "ab"),
+        ("a", CHANGED, "a"),
+        ("a", GOING, "a"),
+        ("a", ours("a", finalizers=["x"]), ""),  # somebody's field that is not ours
+    ],
+)
+def test_what_is_missing_extra_changed_or_going_differs(
+    applied: str, shown: dict[ObjectKey, ObservedObject], different: str
+) -> None:
+    assert differences(after_applying(*applied).applied, shown) == set(map(key, different))
+
+
+# The digest of what was applied
+
+
+def test_the_digest_is_of_what_was_applied_and_what_became_of_it() -> None:
+    here = [*ours("a", "b").values()]
+    digest = applied_digest(here, CONTENT)
+    assert applied_digest(reversed(here), CONTENT) == digest, "the order of the watch does not matter"
+    replaced = [live(**owned(one.key.name, resourceVersion="99", uid="new")) for one in here]
+    assert applied_digest(replaced, CONTENT) == digest
+    for other in (
+        applied_digest(here[:1], CONTENT),
+        applied_digest(here, (*CONTENT, "x")),
+        applied_digest([here[0], live(**owned("b", annotations={"core.rukpak.io/applied": "x"}))], CONTENT),
+        applied_digest([here[0], live(**owned("b", managedFields=[]))], CONTENT),
+        applied_digest([here[0], live(**owned("c"))], CONTENT),
+    ):
+        assert other != digest
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), st.lists(st.sampled_from("abc"), max_size=3))
+def test_no_two_states_share_a_digest(one: list[str], other: list[str]) -> None:
+    same = applied_digest(ours(*one).values(), CONTENT) == applied_digest(ours(*other).values(), CONTENT)
+    assert same is (set(one) == set(other))
+
+
+# Waits
+
+
+def test_a_wait_is_counted_from_its_first_moment_until_it_is_over() -> None:
+    waits = PendingWaits()
+    assert waits.waited("x", 10.0) == 0.0
+    assert waits.waited("x", 12.5) == 2.5
+    assert waits.waited("y", 12.5) == 0.0
+    waits.over("x", "never")
+    assert waits.waited("x", 20.0) == 0.0
+    assert waits.waited("y", 20.0) == 7.5
+
+
+# Drift
+
+
+def test_a_wait_of_other_content_starts_anew() -> None:
+    waits = PendingWaits()
+    assert waits.waited("schema", 10.0, ("old",)) == 0
+    assert waits.waited("schema", 50.0, ("old",)) == 40.0
+    assert waits.waited("schema", 50.0, ("new",)) == 0
+    assert waits.waited("schema", 55.0, ("new",)) == 5.0
+
+
+def test_what_goes_again_soon_after_it_was_created_again_went_again() -> None:
+    drift = DriftBackoff()
+    assert not drift.went_again([key("a")], 0.0)
+    drift.created([key("a")], 100.0)
+    assert drift.went_again([key("b"), key("a")], 100.0 + DRIFT_BACKOFF_SECONDS / 2)
+    assert not drift.went_again([key("a")], 100.0 + DRIFT_BACKOFF_SECONDS)
+    drift.created([key("b")], 100.0 + 2 * DRIFT_BACKOFF_SECONDS)
+    assert list(drift._created_at) == [key("b")], "what is past is forgotten"
+
+
+def resting_after(drift: DriftBackoff, now: float) -> float:
+    """Corrects one object each second until it is left alone; the time of the next look."""
+    for _ in range(CORRECTIONS_BEFORE_BACKOFF):
+        assert not drift.resting([key("a")], now)
+        drift.corrected([key("a")], now)
+        now += 1
+    return now
+
+
+def test_what_somebody_keeps_changing_is_corrected_once_a_minute_until_two_are_quiet() -> None:
+    drift, a = DriftBackoff(), key("a")
+    now = resting_after(drift, 0.0)
+    for _ in range(3):
+        assert drift.resting([a, key("b")], now) == {a}
+        now += DRIFT_BACKOFF_SECONDS
+        assert not drift.resting([a], now), "one more try"
+        drift.corrected([a], now)
+    now += 2 * DRIFT_BACKOFF_SECONDS
+    assert not drift.resting([a], now)
+    drift.corrected([a], now)
+    assert not drift.resting([a], now + 1), "a clean slate"
+
+
+def test_corrections_with_quiet_minutes_between_them_are_no_conflict() -> None:
+    drift = DriftBackoff()
+    for number in range(2 * CORRECTIONS_BEFORE_BACKOFF):
+        now = number * 2 * DRIFT_BACKOFF_SECONDS
+        assert not drift.resting([key("a")], now)
+        drift.corrected([key("a")], now)
+
+
+def test_a_conflict_is_reported_once_and_the_next_one_anew() -> None:
+    drift, resting = DriftBackoff(), frozenset({key("a")})
+    assert drift.is_reported(frozenset()), "there is nothing to report"
+    assert not drift.is_reported(resting)
+    now = resting_after(drift, 0.0)
+    drift.report(resting, "x keeps changing a")
+    assert drift.is_reported(drift.resting(resting, now))
+    assert drift.text == "x keeps changing a"
+    assert not drift.is_reported(resting | {key("b")}), "another one joined it"
+    now = resting_after(drift, now + 2 * DRIFT_BACKOFF_SECONDS)
+    assert not drift.is_reported(drift.resting(resting, now)), "somebody else may make this one"
+
+
+# What a first install created
+
+
+@pytest.mark.parametrize(
+    "gvk",
+    [
+        NAMESPACES.gvk,
+        CRDS.gvk,
+        GroupVersionKind("", "v1", "PersistentVolume"),
+        GroupVersionKind("", "v1", "PersistentVolumeClaim"),
+    ],
+)
+def test_what_others_may_have_filled_is_never_withdrawn(gvk: GroupVersionKind) -> None:
+    created, shown = CreatedByThisInstall(), live(gvk=gvk, **owned())
+    created.record([shown.key], {shown.key: shown.uid})
+    assert created.among({shown.key: shown}) == {}
+
+
+def test_only_what_was_created_and_is_still_the_same_object_is_withdrawn() -> None:
+    created = CreatedByThisInstall()
+    created.record([key("a"), key("b"), key("gone")], {key("a"): "u", key("b"): "former", key("gone"): "u"})
+    shown = ours("a", "b", "c", uid="u")
+    assert list(created.among(shown)) == [key("a")]
+    created.record([], {})
+    assert created.among(shown) == {}
+    created.record([key("a")], {key("a"): "u"})
+    created.clear()
+    assert created.among(shown) == {}
+
+
+# Former content
+
+
+def test_names_of_former_content_are_looked_for_until_they_are_wanted_again_or_pruned() -> None:
+    former = FormerObjects()
+    former.add([key("a"), key("b")])
+    former.wanted_again([key("b"), key("c")])
+    assert former.keys == {key("a")}
+    former.clear()
+    assert not former.keys
+
+
+# Settling
+
+
+def test_what_left_the_content_becomes_former_and_is_no_longer_expected() -> None:
+    state = after_applying("a", "b", "c")
+    state.conflicts = frozenset({key("x")})
+    state.created.record([key("a")], {key("a"): "u"})
+    state.former.add([key("b")])
+    state.settle(("new",), {key("b"), key("d")}, hidden=())
+    assert state.is_applied(("new",))
+    assert set(state.applied.fields) == {key("b")}
+    assert state.former.keys == {key("a"), key("c")}
+    assert not state.conflicts
+    assert state.created.among(ours("a")) == {}
+
+
+def test_what_cannot_be_seen_is_still_expected() -> None:
+    state = DeploymentState()
+    hidden = key("x", BASKET)
+    state.applied.trust([*ours("a").values(), live(gvk=BASKET, **owned("x"))])
+    state.settle(CONTENT, {key("a")}, hidden=frozenset({hidden}))
+    assert set(state.applied.fields) == {key("a"), hidden}
+    assert not state.former.keys
+
+
+def test_trust_makes_what_is_shown_what_was_applied() -> None:
+    state = after_applying("a")
+    assert state.is_applied(CONTENT)
+    assert not differences(state.applied, ours("a"))
+    assert not DeploymentState().is_applied(CONTENT)
+
+
+# One owner
+
+
+def test_the_state_of_a_deployment_that_is_gone_cannot_come_back() -> None:
+    states = DeploymentStates()
+    state = states.of("u")
+    assert state is not None
+    assert states.of("u") is state
+    states.end("u")
+    assert states.of("u") is None
+    assert len(states) == 0
+    states.end("never seen")
+    assert states.of("never seen") is None
+
+
+def test_uids_that_are_gone_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REMEMBERED_UIDS", 2)
+    states = DeploymentStates()
+    for uid in "abc":
+        states.end(uid)
+    assert [states.of(uid) is None for uid in "abc"] == [False, True, True]
+
+
+def test_who_else_applied_an_object_is_known() -> None:
+    states = DeploymentStates()
+    for uid in "uvw":
+        state = states.of(uid)
+        assert state is not None
+        state.applied = LastApplied(uids={key("a" if uid != "w" else "b"): "x"})
+    assert states.applied_by_others(key("a"), "u") == ["v"]
+    assert states.applied_by_others(key("b"), "u") == ["w"]

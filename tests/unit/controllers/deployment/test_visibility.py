@@ -1,0 +1,190 @@
+"""Which kinds can be seen: readiness is a question about a kind, never about the deployment, and nothing waits."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
+from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.visibility import Hidden, Visibility, names_of
+from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from tests.unit.apply.lives import key
+from tests.unit.apply.watches import Watches, watches_of
+from tests.unit.controllers.deployment.parts import (
+    BASKET,
+    BASKETS,
+    WIDGET,
+    FakeCluster,
+    controlled_clock,
+    crd_facts,
+    recording,
+)
+from tests.unit.controllers.fakes import Clock
+
+BASKET_KIND, WIDGET_KIND, MAP_KIND, SECRET_KIND = (
+    BASKET.group_kind,
+    WIDGET.group_kind,
+    CONFIG_MAPS.group_kind,
+    SECRETS.group_kind,
+)
+
+
+@dataclass
+class Bench:
+    watches: Watches
+    cluster: FakeCluster
+    clock: Clock
+    visibility: Visibility
+    state: DeploymentState
+
+
+@pytest.fixture
+async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    watches, cluster = watches_of(monkeypatch), FakeCluster(resources=[CONFIG_MAPS, SECRETS, BASKETS])
+    clock = controlled_clock(monkeypatch)
+    visibility = Visibility(watches.inventory, cluster.as_kinds())
+    yield Bench(watches=watches, cluster=cluster, clock=clock, visibility=visibility, state=DeploymentState())
+    await watches.inventory.close()
+
+
+def resolved(*resources: Resource, **states: KindState) -> Resolution:
+    """`states` of baskets or widgets."""
+    named = {"basket": BASKET, "widget": WIDGET}
+    return Resolution(
+        states={one.gvk: KindState.SERVED for one in resources}
+        | {named[name]: state for name, state in states.items()},
+        resources={one.gvk: one for one in resources},
+    )
+
+
+# What is hidden
+
+
+def test_a_key_is_hidden_by_its_kind() -> None:
+    hidden = Hidden(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
+    assert key(gvk=BASKET) in hidden
+    assert key(gvk=SECRETS.gvk) in hidden
+    assert key() not in hidden
+    assert key(gvk=BASKET) not in Hidden()
+    assert hidden
+    assert not Hidden()
+    assert hidden.waits_for == WaitsFor(kinds=frozenset({BASKET_KIND, SECRET_KIND}))
+
+
+@pytest.mark.parametrize(
+    ("hidden", "text"),
+    [
+        (
+            Hidden(unserved=frozenset({BASKET_KIND, WIDGET_KIND})),
+            "the API server does not serve Basket.shop.example.org, Widget.shop.example.org at the moment",
+        ),
+        (Hidden(unlisted=frozenset({SECRET_KIND})), "the API server cannot list Secret at the moment"),
+        (
+            Hidden(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND})),
+            (
+                "the API server does not serve Basket.shop.example.org at the moment and "
+                "the API server cannot list Secret at the moment"
+            ),
+        ),
+    ],
+)
+def test_what_is_hidden_is_told_by_kind(hidden: Hidden, text: str) -> None:
+    assert hidden.text() == f"{text}: objects of these kinds are left as they are until it does"
+
+
+def test_kinds_are_named_in_order_with_their_groups() -> None:
+    assert names_of({SECRET_KIND, BASKET_KIND}) == "Basket.shop.example.org, Secret"
+
+
+# Owned kinds
+
+
+async def test_kinds_that_were_listed_are_seen_at_once(bench: Bench) -> None:
+    assert isinstance(await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state), StageResult)
+    bench.watches.listed(CONFIG_MAPS)
+    assert await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state) == Hidden()
+
+
+async def test_a_first_list_is_awaited_quietly_for_a_second_and_no_worker_waits(bench: Bench) -> None:
+    waits = await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk, SECRETS.gvk), bench.state)
+    assert isinstance(waits, StageResult)
+    assert waits.report is None
+    assert waits.outcome.after == QUIET_SECONDS
+    assert waits.waits_for == WaitsFor(kinds=frozenset({MAP_KIND, SECRET_KIND}))
+
+
+async def test_a_kind_that_cannot_be_listed_holds_back_itself_only(bench: Bench) -> None:
+    of = recording(CONFIG_MAPS.gvk, SECRETS.gvk)
+    await bench.visibility.of_owned(of, bench.state)
+    bench.watches.listed(CONFIG_MAPS)
+    bench.clock.now += QUIET_SECONDS
+    assert await bench.visibility.of_owned(of, bench.state) == Hidden(unlisted=frozenset({SECRET_KIND}))
+    bench.watches.listed(SECRETS)
+    assert await bench.visibility.of_owned(of, bench.state) == Hidden()
+
+
+async def test_after_a_wait_that_ended_the_next_one_is_quiet_again(bench: Bench) -> None:
+    await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state)
+    bench.watches.listed(CONFIG_MAPS)
+    await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state)
+    bench.clock.now += 100 * QUIET_SECONDS
+    assert isinstance(await bench.visibility.of_owned(recording(SECRETS.gvk), bench.state), StageResult)
+
+
+async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones_are_not(bench: Bench) -> None:
+    bench.cluster.hides(BASKETS)
+    bench.cluster.crds = crd_facts(BASKETS)
+    hidden = await bench.visibility.of_owned(recording(BASKET, WIDGET), bench.state)
+    assert hidden == Hidden(unserved=frozenset({BASKET_KIND}))
+
+
+# Kinds of the content
+
+
+async def test_what_the_content_needs_is_watched_and_seen_once_listed(bench: Bench) -> None:
+    assert isinstance(bench.visibility.of_content(bench.state, resolved(SECRETS), Hidden()), StageResult)
+    bench.watches.listed(SECRETS)
+    assert bench.visibility.of_content(bench.state, resolved(SECRETS), Hidden()) == Hidden()
+
+
+async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_second(bench: Bench) -> None:
+    """Also when everything owned is listed, which is asked for before, each time."""
+    of, content = recording(CONFIG_MAPS.gvk), resolved(CONFIG_MAPS, SECRETS)
+    bench.watches.inventory.watch([CONFIG_MAPS])
+    bench.watches.listed(CONFIG_MAPS)
+    for _ in range(2):
+        owned = await bench.visibility.of_owned(of, bench.state)
+        assert owned == Hidden()
+        assert isinstance(owned, Hidden)
+        seen = bench.visibility.of_content(bench.state, content, owned)
+        bench.clock.now += QUIET_SECONDS
+    assert seen == Hidden(unlisted=frozenset({SECRET_KIND}))
+
+
+async def test_what_was_waited_for_as_owned_is_not_waited_for_again(bench: Bench) -> None:
+    owned = Hidden(unlisted=frozenset({SECRET_KIND}))
+    bench.watches.inventory.watch([SECRETS])
+    assert bench.visibility.of_content(bench.state, resolved(SECRETS), owned) == owned
+
+
+async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench: Bench) -> None:
+    owned = Hidden(unserved=frozenset({WIDGET_KIND}), unlisted=frozenset({SECRET_KIND}))
+    seen = bench.visibility.of_content(bench.state, resolved(basket=KindState.UNSERVED), owned)
+    assert seen == Hidden(unserved=frozenset({WIDGET_KIND, BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
+
+
+@pytest.mark.parametrize(
+    ("state", "is_hidden"),
+    [
+        (KindState.UNSERVED, True),
+        (KindState.GONE, True),  # of content that is installed: its objects cannot be put back
+        (KindState.MISSING, True),
+        (KindState.NEW, False),  # it comes with the content
+    ],
+)
+async def test_what_cannot_be_worked_with_is_hidden(bench: Bench, state: KindState, *, is_hidden: bool) -> None:
+    seen = bench.visibility.of_content(bench.state, resolved(basket=state), Hidden())
+    assert seen == Hidden(unserved=frozenset({BASKET_KIND}) if is_hidden else frozenset())

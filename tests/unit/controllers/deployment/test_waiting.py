@@ -1,0 +1,69 @@
+"""A change wakes the deployments that it concerns, and nobody else."""
+
+import pytest
+
+from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.controllers.deployment.waiting import WaitingDeployments
+from rukpak_py.core.objects import GroupKind
+from tests.unit.apply.lives import key
+
+BASKET, CRATE = GroupKind("shop.example.org", "Basket"), GroupKind("shop.example.org", "Crate")
+
+
+@pytest.fixture
+def waiting() -> WaitingDeployments:
+    waiting = WaitingDeployments()
+    waiting.note("for-basket", WaitsFor(kinds=frozenset({BASKET})))
+    waiting.note("for-both", WaitsFor(kinds=frozenset({BASKET, CRATE}), namespaces=frozenset({"one"})))
+    waiting.note("for-namespaces", WaitsFor(namespaces=frozenset({"one", "two"})))
+    waiting.note("for-object", WaitsFor(objects=frozenset({key("a")})))
+    waiting.note("for-nothing", WaitsFor())
+    return waiting
+
+
+@pytest.mark.parametrize(
+    ("kinds", "names"),
+    [
+        ({BASKET}, ["for-basket", "for-both"]),
+        ({CRATE}, ["for-both"]),
+        ({BASKET, CRATE, GroupKind("", "ConfigMap")}, ["for-basket", "for-both"]),
+        ({GroupKind("", "ConfigMap")}, []),
+        (set(), []),
+    ],
+)
+def test_a_kind_wakes_those_who_wait_for_it(
+    waiting: WaitingDeployments, kinds: set[GroupKind], names: list[str]
+) -> None:
+    assert waiting.for_kinds(kinds) == names
+
+
+@pytest.mark.parametrize(
+    ("namespace", "names"), [("one", ["for-both", "for-namespaces"]), ("two", ["for-namespaces"]), ("three", [])]
+)
+def test_a_namespace_wakes_those_who_wait_for_it(waiting: WaitingDeployments, namespace: str, names: list[str]) -> None:
+    assert waiting.for_namespace(namespace) == names
+
+
+@pytest.mark.parametrize(("name", "names"), [("a", ["for-object"]), ("b", [])])
+def test_an_object_wakes_those_who_wait_for_it(waiting: WaitingDeployments, name: str, names: list[str]) -> None:
+    assert waiting.for_object(key(name)) == names
+
+
+def test_the_last_word_counts(waiting: WaitingDeployments) -> None:
+    waiting.note("for-both", WaitsFor(objects=frozenset({key("b")})))
+    assert waiting.for_kinds({CRATE}) == []
+    assert waiting.for_namespace("one") == ["for-namespaces"]
+    assert waiting.for_object(key("b")) == ["for-both"]
+    waiting.note("for-both", WaitsFor())
+    assert waiting.for_object(key("b")) == []
+
+
+def test_who_is_gone_waits_for_nothing(waiting: WaitingDeployments) -> None:
+    waiting.forget("for-basket")
+    waiting.forget("unknown")
+    assert waiting.for_kinds({BASKET}) == ["for-both"]
+
+
+def test_being_asked_ends_no_wait(waiting: WaitingDeployments) -> None:
+    """The deployment that is woken says anew what it waits for."""
+    assert waiting.for_kinds({CRATE}) == waiting.for_kinds({CRATE}) == ["for-both"]
