@@ -18,7 +18,8 @@ from rukpak_py.kube.events import EventRecorder, Reference
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
-from rukpak_py.server.certificates import Secret
+from rukpak_py.kube.seen_versions import OnRestore
+from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.sources.config_maps import ConfigMap
 
 LOG = logging.getLogger(__name__)
@@ -112,23 +113,12 @@ class WebhookConfigurations:
         await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager="rukpak", force=True)
 
 
-class _Flags(msgspec.Struct):
-    immutable: bool | None = None
-
-
 class SystemConfigMaps:
-    """ConfigMaps of the system namespace, for the webhook and for the configMaps source."""
+    """The content of ConfigMaps of the system namespace, for the configMaps source."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
         self._namespace = namespace
-
-    async def immutable(self, namespace: str, name: str) -> bool | None:
-        try:
-            body = await self._client.get(CONFIG_MAPS, namespace, name)
-        except NotFoundError:
-            return None
-        return bool(msgspec.json.decode(body, type=_Flags).immutable)
 
     async def get(self, name: str) -> ConfigMap:
         try:
@@ -167,10 +157,10 @@ class _BundleHead(msgspec.Struct, frozen=True):
 class ConfigMapUsers:
     """Which Bundles refer to which ConfigMaps: a watch of its own, because every replica serves the webhook."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, on_restore: OnRestore | None = None) -> None:
         self._users: dict[str, set[str]] = {}
         self._named: dict[str, frozenset[str]] = {}
-        self.informer = Informer(client, BUNDLES, full=True, on_change=self._changed)
+        self.informer = Informer(client, BUNDLES, full=True, on_change=self._changed, on_restore=on_restore)
 
     async def using(self, config_map: str) -> Sequence[str]:
         return sorted(self._users.get(config_map, ()))

@@ -1,31 +1,35 @@
 """The controllers' `Content`: the store on disk in threads, formats in worker processes.
 
-Small content is checked and rendered in place; what is large goes to a worker process, so that parsing YAML never holds
-the event loop, and a parser that dies or never ends takes a worker with it and not the operator.
+Content that stays small is checked and rendered in place; what may become large goes to a worker process, so that
+parsing YAML never holds the event loop, and a parser that dies, takes all memory or never ends takes a worker with it
+and not the operator. What the content may become decides, not its size.
 
 What was stored a moment ago is not swept: the status that refers to it may still be on its way.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 from rukpak_py.content.store import Store
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import Object
-from rukpak_py.formats import Format, RenderOptions, format_of_class
+from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.format import SMALL
+from rukpak_py.operator import content_work
 from rukpak_py.operator.worker_processes import WorkerProcesses
 
-LARGE = 64 * 1024  # bytes of content; below it a worker's round trip costs more than the work
 RECENT = 600.0  # seconds
+LOADED_BYTES = 8 * 1024 * 1024  # of trees that stay in memory: most are rendered right after they were stored
 
-Arguments = ParamSpec("Arguments")
+Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 
@@ -36,20 +40,22 @@ class StoredContent:
         self._opened: Store | None = None
         self._workers = WorkerProcesses()
         self._recent: dict[str, float] = {}
+        self._loaded: OrderedDict[str, Tree] = OrderedDict()
 
     async def open(self) -> None:
         """Make the directory usable, and remove what a crash left behind."""
         self._opened = await asyncio.to_thread(Store, self._directory, self._limits)
 
     async def close(self) -> None:
-        self._workers.close()
+        await self._workers.close()
 
     async def check(self, provisioner_class: str, tree: Tree) -> None:
-        await self._work(tree, _check, provisioner_class, tree, self._limits)
+        await self._work(content_work.check, provisioner_class, tree, self._limits)
 
     async def keep(self, tree: Tree) -> str:
         digest = await asyncio.to_thread(self._store.put, tree)
         self._recent[digest] = monotonic()
+        self._remember(digest, tree)
         return digest
 
     async def has(self, digest: str) -> bool:
@@ -66,11 +72,29 @@ class StoredContent:
         self._recent = {digest: at for digest, at in self._recent.items() if now - at < RECENT}
         await asyncio.to_thread(self._store.sweep, keep | self._recent.keys(), linked)
 
-    async def render(self, provisioner_class: str, digest: str, options: RenderOptions) -> list[Object] | None:
+    async def load(self, digest: str) -> Tree | None:
+        """Small content that was stored or loaded lately comes from memory; the digest says that it is the same."""
+        if digest in self._loaded:
+            self._loaded.move_to_end(digest)
+            return self._loaded[digest]
         tree = await asyncio.to_thread(self._store.get, digest)
-        if tree is None:
-            return None
-        return await self._work(tree, _render, provisioner_class, tree, replace(options, limits=self._limits))
+        if tree is not None:
+            self._remember(digest, tree)
+        return tree
+
+    def renders_in_place(self, provisioner_class: str, tree: Tree) -> bool:
+        return content_work.is_small(provisioner_class, tree)
+
+    async def render(self, provisioner_class: str, tree: Tree, options: RenderOptions) -> list[Object]:
+        limited = replace(options, limits=self._limits)
+        return await self._work(content_work.render, provisioner_class, tree, limited)
+
+    def _remember(self, digest: str, tree: Tree) -> None:
+        if tree.total_bytes > SMALL:
+            return
+        self._loaded[digest] = tree
+        while len(self._loaded) * SMALL > LOADED_BYTES:
+            self._loaded.popitem(last=False)
 
     @property
     def _store(self) -> Store:
@@ -78,24 +102,7 @@ class StoredContent:
             raise UnavailableError("the content store is not open yet")
         return self._opened
 
-    async def _work(
-        self, tree: Tree, call: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> Result:
-        if tree.total_bytes <= LARGE:
-            return call(*args, **kwargs)
-        return await self._workers.run(call, *args, **kwargs)
-
-
-def _format(provisioner_class: str) -> Format:
-    found = format_of_class(provisioner_class)
-    if found is None:
-        raise ContentError(f"no format for the provisioner class {provisioner_class!r}")
-    return found
-
-
-def _check(provisioner_class: str, tree: Tree, limits: Limits) -> None:
-    _format(provisioner_class).check(tree, limits=limits)
-
-
-def _render(provisioner_class: str, tree: Tree, options: RenderOptions) -> list[Object]:
-    return _format(provisioner_class).render(tree, options)
+    async def _work(self, work: Callable[[str, Tree, Given], Result], name: str, tree: Tree, given: Given) -> Result:
+        if content_work.is_small(name, tree):
+            return work(name, tree, given)
+        return await self._workers.run(work, name, tree, given)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
-from rukpak_py.operator.waking import Waking
+from rukpak_py.operator.event_router import EventRouter
 
 LOG = logging.getLogger(__name__)
 TIDY_AFTER = 1.0  # seconds; deletions come in groups
@@ -28,19 +28,24 @@ class Sweepable(Protocol):
 class Housekeeping:
     def __init__(
         self,
-        waking: Waking,
+        router: EventRouter,
         *,
         watches: Watches,
         content: Sweepable,
         is_sure: Callable[[], bool],
+        may_stop_watches: Callable[[], bool] = lambda: True,
         tidy_after: float = TIDY_AFTER,
         try_again_after: float = TRY_AGAIN_AFTER,
     ) -> None:
-        """`is_sure`: the caches were compared with the cluster, so what they do not have is not there."""
-        self._waking = waking
+        """`is_sure`: the caches were compared with the cluster, so what they do not have is not there.
+
+        `may_stop_watches`: nobody needs the watches for a deployment that is gone.
+        """
+        self._router = router
         self._watches = watches
         self._content = content
         self._is_sure = is_sure
+        self._may_stop_watches = may_stop_watches
         self._tidy_after = tidy_after
         self._try_again_after = try_again_after
         self._asked = asyncio.Event()
@@ -61,8 +66,8 @@ class Housekeeping:
                 await asyncio.sleep(self._try_again_after)
 
     async def _tidy(self) -> None:
-        bundles, deployments = self._waking.bundles, self._waking.deployments
-        if self._waking.deployment_queue.is_idle:
+        bundles, deployments = self._router.bundles.cache, self._router.deployments.cache
+        if self._router.deployments.queue.is_idle and self._may_stop_watches():
             await self._watches.retain(
                 {GroupKind(kind.group, kind.kind) for one in deployments for kind in one.status.kinds}
             )

@@ -2,16 +2,19 @@
 
 Only `@kopf.on.event`: it writes nothing to objects and keeps no state in them. Kopf has a thread and a loop of its own:
 at its end it cancels every task of its loop, after five seconds of waiting for them, and it takes the signals of the
-main thread; both are ours. Kopf also imports the `kubernetes` package when it is there, which the operator does not
-need: 0.4 s and 20 MB at start, so it is hidden while Kopf is imported.
+main thread; both are ours. Its end is the moment at which the first of its root tasks ends, whatever becomes of its
+shutdown, which may hang; a loop that hangs is seen by its heartbeat. Kopf also imports the `kubernetes` package when it
+is there, which the operator does not need: 0.4 s and 20 MB at start, so it is hidden while Kopf is imported.
 """
 
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -20,6 +23,7 @@ from rukpak_py.api.names import GROUP, VERSION
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.config import Connection
 from rukpak_py.operator.event_loop import Loop
+from rukpak_py.operator.kopf_watches import IDLE_SECONDS, KopfWatches
 
 _hidden = sys.modules.get("kubernetes")
 sys.modules["kubernetes"] = None  # type: ignore[assignment]  # what the import system calls "not there"
@@ -33,6 +37,23 @@ finally:
 
 SERVER_TIMEOUT = 300  # seconds; Kopf resumes by version
 STOP_SECONDS = 5
+BEAT_SECONDS = 1.0
+
+
+class NoDiff(kopf.DiffBaseStorage):
+    """What Kopf compares with the last handled state: nothing. Only change handlers need it, and there are none.
+
+    By default Kopf copies the whole object twice for each event, before it looks at any filter.
+    """
+
+    def build(self, *, body: kopf.Body, extra_fields: object = None) -> kopf.BodyEssence:  # noqa: ARG002 - Kopf's names
+        return kopf.BodyEssence()
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:  # noqa: ARG002 - the same
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,53 +89,85 @@ class HandOver:
         self._call(self._handler.seen, event, body)
 
 
-async def run_kopf(connection: Connection, handlers: list[Handler]) -> None:
-    """Watch until cancelled; a watch that Kopf gives up ends this with its error, and with it the process."""
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[None] = loop.create_future()
-    stop = threading.Event()
-    registry = _registry(connection, handlers, loop)
+class KopfThread:
+    """Kopf, from its start to its end."""
 
-    def watch() -> None:
-        error: BaseException | None = None
+    def __init__(self, connection: Connection, handlers: Sequence[Handler], watches: KopfWatches) -> None:
+        self._connection = connection
+        self._handlers = handlers
+        self._watches = watches
+        self._stop = threading.Event()
+        self.last_beat: float | None = None  # monotonic; None before the start
+
+    async def run(self) -> None:
+        """Watch until cancelled; the end of any part of Kopf ends this with its error, and with it the process."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[None] = loop.create_future()
+        finished: asyncio.Future[None] = loop.create_future()
+
+        def tell(future: asyncio.Future[None], error: BaseException | None) -> None:
+            with suppress(RuntimeError):  # the loop that waited is gone: the process ends anyway
+                loop.call_soon_threadsafe(_end, future, error)
+
+        def work() -> None:
+            error: BaseException | None = None
+            try:
+                with asyncio.Runner(loop_factory=Loop) as runner:
+                    runner.run(self._operate(loop, partial(tell, ended)))
+            except BaseException as caught:  # noqa: BLE001 - it is raised again, in the loop that waits for it
+                error = caught
+            tell(ended, error)
+            tell(finished, None)
+
+        self.last_beat = time.monotonic()
+        self._watches.begin()
+        threading.Thread(target=work, name="kopf", daemon=True).start()
         try:
-            with asyncio.Runner(loop_factory=Loop) as runner:
-                runner.run(
-                    kopf.operator(
-                        registry=registry, settings=_settings(), clusterwide=True, standalone=True, stop_flag=stop
-                    )
-                )
-        except BaseException as caught:  # noqa: BLE001 - it is raised again, in the loop that waits for it
-            error = caught
-        with suppress(RuntimeError):  # the loop that waited is gone: the process ends anyway
-            loop.call_soon_threadsafe(_end, ended, error)
+            await asyncio.shield(ended)
+        finally:
+            self._stop.set()
+            await asyncio.wait([finished], timeout=STOP_SECONDS)
+            if not ended.cancel() and not ended.cancelled():
+                ended.exception()  # it was told, or nobody waits for it any more
 
-    threading.Thread(target=watch, name="kopf", daemon=True).start()
-    try:
-        await asyncio.shield(ended)
-    finally:
-        stop.set()
-        await asyncio.wait([ended], timeout=STOP_SECONDS)
+    async def _operate(self, loop: asyncio.AbstractEventLoop, end: Callable[[BaseException | None], None]) -> None:
+        """In Kopf's thread and loop. `loop` is ours."""
+        self._beat()
+        ours = asyncio.all_tasks()
+        tasks = await kopf.spawn_tasks(
+            registry=_registry(self._connection, self._handlers, self._watches, loop),
+            settings=_settings(),
+            clusterwide=True,
+            standalone=True,
+            stop_flag=self._stop,
+        )
+        for task in tasks:
+            task.add_done_callback(lambda done: end(None if done.cancelled() else done.exception()))
+        await kopf.run_tasks(tasks, ignored=ours)
+
+    def _beat(self) -> None:
+        self.last_beat = time.monotonic()
+        asyncio.get_running_loop().call_later(BEAT_SECONDS, self._beat)
 
 
-def _end(ended: asyncio.Future[None], error: BaseException | None) -> None:
-    if ended.done():
+def _end(future: asyncio.Future[None], error: BaseException | None) -> None:
+    if future.done():
         return
     if error is None:
-        ended.set_result(None)
+        future.set_result(None)
     else:
-        ended.set_exception(UnavailableError(f"Kopf ended: {error or type(error).__name__}"))
+        future.set_exception(UnavailableError(f"Kopf ended: {error or type(error).__name__}"))
 
 
 def _registry(
-    connection: Connection, handlers: list[Handler], loop: asyncio.AbstractEventLoop
+    connection: Connection, handlers: Sequence[Handler], watches: KopfWatches, loop: asyncio.AbstractEventLoop
 ) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
     for handler in handlers:
         _register(registry, handler, loop)
 
     async def log_in(**_: object) -> kopf.AiohttpSession:
-        return kopf.AiohttpSession(server=connection.server, aiohttp_session=_session(connection))
+        return kopf.AiohttpSession(server=connection.server, aiohttp_session=_session(connection, watches))
 
     kopf.on.login(registry=registry)(log_in)
     return registry
@@ -134,12 +187,13 @@ def _register(registry: kopf.OperatorRegistry, handler: Handler, loop: asyncio.A
     )
 
 
-def _session(connection: Connection) -> aiohttp.ClientSession:
+def _session(connection: Connection, watches: KopfWatches) -> aiohttp.ClientSession:
     """Kopf closes it at its end, so it is not the client's."""
 
     async def authorize(
         request: aiohttp.ClientRequest, handler: Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]]
     ) -> aiohttp.ClientResponse:
+        request.server_hostname = connection.server_name  # Kopf gives none
         if connection.token is not None:
             request.headers["Authorization"] = f"Bearer {await connection.token.token()}"
         response = await handler(request)
@@ -149,7 +203,9 @@ def _session(connection: Connection) -> aiohttp.ClientSession:
 
     ssl = connection.tls if connection.tls is not None else True
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=ssl), middlewares=(authorize,), proxy=connection.proxy
+        connector=aiohttp.TCPConnector(limit=0, ssl=ssl),
+        middlewares=(watches.middleware, authorize),
+        proxy=connection.proxy,
     )
 
 
@@ -160,11 +216,13 @@ def _settings() -> kopf.OperatorSettings:
     settings.posting.enabled = False  # our recorder posts Events
     settings.watching.server_timeout = SERVER_TIMEOUT
     settings.watching.connect_timeout = 10
+    settings.watching.inactivity_timeout = 2 * IDLE_SECONDS  # ours comes first; it cannot hit anything but the read
     settings.watching.chunk_size = 500
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 5
     settings.networking.error_backoffs = (0.1, 0.3, 1, 3, 5)
     settings.networking.enforce_retry_after = True
     settings.queueing.idle_timeout = 0.5  # workers hold nothing for us
-    settings.process.ultimate_exiting_timeout = STOP_SECONDS
+    settings.persistence.diffbase_storage = NoDiff()
+    settings.process.ultimate_exiting_timeout = None  # a SIGKILL without a word; ours bounds the stop, and says why
     return settings

@@ -5,96 +5,80 @@ Abandoned, because the lease is lost, it stops at once: the client's fence lets 
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from typing import Any
 
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, SourceType
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle
-from rukpak_py.api.source import Source
-from rukpak_py.apply.engine import Engine
-from rukpak_py.apply.inventory import Inventory
-from rukpak_py.controllers.books import Books
-from rukpak_py.controllers.bundle import BundleController
-from rukpak_py.controllers.bundle_deployment import BundleDeploymentController
-from rukpak_py.controllers.cluster import Cluster
-from rukpak_py.controllers.ghosts import GhostHunt, Watched
-from rukpak_py.controllers.installation import Installation
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.controllers.outcome import work
-from rukpak_py.controllers.ports import Fetched
-from rukpak_py.controllers.rendering import Rendering
-from rukpak_py.controllers.settling import Settling
-from rukpak_py.controllers.targets import Targets
-from rukpak_py.controllers.templates import Templates
-from rukpak_py.controllers.uninstall import Uninstall
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
-from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.discovery import Discovery
-from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import CONFIG_MAPS
-from rukpak_py.operator.adapters import Events, SystemConfigMaps
-from rukpak_py.operator.content import StoredContent
-from rukpak_py.operator.housekeeping import Housekeeping
-from rukpak_py.operator.kopf_shell import run_kopf
+from rukpak_py.kube.seen_versions import OnRestore
+from rukpak_py.kube.watch_status import WatchStatus
+from rukpak_py.operator.config_map_watch import ConfigMapWatch
+from rukpak_py.operator.event_router import CLASSES
+from rukpak_py.operator.kopf_shell import KopfThread
+from rukpak_py.operator.leader_parts import LeaderParts
 from rukpak_py.operator.settings import Settings
-from rukpak_py.operator.waking import CLASSES, Listeners, Waking
-from rukpak_py.sources import config_maps
 
+LOG = logging.getLogger(__name__)
 WORKERS = 8  # per kind
 DRAIN = 10.0  # seconds for what the workers have in hand ...
 TELL = 5.0  # ... and for the Events about it
 
 
 class Leader:
-    def __init__(self, settings: Settings, connection: Connection, client: Client, all_bundles: Informer) -> None:
-        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has."""
-        self._settings = settings
-        self._connection = connection
-        self._client = client
+    def __init__(
+        self,
+        settings: Settings,
+        connection: Connection,
+        client: Client,
+        all_bundles: Informer,
+        config_maps: ConfigMapWatch,
+        *,
+        on_restore: OnRestore,
+        on_end: Callable[[], None],
+    ) -> None:
+        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has; as `config_maps`.
+
+        `on_restore` is called when etcd was restored from a backup, `on_end` when a part has ended by itself and the
+        rest is about to be stopped.
+        """
+        self._on_end = on_end
         self._all_bundles = all_bundles
-        self._waking = Waking()
-        self._content = StoredContent(settings.storage_dir, settings.limits)
-        self._system_maps = SystemConfigMaps(client, settings.system_namespace)
-        self._recorder = EventRecorder(client, component="rukpak", instance=settings.pod_name)
-        self._events = Events(self._recorder)
-        self._discovery = Discovery(client)
-        self._inventory = Inventory(client, on_change=self._waking.object_changed, on_gone=self._waking.object_gone)
-        self._cluster = Cluster(client, self._discovery, on_change=self._waking.kinds_changed)
-        self._map_watch = Informer(
-            client, CONFIG_MAPS, namespace=settings.system_namespace, on_change=self._waking.map_changed
-        )
-        self._rendering = Rendering(self._content, self._discovery)
-        self._bundle_controller = self._make_bundle_controller()
-        self._deployment_controller = self._make_deployment_controller()
-        self._ghosts = GhostHunt(
+        self._parts = LeaderParts(
+            settings,
             client,
-            (
-                Watched(resource=BUNDLES, cache=self._waking.bundles, gone=self._waking.bundle_gone),
-                Watched(resource=BUNDLE_DEPLOYMENTS, cache=self._waking.deployments, gone=self._waking.deployment_gone),
-            ),
-            after=self._look_after_content,
+            all_bundles,
+            config_maps,
+            on_restore=on_restore,
+            on_gap=self._look_for_missed_deletions,
         )
-        self._housekeeping = Housekeeping(
-            self._waking, watches=self._inventory, content=self._content, is_sure=lambda: self._ghosts.is_sure
-        )
-        self._waking.attach(
-            Listeners(
-                bundles=self._bundle_controller,
-                deployments=self._deployment_controller,
-                rendering=self._rendering,
-                inventory=self._inventory,
-                relisted=self._ghosts.ask,
-                deleted=self._housekeeping.soon,
-            )
-        )
+        self._kopf = KopfThread(connection, self._parts.router.handlers(), self._parts.kopf_watches)
         self._is_abandoned = False
+        self._loop: asyncio.AbstractEventLoop | None = None  # while it leads
+
+    def watches(self) -> Iterator[WatchStatus]:
+        """Those that a leader cannot do without, since it began to lead."""
+        for informer in self._parts.cluster.informers():
+            if informer.status is not None:
+                yield informer.status
+        if self._kopf.last_beat is not None:
+            yield from self._parts.kopf_watches.statuses()
+
+    def other_watches(self) -> Iterator[WatchStatus]:
+        for informer in self._parts.inventory.informers().values():
+            if informer.status is not None:
+                yield informer.status
+
+    def heartbeats(self) -> Mapping[str, float]:
+        return {"Kopf": self._kopf.last_beat} if self._kopf.last_beat is not None else {}
 
     def abandon(self) -> None:
         """The lease is lost: when `lead` is cancelled now, or again while it drains, it ends without another write."""
@@ -102,34 +86,38 @@ class Leader:
 
     async def lead(self) -> None:
         """Until cancelled, or until a part ends that must not end."""
+        self._loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._content.close)
-            await self._content.open()
-            self._recorder.start()
+            stack.push_async_callback(self._parts.content.close)
+            await self._parts.content.open()
+            self._parts.recorder.start()
             stack.push_async_callback(self._close_recorder)
-            await self._cluster.start()
-            stack.push_async_callback(self._cluster.close)
-            stack.push_async_callback(self._inventory.close)
-            self._map_watch.start()
-            stack.push_async_callback(self._map_watch.stop)
+            await self._parts.cluster.start()
+            stack.push_async_callback(self._parts.cluster.close)
+            stack.push_async_callback(self._parts.inventory.close)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")
-            workers = [asyncio.create_task(coroutine) for coroutine in self._workers(known)]
+            workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known)]
             stack.push_async_callback(self._drain, workers)
             parts = [
                 *workers,
-                asyncio.create_task(self._ghosts.run(), name="ghosts"),
-                asyncio.create_task(self._housekeeping.run(), name="housekeeping"),
+                asyncio.create_task(self._parts.missed_deletions.run(), name="missed deletions"),
+                asyncio.create_task(self._parts.housekeeping.run(), name="housekeeping"),
+                asyncio.create_task(self._parts.left_behind.run(), name="left behind"),
                 asyncio.create_task(self._watch_queues(), name="queue depth"),
-                asyncio.create_task(run_kopf(self._connection, self._waking.handlers()), name="kopf"),
+                asyncio.create_task(self._kopf.run(), name="Kopf"),
             ]
+            if self._parts.cluster.task is not None:
+                parts.append(self._parts.cluster.task)
             others = [part for part in parts if part not in workers]
             try:
                 done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+                LOG.error("stopping, because a part of the operator ended: %s", _names_of(done))
+                self._on_end()
                 for part in done:
                     part.result()
-                raise UnavailableError("a part of the operator ended by itself; the process starts again")
+                raise UnavailableError(f"a part of the operator ended by itself: {_names_of(done)}")
             finally:
-                self._waking.close()
+                self._parts.router.close()
                 others.append(known)
                 for part in parts if self._is_abandoned else others:
                     part.cancel()
@@ -138,10 +126,14 @@ class Leader:
     def _workers(self, known: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
         async def work_on_deployments() -> None:
             await asyncio.shield(known)
-            await work(BUNDLE_DEPLOYMENT_KIND, self._waking.deployment_queue, self._deployment_controller.reconcile)
+            await work(
+                BUNDLE_DEPLOYMENT_KIND,
+                self._parts.router.deployments.queue,
+                self._parts.deployments.reconciler.reconcile,
+            )
 
         async def work_on_bundles() -> None:
-            await work(BUNDLE_KIND, self._waking.bundle_queue, self._bundle_controller.reconcile)
+            await work(BUNDLE_KIND, self._parts.router.bundles.queue, self._parts.bundles.reconcile)
 
         return [one() for one in (work_on_bundles, work_on_deployments) for _ in range(WORKERS)]
 
@@ -153,7 +145,7 @@ class Leader:
 
     def _is_awaited(self, live: LiveObject) -> bool:
         """Kopf will tell of it and has not yet."""
-        if live.key.name in self._waking.bundles:
+        if live.key.name in self._parts.router.bundles.cache:
             return False
         try:
             return read_bundle(live.json or b"").spec.provisioner_class in CLASSES
@@ -168,86 +160,24 @@ class Leader:
         finally:
             for worker in workers:
                 worker.cancel()
-            await asyncio.gather(*workers, self._bundle_controller.close(), return_exceptions=True)
+            await asyncio.gather(
+                *workers, self._parts.bundles.close(), self._parts.deployments.renderer.close(), return_exceptions=True
+            )
 
     async def _close_recorder(self) -> None:
-        await self._recorder.close(0.0 if self._is_abandoned else TELL)
+        await self._parts.recorder.close(0.0 if self._is_abandoned else TELL)
 
-    def _look_after_content(self) -> None:
-        """Slowly: content that was lost is fetched again before somebody needs it."""
-        self._bundle_controller.check_content()
-        self._housekeeping.soon()
+    def _look_for_missed_deletions(self) -> None:
+        """Called in Kopf's thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._parts.missed_deletions.ask)
 
     async def _watch_queues(self) -> None:
         while True:
-            QUEUE_DEPTH.labels(BUNDLE_KIND).set(len(self._waking.bundle_queue))
-            QUEUE_DEPTH.labels(BUNDLE_DEPLOYMENT_KIND).set(len(self._waking.deployment_queue))
+            QUEUE_DEPTH.labels(BUNDLE_KIND).set(len(self._parts.router.bundles.queue))
+            QUEUE_DEPTH.labels(BUNDLE_DEPLOYMENT_KIND).set(len(self._parts.router.deployments.queue))
             await asyncio.sleep(1)
 
-    # The parts, put together
 
-    async def fetch(self, source: Source) -> Fetched:
-        """The controllers' `Sources`."""
-        match source.type:
-            case SourceType.CONFIG_MAPS:
-                tree = await config_maps.fetch(source.config_maps, self._system_maps, self._settings.limits)
-                return Fetched(tree=tree, resolved=source)
-            case other:
-                raise ContentError(f'source type "{other}" not supported')
-
-    def _make_bundle_controller(self) -> BundleController:
-        return BundleController(
-            client=self._client,
-            bundles=self._waking.bundles,
-            sources=self,
-            content=self._content,
-            events=self._events,
-            classes=CLASSES,
-            wake=self._waking.bundle_queue.add,
-            on_news=self._waking.wake_owner,
-            now=_now,
-        )
-
-    def _claimant(self, key: ObjectKey, uid: str) -> str | None:
-        return self._deployment_controller.claimant(key, uid)  # which is made after what asks it
-
-    def _make_deployment_controller(self) -> BundleDeploymentController:
-        client, inventory = self._client, self._inventory
-        targets = Targets(self._discovery)
-        books = Books(
-            client=client,
-            deployments=self._waking.deployments,
-            want_content=self._bundle_controller.want_content,
-            forget=self._waking.forget_deployment,
-            now=_now,
-        )
-        settling = Settling(client=client, inventory=inventory, targets=targets, events=self._events, now=_now)
-        installation = Installation(
-            client=client,
-            inventory=inventory,
-            engine=Engine(client, inventory, is_established=self._cluster.is_established),
-            cluster=self._cluster,
-            rendering=self._rendering,
-            former=lambda deployment: self._waking.bundles.controlled_by(deployment.metadata.uid),
-            claimant=self._claimant,
-            targets=targets,
-            settling=settling,
-            books=books,
-            events=self._events,
-            system_namespace=self._settings.system_namespace,
-        )
-        return BundleDeploymentController(
-            deployments=self._waking.deployments,
-            templates=Templates(client, self._waking.bundles, on_new=self._waking.bundle_queue.add),
-            installation=installation,
-            uninstall=Uninstall(
-                client=client, inventory=inventory, discovery=self._discovery, targets=targets, events=self._events
-            ),
-            books=books,
-            events=self._events,
-            classes=CLASSES,
-        )
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _names_of(parts: Iterable[asyncio.Task[None]]) -> str:
+    return ", ".join(sorted(part.get_name() for part in parts))

@@ -1,109 +1,149 @@
 """Processes for work that must neither hold the event loop nor take the operator with it.
 
-* At most `workers` calls run at once; who waits for its turn waits here, so that a call's time counts from its turn.
-* A pool serves a bounded number of calls and is then replaced, and with it the memory of its processes. This is done
-  here because `max_tasks_per_child` makes an executor hang (Python 3.11: a worker that ends is not always replaced).
-* A call that takes too long, or a process that dies, costs the pool; other calls in it fail as well. All of these are
-  `UnavailableError`: the caller tries again, with a new pool.
+* At most `workers` calls run at once, each in a process of its own; who waits for its turn waits here, so that a call's
+  time counts from its turn.
+* A call that takes too long, needs too much memory, or whose process dies, costs that process and nobody else's call.
+  It is run once more, in a new process: it may have been the machine, or what earlier calls left behind. What fails
+  there too, or needed too much memory of a process that had done nothing else, is a `ContentError`: it would fail
+  again, for ever.
+* A process ends after a bounded number of calls, and with it the memory that it gathered, or when it idles.
 """
 
 import asyncio
-import multiprocessing
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from typing import ParamSpec, TypeVar
+import logging
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar, cast
 
-from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import readable_size
+from rukpak_py.operator.memory_limit import container_memory, worker_memory
+from rukpak_py.operator.worker import Answer, Outcome
+from rukpak_py.operator.worker_process import WorkerDiedError, WorkerProcess, pickled
+
+LOG = logging.getLogger(__name__)
 
 WORKERS = 2
-CALLS_PER_POOL = 400
-SECONDS_PER_CALL = 120.0
+CALLS_PER_PROCESS = 400
+CALL_SECONDS = 120.0
+IDLE_SECONDS = 60.0
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+class _AttemptError(Exception):
+    """What the process of a call came to; its text ends a sentence that begins with the content."""
+
+    def __init__(self, text: str, *, is_final: bool = False) -> None:
+        super().__init__(text)
+        self.is_final = is_final
+
+
 class WorkerProcesses:
     def __init__(
-        self, workers: int = WORKERS, *, calls_per_pool: int = CALLS_PER_POOL, seconds: float = SECONDS_PER_CALL
+        self,
+        workers: int = WORKERS,
+        *,
+        calls_per_process: int = CALLS_PER_PROCESS,
+        seconds: float = CALL_SECONDS,
+        idle_seconds: float = IDLE_SECONDS,
+        memory: int | None = None,
     ) -> None:
-        self._workers = workers
-        self._calls_per_pool = calls_per_pool
+        """`memory`: bytes for each process; by default its share of what the container has."""
+        self._calls_per_process = calls_per_process
         self._seconds = seconds
+        self._idle_seconds = idle_seconds
+        self._memory = memory or worker_memory(workers, container_memory())
         self._turns = asyncio.Semaphore(workers)
-        self._pool: _Pool | None = None
+        self._processes: set[WorkerProcess] = set()
+        self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the one that was used last comes last
         self._closed = False
 
     async def run(self, call: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        """The call's result, or the error that it raised. All of these must be picklable."""
         async with self._turns:
-            pool = self._entered()
+            request = pickled((call, args, kwargs))
             try:
-                return await self._run_in(pool, call, *args, **kwargs)
-            except BrokenProcessPool as error:
-                self._give_up(pool)
-                raise UnavailableError("the worker that read this content died; it is tried again") from error
-            except RuntimeError as error:
-                if pool.is_alive:
-                    raise
-                raise UnavailableError("the worker processes have been stopped") from error
-            finally:
-                pool.running -= 1
-                if pool is not self._pool and not pool.running:
-                    pool.executor.shutdown(wait=False)
+                return cast("Result", await self._attempt(request, is_first=True))
+            except _AttemptError as first:
+                LOG.warning("a worker process failed: reading content %s", first)
+                if first.is_final:
+                    raise ContentError(f"reading this content {first}") from first
+            try:
+                return cast("Result", await self._attempt(request, is_first=False))
+            except _AttemptError as second:
+                LOG.warning("a worker process failed again: reading content %s", second)
+                raise ContentError(f"reading this content {second}") from second
 
-    async def _run_in(
-        self, pool: "_Pool", call: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> Result:
+    async def close(self) -> None:
+        """Calls that still run end with an `UnavailableError`."""
+        self._closed = True
+        for timer in self._idle.values():
+            timer.cancel()
+        self._idle.clear()
+        await asyncio.gather(*(process.kill() for process in self._processes))
+
+    async def _attempt(self, request: Sequence[bytes], *, is_first: bool) -> object:
+        process = await self._process(may_be_used=is_first)
         try:
             async with asyncio.timeout(self._seconds) as deadline:
-                # Submitting may start a process, which takes long enough to be felt.
-                return await asyncio.wrap_future(await asyncio.to_thread(pool.executor.submit, call, *args, **kwargs))
+                answer = await process.ask(request)
         except TimeoutError as error:
             if not deadline.expired():
                 raise
-            self._give_up(pool)
-            pool.kill()
-            text = f"reading this content took more than {self._seconds:g} s and was stopped; it is tried again"
-            raise UnavailableError(text) from error
+            text = f"takes more than {self._seconds:g} s and was stopped; make it smaller"
+            raise _AttemptError(text) from error
+        except WorkerDiedError as error:
+            self._demand_open()
+            text = f"ended a worker process, which {error}; make it smaller, or report this if the content is correct"
+            raise _AttemptError(text) from error
+        finally:
+            await self._give_back(process)
+        return self._value(answer, calls=process.calls)
 
-    def close(self) -> None:
-        """Calls that still run end with an `UnavailableError`."""
-        self._closed = True
-        if self._pool is not None:
-            self._pool.kill()
-            self._pool = None
+    def _value(self, answer: Answer, *, calls: int) -> object:
+        match answer.outcome:
+            case Outcome.RAISED:
+                raise answer.value
+            case Outcome.OUT_OF_MEMORY:
+                text = (
+                    f"needs more than {readable_size(self._memory)} of memory, which is the limit of a worker process; "
+                    "make it smaller, or raise the memory limit of the operator's container"
+                )
+                raise _AttemptError(text, is_final=calls == 1)
+            case _:
+                return answer.value
 
-    def _entered(self) -> "_Pool":
-        """The pool for one more call. A pool that has served enough ends when its last call does."""
+    async def _process(self, *, may_be_used: bool) -> WorkerProcess:
+        self._demand_open()
+        if self._idle and may_be_used:
+            process, timer = self._idle.popitem()
+            timer.cancel()
+            return process
+        process = await WorkerProcess.start(memory=self._memory, seconds=self._seconds)
+        self._processes.add(process)
+        try:
+            self._demand_open()  # it may have been closed meanwhile
+        except UnavailableError:
+            await self._end(process)
+            raise
+        return process
+
+    def _demand_open(self) -> None:
         if self._closed:
             raise UnavailableError("the worker processes have been stopped")
-        if self._pool is not None and self._pool.calls >= self._calls_per_pool:
-            self._give_up(self._pool)
-        if self._pool is None:
-            self._pool = _Pool(self._workers)
-        self._pool.calls += 1
-        self._pool.running += 1
-        return self._pool
 
-    def _give_up(self, pool: "_Pool") -> None:
-        if pool is self._pool:  # another call may have replaced it already
-            self._pool = None
-            if not pool.running:
-                pool.executor.shutdown(wait=False)
+    async def _give_back(self, process: WorkerProcess) -> None:
+        if self._closed or not process.is_ready or process.calls >= self._calls_per_process:
+            await self._end(process)
+        else:
+            self._idle[process] = asyncio.get_running_loop().call_later(self._idle_seconds, self._retire, process)
 
+    def _retire(self, process: WorkerProcess) -> None:
+        del self._idle[process]
+        self._processes.discard(process)
+        process.release()
 
-class _Pool:
-    def __init__(self, workers: int) -> None:
-        self.executor = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-        self.calls = 0
-        self.running = 0
-        self.is_alive = True
-
-    def kill(self) -> None:
-        """What runs in it breaks, nothing more can be submitted."""
-        self.is_alive = False
-        processes = self.executor._processes or {}  # noqa: SLF001 - the executor offers this from Python 3.14 on only
-        self.executor.shutdown(wait=False)  # first, so that no process is started afterwards
-        for process in list(processes.values()):
-            process.kill()
+    async def _end(self, process: WorkerProcess) -> None:
+        self._processes.discard(process)
+        await process.kill()

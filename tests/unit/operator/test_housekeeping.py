@@ -6,10 +6,13 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, InstalledKind
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import GroupKind
+from rukpak_py.operator.event_router import EventRouter
 from rukpak_py.operator.housekeeping import Housekeeping
-from rukpak_py.operator.waking import Waking
+from tests.unit.controllers.fakes import NOW
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
 
 PATIENCE = 10.0
 
@@ -21,20 +24,30 @@ class Store:
         self._errors = list(errors)
         self.retained: asyncio.Queue[set[GroupKind]] = asyncio.Queue()
         self.swept: asyncio.Queue[set[str]] = asyncio.Queue()
+        self.linked: set[str] = set()
 
     async def retain(self, kinds: set[GroupKind], /) -> None:
         self.retained.put_nowait(kinds)
 
-    async def sweep(self, kept: set[str], _linked: set[str], /) -> None:
+    async def sweep(self, kept: set[str], linked: set[str], /) -> None:
         if self._errors:
             raise self._errors.pop(0)
+        self.linked = linked
         self.swept.put_nowait(kept)
 
 
 @asynccontextmanager
-async def keeping(store: Store, waking: Waking, *, is_sure: bool = True) -> AsyncIterator[Housekeeping]:
+async def keeping(
+    store: Store, router: EventRouter, *, is_sure: bool = True, may_stop_watches: bool = True
+) -> AsyncIterator[Housekeeping]:
     housekeeping = Housekeeping(
-        waking, watches=store, content=store, is_sure=lambda: is_sure, tidy_after=0.0, try_again_after=0.001
+        router,
+        watches=store,
+        content=store,
+        is_sure=lambda: is_sure,
+        may_stop_watches=lambda: may_stop_watches,
+        tidy_after=0.0,
+        try_again_after=0.001,
     )
     task = asyncio.create_task(housekeeping.run())
     async with asyncio.timeout(PATIENCE):
@@ -46,7 +59,7 @@ async def keeping(store: Store, waking: Waking, *, is_sure: bool = True) -> Asyn
 
 async def test_a_store_that_fails_is_asked_again_later(caplog: pytest.LogCaptureFixture) -> None:
     store = Store(UnavailableError("the disk is full"), OSError("the disk is gone"))
-    async with keeping(store, Waking()) as housekeeping:
+    async with keeping(store, EventRouter()) as housekeeping:
         housekeeping.soon()
         assert await store.swept.get() == set()
     assert "the disk is full" in caplog.text
@@ -55,7 +68,7 @@ async def test_a_store_that_fails_is_asked_again_later(caplog: pytest.LogCapture
 
 async def test_content_is_swept_only_when_the_caches_are_sure() -> None:
     store = Store()
-    async with keeping(store, Waking(), is_sure=False) as housekeeping:
+    async with keeping(store, EventRouter(), is_sure=False) as housekeeping:
         housekeeping.soon()
         await store.retained.get()
         housekeeping.soon()
@@ -64,9 +77,48 @@ async def test_content_is_swept_only_when_the_caches_are_sure() -> None:
 
 
 async def test_watches_stay_while_deployments_are_being_worked_on() -> None:
-    store, waking = Store(), Waking()
-    waking.deployment_queue.add("busy")
-    async with keeping(store, waking) as housekeeping:
+    store, router = Store(), EventRouter()
+    router.deployments.queue.add("busy")
+    async with keeping(store, router) as housekeeping:
         housekeeping.soon()
         await store.swept.get()
         assert store.retained.empty()
+
+
+async def test_watches_stay_while_somebody_looks_after_a_deployment_that_is_gone() -> None:
+    store = Store()
+    async with keeping(store, EventRouter(), may_stop_watches=False) as housekeeping:
+        housekeeping.soon()
+        await store.swept.get()
+        assert store.retained.empty()
+
+
+async def test_what_a_bundle_or_a_history_refers_to_is_kept() -> None:
+    store, router = Store(), EventRouter()
+    past = Installation(bundle="gone", digest=OTHER_DIGEST, time=NOW)
+    router.bundles.cache.put(unpacked("b", digest=DIGEST))
+    router.deployments.cache.put(deployment(status=BundleDeploymentStatus(history=(past,))))
+    async with keeping(store, router) as housekeeping:
+        housekeeping.soon()
+        assert await store.swept.get() == {DIGEST, OTHER_DIGEST}
+    assert store.linked == {"b"}, "a name in the store goes with its Bundle, its content with the last who needs it"
+
+
+async def test_kinds_that_a_deployment_may_own_objects_of_stay_watched() -> None:
+    store, router = Store(), EventRouter()
+    kinds = (
+        InstalledKind(version="v1", kind="ConfigMap"),
+        InstalledKind(group="apps", version="v1", kind="Deployment"),
+    )
+    router.deployments.cache.put(deployment(status=BundleDeploymentStatus(kinds=kinds)))
+    async with keeping(store, router) as housekeeping:
+        housekeeping.soon()
+        assert await store.retained.get() == {GroupKind("", "ConfigMap"), GroupKind("apps", "Deployment")}
+
+
+async def test_nothing_is_done_until_somebody_asks() -> None:
+    store = Store()
+    async with keeping(store, EventRouter()):
+        await asyncio.sleep(0)
+        assert store.retained.empty()
+        assert store.swept.empty()

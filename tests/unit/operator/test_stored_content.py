@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.format import SMALL
+from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.operator import content as module
 from rukpak_py.operator.content import StoredContent
 from tests.unit.controllers.fakes import Clock, tree
@@ -33,13 +34,14 @@ async def test_what_is_kept_can_be_rendered(stored: StoredContent) -> None:
     digest = await stored.keep(FILES)
     assert digest == FILES.digest
     assert await stored.has(digest)
-    rendered = await stored.render(PLAIN_CLASS, digest, OPTIONS)
-    assert rendered is not None
+    loaded = await stored.load(digest)
+    assert loaded == FILES
+    rendered = await stored.render(PLAIN_CLASS, loaded, OPTIONS)
     assert [one.head.name for one in rendered] == ["a"]
 
 
 async def test_what_is_not_there_is_none(stored: StoredContent) -> None:
-    assert await stored.render(PLAIN_CLASS, FILES.digest, OPTIONS) is None
+    assert await stored.load(FILES.digest) is None
 
 
 async def test_nothing_works_before_it_is_open(tmp_path: Path) -> None:
@@ -56,13 +58,12 @@ async def test_a_class_without_a_format_is_wrong_content(stored: StoredContent) 
 async def test_the_limits_of_the_settings_hold_for_checking_and_rendering(tmp_path: Path, limit: int) -> None:
     stored = StoredContent(tmp_path, replace(DEFAULT_LIMITS, yaml_bytes=limit))
     await stored.open()
-    digest = await stored.keep(FILES)
 
     async def check() -> None:
         await stored.check(PLAIN_CLASS, FILES)
 
     async def render() -> None:
-        await stored.render(PLAIN_CLASS, digest, OPTIONS)
+        await stored.render(PLAIN_CLASS, FILES, OPTIONS)
 
     for read in (check, render):
         if limit == 1:
@@ -87,17 +88,29 @@ async def test_what_was_stored_a_moment_ago_is_not_swept(
     assert not await stored.has(digest)
 
 
-async def test_large_content_is_read_by_a_worker_and_its_failures_come_back(
+async def test_content_that_may_become_large_is_read_by_a_worker_and_its_failures_come_back(
     stored: StoredContent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LARGE", 0)
-    digest = await stored.keep(FILES)
-    rendered = await stored.render(PLAIN_CLASS, digest, OPTIONS)
-    assert rendered is not None
+    monkeypatch.setattr(PlainFormat, "render", None)  # in this process
+    monkeypatch.setattr(PlainFormat, "check", None)
+    with_alias = MAP + b"data: {x: &x y, z: *x}\n"
+    rendered = await stored.render(PLAIN_CLASS, tree(**{"manifests/a.yaml": with_alias}), OPTIONS)
     assert [one.head.name for one in rendered] == ["a"]
     with pytest.raises(ContentError, match="found zero objects"):
-        await stored.check(PLAIN_CLASS, empty())
+        await stored.check(PLAIN_CLASS, tree(**{"manifests/empty.yaml": b"#" * SMALL + b"\n"}))
 
 
-def empty() -> Tree:
-    return tree(**{"manifests/empty.yaml": b"---\n"})
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (MAP, True),
+        (MAP + b"data: {x: &x y, z: *x}\n", False),
+        (MAP + b"#" * (SMALL - len(MAP)), True),
+        (MAP + b"#" * (SMALL - len(MAP) + 1), False),
+    ],
+)
+def test_what_content_may_become_decides_where_it_is_rendered(
+    tmp_path: Path, content: bytes, *, expected: bool
+) -> None:
+    stored = StoredContent(tmp_path, DEFAULT_LIMITS)
+    assert stored.renders_in_place(PLAIN_CLASS, tree(**{"manifests/a.yaml": content})) is expected

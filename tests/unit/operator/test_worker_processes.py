@@ -1,37 +1,78 @@
-"""Work in other processes: it never hangs, and what goes wrong there is told and costs nothing but a retry."""
+"""Work in other processes: it never hangs, and what goes wrong there is told and costs nobody else anything."""
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import MIB
+from rukpak_py.operator import worker_process
 from rukpak_py.operator.worker_processes import WorkerProcesses
 
 PATIENCE = 60.0  # seconds; a process needs about one to start
+MEMORY = 128 * MIB
 
 
 @asynccontextmanager
 async def working(
-    workers: int = 2, *, calls_per_pool: int = 100, seconds: float = PATIENCE
+    workers: int = 2,
+    *,
+    calls_per_process: int = 100,
+    seconds: float = PATIENCE,
+    idle_seconds: float = PATIENCE,
+    memory: int = MEMORY,
 ) -> AsyncIterator[WorkerProcesses]:
-    processes = WorkerProcesses(workers, calls_per_pool=calls_per_pool, seconds=seconds)
+    processes = WorkerProcesses(
+        workers, calls_per_process=calls_per_process, seconds=seconds, idle_seconds=idle_seconds, memory=memory
+    )
     try:
         async with asyncio.timeout(2 * PATIENCE):
             yield processes
     finally:
-        processes.close()
+        await processes.close()
 
 
-def identity() -> int:
+identity = os.getpid  # from a module that costs no time to import
+hang = partial(time.sleep, 3600)
+
+
+def busy(seconds: float) -> int:
+    time.sleep(seconds)
     return os.getpid()
 
 
-def die() -> None:
+def abort() -> None:
+    os.abort()
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def exits() -> None:
     os._exit(3)
+
+
+def die_once(mark: Path) -> int:
+    if not mark.exists():
+        mark.touch()
+        os.abort()
+    return os.getpid()
+
+
+def allocate(size: int) -> int:
+    return len(bytearray(size))
+
+
+def leak(size: int, kept: list[bytearray] = []) -> None:  # noqa: B006 - a leak
+    kept.append(bytearray(size))
 
 
 def wrong() -> None:
@@ -42,8 +83,26 @@ def late() -> None:
     raise TimeoutError("its own")
 
 
-def hang() -> None:
-    time.sleep(3600)
+def at_end() -> None:
+    raise EOFError("of a file")
+
+
+def bug() -> None:
+    raise KeyError("a bug")
+
+
+class UnpicklableError(Exception):
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} {two}")
+
+
+def unpicklable() -> None:
+    raise UnpicklableError("a", "b")
+
+
+def print_something() -> int:
+    print("not an answer")  # noqa: T201
+    return os.getpid()
 
 
 def alive(pid: int) -> bool:
@@ -60,17 +119,25 @@ async def eventually(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_more_calls_than_a_pool_serves_are_all_answered_by_several_pools() -> None:
-    async with working(calls_per_pool=5) as processes:
-        used = [
-            pid
-            for many in (8, 1, 2, 6)  # above and below the number of workers
-            for pid in await asyncio.gather(*(processes.run(identity) for _ in range(many)))
-        ]
-        assert len(used) == 17
-        assert len(set(used)) >= 4, "17 calls need four pools of five"
+async def test_at_most_as_many_processes_as_workers() -> None:
+    async with working() as processes:
+        used = set(await asyncio.gather(*(processes.run(busy, 0.05) for _ in range(8))))
+        assert len(used) == 2
         assert os.getpid() not in used
-        await eventually(lambda: sum(map(alive, set(used))) <= 2)  # the last pool's
+
+
+async def test_a_process_ends_after_a_number_of_calls() -> None:
+    async with working(1, calls_per_process=3) as processes:
+        used = [await processes.run(identity) for _ in range(7)]
+        assert [used.count(pid) for pid in dict.fromkeys(used)] == [3, 3, 1]
+        await eventually(lambda: sum(map(alive, set(used))) == 1)
+
+
+async def test_a_process_that_idles_ends_and_the_next_call_starts_one() -> None:
+    async with working(idle_seconds=0.1) as processes:
+        used = await processes.run(identity)
+        await eventually(lambda: not alive(used))
+        assert await processes.run(identity) != used
 
 
 async def test_failures_come_back_as_they_are() -> None:
@@ -79,40 +146,119 @@ async def test_failures_come_back_as_they_are() -> None:
             await processes.run(wrong)
         with pytest.raises(TimeoutError, match="its own"):
             await processes.run(late)
+        with pytest.raises(EOFError, match="of a file"):
+            await processes.run(at_end)
 
 
-async def test_after_a_worker_died_the_next_call_works() -> None:
+async def test_a_bug_comes_back_with_its_traceback() -> None:
+    async with working(1) as processes:
+        with pytest.raises(KeyError) as caught:
+            await processes.run(bug)
+        assert 'raise KeyError("a bug")' in "".join(caught.value.__notes__)
+        with pytest.raises(RuntimeError, match="UnpicklableError: a b"):
+            await processes.run(unpicklable)
+        assert await processes.run(print_something) != os.getpid()
+
+
+async def test_large_requests_and_answers_pass() -> None:
+    async with working(1) as processes:
+        content = bytes(20 * MIB)
+        assert await processes.run(bytes.__add__, content, b"x") == content + b"x"
+
+
+@pytest.mark.parametrize(
+    ("call", "how"),
+    [(abort, "was ended by SIGABRT"), (killed, "was ended by SIGKILL"), (exits, "ended with exit code 3")],
+)
+async def test_content_that_kills_its_process_is_wrong_content_and_the_next_call_works(
+    call: Callable[[], None], how: str
+) -> None:
     async with working() as processes:
-        with pytest.raises(UnavailableError, match="died"):
-            await processes.run(die)
+        with pytest.raises(ContentError, match=f"^reading this content ended a worker process, which {how}; "):
+            await processes.run(call)
         assert await processes.run(identity) != os.getpid()
 
 
-async def test_all_calls_of_a_pool_that_broke_end_and_its_successor_is_kept() -> None:
+async def test_who_works_beside_content_that_kills_its_process_is_not_disturbed() -> None:
     async with working() as processes:
-        ends = await asyncio.gather(*(processes.run(die) for _ in range(4)), return_exceptions=True)
-        assert [type(end) for end in ends] == [UnavailableError] * 4
-        first = await processes.run(identity)
-        assert alive(first)
+        ends = await asyncio.gather(
+            *(call for _ in range(3) for call in (processes.run(abort), processes.run(busy, 0.2))),
+            return_exceptions=True,
+        )
+        assert [type(end) for end in ends] == [ContentError, int] * 3
 
 
-async def test_a_call_that_takes_too_long_is_stopped_and_said_so() -> None:
-    async with working(1, seconds=5) as processes:  # enough to start a process
+async def test_a_process_that_was_killed_by_chance_costs_nothing(tmp_path: Path) -> None:
+    async with working(1) as processes:
+        assert await processes.run(die_once, tmp_path / "mark") != os.getpid()
+        assert (tmp_path / "mark").exists()
+
+
+async def test_content_that_needs_too_much_memory_is_wrong_content() -> None:
+    async with working(1) as processes:
+        assert await processes.run(allocate, 64 * MIB) == 64 * MIB
+        with pytest.raises(ContentError, match=r"^reading this content needs more than 128 MiB of memory, ") as caught:
+            await processes.run(allocate, 1024 * MIB)
+        assert "or raise the memory limit of the operator's container" in str(caught.value)
+        assert await processes.run(allocate, 64 * MIB) == 64 * MIB
+
+
+async def test_content_that_is_larger_than_the_memory_of_a_process_is_wrong_content() -> None:
+    async with working(1) as processes:
+        with pytest.raises(ContentError, match="needs more than 128 MiB of memory"):
+            await processes.run(len, bytes(200 * MIB))
+        assert await processes.run(identity) != os.getpid()
+
+
+async def test_memory_that_earlier_calls_left_behind_is_not_the_fault_of_the_next() -> None:
+    async with working(1) as processes:
+        used = await processes.run(identity)
+        for _ in range(4):
+            await processes.run(leak, 40 * MIB)
+        assert await processes.run(identity) != used
+
+
+async def test_a_call_that_takes_too_long_is_wrong_content_after_a_second_try() -> None:
+    async with working(1, seconds=2) as processes:
         worker = await processes.run(identity)
-        with pytest.raises(UnavailableError, match=r"took more than 5 s"):
+        began = time.monotonic()
+        with pytest.raises(ContentError, match=r"^reading this content takes more than 2 s and was stopped"):
             await processes.run(hang)
+        assert time.monotonic() - began >= 4, "it was tried twice"
         await eventually(lambda: not alive(worker))
         assert await processes.run(identity) != worker
 
 
 async def test_waiting_for_a_turn_does_not_count() -> None:
-    async with working(1, seconds=5) as processes:
+    async with working(1, seconds=2) as processes:
         hanging = asyncio.create_task(processes.run(hang))
         await asyncio.sleep(0)
         waiting = asyncio.create_task(processes.run(identity))
-        with pytest.raises(UnavailableError):
+        with pytest.raises(ContentError):
             await hanging
         assert await waiting != os.getpid()
+
+
+async def test_a_call_that_nobody_waits_for_any_more_ends() -> None:
+    async with working(1) as processes:
+        worker = await processes.run(identity)
+        hanging = asyncio.create_task(processes.run(hang))
+        await asyncio.sleep(0)
+        hanging.cancel()
+        await asyncio.wait([hanging])
+        assert hanging.cancelled()
+        await eventually(lambda: not alive(worker))
+        assert await processes.run(identity) != worker
+
+
+async def test_processes_that_cannot_be_started_are_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "_PROGRAM", "raise SystemExit(7)")
+    async with working(1) as processes:
+        with pytest.raises(UnavailableError, match="cannot be started: it ended with exit code 7"):
+            await processes.run(identity)
+        monkeypatch.setattr("sys.executable", "/no/such/python")
+        with pytest.raises(UnavailableError, match="cannot be started"):
+            await processes.run(identity)
 
 
 async def test_closing_ends_what_runs() -> None:
@@ -121,10 +267,10 @@ async def test_closing_ends_what_runs() -> None:
         at_once = asyncio.create_task(processes.run(hang))
         waiting = asyncio.create_task(processes.run(identity))
         await asyncio.sleep(0)
-        processes.close()
+        await processes.close()
         for call in (at_once, waiting):
             with pytest.raises(UnavailableError):
                 await call
-        await eventually(lambda: not alive(worker))
+        assert not alive(worker)
         with pytest.raises(UnavailableError, match="stopped"):
             await processes.run(identity)

@@ -1,0 +1,102 @@
+"""The controller of BundleDeployments, put together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.applying import Applier
+from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.existence import Existence
+from rukpak_py.controllers.deployment.finish import Finish
+from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.kind_record import KindRecord
+from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.planning import Planner
+from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
+from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
+from rukpak_py.controllers.deployment.rendering import Renderer
+from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
+from rukpak_py.controllers.deployment.reporting import Reporting
+from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.uninstall import Uninstall
+from rukpak_py.controllers.deployment.visibility import Visibility
+from rukpak_py.controllers.ports import Content, Recorder
+from rukpak_py.kube.client import Client
+from rukpak_py.operator.event_router import CLASSES, EventRouter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What the controller works with."""
+
+    client: Client
+    router: EventRouter
+    inventory: Inventory
+    cluster: Cluster
+    content: Content
+    events: Recorder
+    want_content: Callable[[Bundle], None]
+    now: Callable[[], str]
+    system_namespace: str
+
+
+class DeploymentParts:
+    """The reconciler, and those of its parts that hear of events."""
+
+    def __init__(self, around: Surroundings) -> None:
+        deployments, queue = around.router.deployments.cache, around.router.deployments.queue
+        self.renderer = Renderer(around.content, Kinds(around.cluster), on_end=queue.add)
+        self.uninstall = Uninstall(around.client, around.inventory, Kinds(around.cluster), around.events)
+        self._states = DeploymentStates()
+        self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, now=around.now)
+        self._waiting = around.router.waiting
+        existence = Existence(around.client, deployments, on_gone=around.router.deployments.forget)
+        templates = Templates(
+            around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
+        )
+        self.reconciler = DeploymentReconciler(
+            deployments=deployments,
+            states=self._states,
+            templates=templates,
+            attempts=Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace),
+            content=self._content_reconciler(around, templates, existence),
+            uninstall=self.uninstall,
+            reporting=Reporting(self._writer, self._waiting, around.events, classes=CLASSES),
+        )
+
+    def gone(self, deployment: BundleDeployment) -> None:
+        """The deployment was deleted: nothing of it is remembered."""
+        uid = deployment.metadata.uid
+        self.uninstall.gone(deployment)
+        self.renderer.forget(uid)
+        self._states.end(uid)
+        self._writer.forget(uid)
+        self._waiting.forget(deployment.metadata.name)
+
+    def _content_reconciler(
+        self, around: Surroundings, templates: Templates, existence: Existence
+    ) -> ContentReconciler:
+        kinds, inventory = Kinds(around.cluster), around.inventory
+        deployments = around.router.deployments.cache
+        engine = Engine(inventory, is_established=around.cluster.is_established)
+        return ContentReconciler(
+            inventory=inventory,
+            visibility=Visibility(inventory, kinds),
+            rendering=RenderingStage(self.renderer, former=templates.former, want_content=around.want_content),
+            planner=Planner(around.client, inventory, kinds),
+            gates=Gates(
+                engine=engine,
+                cluster=around.cluster,
+                existence=existence,
+                deployments=deployments,
+                states=self._states,
+            ),
+            applier=Applier(engine, KindRecord(around.client, deployments, self._writer), around.events),
+            finish=Finish(inventory, around.events, now=around.now),
+        )

@@ -1,0 +1,187 @@
+"""What is known of our own kinds, and whom an event brings back.
+
+Kopf's handlers do two things: put the body into a cache (or drop it) and add a key to a queue. Everybody else is
+brought back by watches, by the ends of jobs, and by their own back-off; this has it in one place. All of it belongs to
+our loop.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_DEPLOYMENT_PLURAL,
+    BUNDLE_PLURAL,
+    ORDERED_DELETION_FINALIZER,
+    PLAIN_CLASS,
+    ConditionType,
+    Reason,
+    canonical_class,
+)
+from rukpak_py.api.reading import read_bundle, read_bundle_deployment
+from rukpak_py.controllers.cache import Cache, HasMetadata
+from rukpak_py.controllers.deployment.waiting import WaitingDeployments
+from rukpak_py.controllers.queue import Queue
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.operator.kopf_shell import Handler
+
+LOG = logging.getLogger(__name__)
+CLASSES = frozenset({PLAIN_CLASS})
+HOLD_BACK_SECONDS = 0.5  # whoever deletes an object is done with it by then
+
+Kind = TypeVar("Kind", bound=HasMetadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listeners(Generic[Kind]):
+    """Who hears of the events of one kind, besides its queue. `gone`: it was deleted, or its deletion was missed."""
+
+    seen: Callable[[Kind, bool], None]  # every event, also those that a newer one overtakes; true: it was listed
+    changed: Callable[[Kind], None]  # what is news
+    gone: Callable[[Kind], None]
+    relisted: Callable[[], None]
+    deleted: Callable[[Kind], None]  # the event itself was seen; `gone` follows
+
+
+class WatchedKind(Generic[Kind]):
+    """One of our kinds: its cache, its queue, and what its events do."""
+
+    def __init__(self, plural: str, read: Callable[[Mapping[str, Any]], Kind]) -> None:
+        self.plural = plural
+        self.cache: Cache[Kind] = Cache(clock=monotonic)
+        self.queue: Queue[str] = Queue()
+        self._read = read
+        self._attached: Listeners[Kind] | None = None
+
+    def attach(self, listeners: Listeners[Kind]) -> None:
+        """Once, before the first event: the listeners are made with this cache."""
+        self._attached = listeners
+
+    def handler(self) -> Handler:
+        return Handler(plural=self.plural, may_be_ours=_may_be_ours, seen=self.event)
+
+    def event(self, event: str | None, body: Mapping[str, Any]) -> None:
+        if not _is_ours(body, self.cache):
+            return
+        try:
+            obj = self._read(body)
+        except ContentError as error:
+            LOG.warning("left out: %s", error)
+            return
+        name = obj.metadata.name
+        is_known = name in self.cache
+        former = self.cache.predecessor_of(obj)
+        if former is not None:
+            self.forget(former)
+        if event == "DELETED":
+            self._listeners.deleted(obj)
+            known = self.cache.drop(name, obj.metadata.uid)
+            self.gone(known or obj)
+            return
+        if event is None and is_known:
+            self._listeners.relisted()
+        self._listeners.seen(obj, event is None)
+        if self.cache.put(obj):
+            self.queue.add(name)
+            self._listeners.changed(obj)
+
+    def gone(self, obj: Kind) -> None:
+        self._listeners.gone(obj)
+        self.queue.add(obj.metadata.name)
+
+    def forget(self, obj: Kind) -> None:
+        """It is gone, and no watch has said so."""
+        self.cache.drop(obj.metadata.name, obj.metadata.uid)
+        self.gone(obj)
+
+    @property
+    def _listeners(self) -> Listeners[Kind]:
+        if self._attached is None:
+            raise RuntimeError("an event came before the listeners")
+        return self._attached
+
+
+class EventRouter:
+    def __init__(self) -> None:
+        self.bundles = WatchedKind[Bundle](BUNDLE_PLURAL, read_bundle)
+        self.deployments = WatchedKind[BundleDeployment](BUNDLE_DEPLOYMENT_PLURAL, read_bundle_deployment)
+        self.waiting = WaitingDeployments()
+
+    def handlers(self) -> list[Handler]:
+        return [self.bundles.handler(), self.deployments.handler()]
+
+    def close(self) -> None:
+        """No key is given out any more."""
+        self.bundles.queue.close()
+        self.deployments.queue.close()
+
+    def bundle_changed(self, bundle: Bundle) -> None:
+        owner = bundle.metadata.controller
+        if owner is not None:
+            self.object_changed(owner.uid)
+
+    def object_changed(self, owner_uid: str) -> None:
+        name = self.deployments.cache.name_of(owner_uid)
+        if name is not None:
+            self.deployments.queue.add(name)
+
+    def object_gone(self, key: ObjectKey) -> None:
+        for name in self.waiting.for_object(key):
+            self.deployments.queue.add_after(name, HOLD_BACK_SECONDS)
+
+    def namespace_changed(self, namespace: str) -> None:
+        self._wake(self.waiting.for_namespace(namespace))
+
+    def kinds_changed(self, kinds: Collection[GroupKind]) -> None:
+        """They are served, established, or listed for the first time now; or no more."""
+        self._wake(self.waiting.for_kinds(kinds))
+
+    def _wake(self, names: Collection[str]) -> None:
+        """Also those that a worker has in hand: what they wait for is noted at the end of their reconcile."""
+        for name in {*names, *self.deployments.queue.in_hand}:
+            self.deployments.queue.add(name)
+
+    def map_changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
+        """A ConfigMap that a failing Bundle waits for has come, or has come back with other content."""
+        if new is None:
+            return
+        for bundle in self.bundles.cache:
+            source = bundle.spec.source
+            named = {item.config_map.name for item in source.config_maps}
+            if key.name in named and not bundle.status.is_unpacked:
+                self.bundles.queue.add(bundle.metadata.name)
+
+
+def _is_ours(body: Mapping[str, Any], cache: Cache[Any]) -> bool:
+    """The class is ours, or the object is known or held by us: a class that changes away is noticed."""
+    return _is_ours_by_itself(body) or (body.get("metadata") or {}).get("name") in cache
+
+
+def _may_be_ours(body: Mapping[str, Any]) -> bool:
+    """Without the caches, so with every Bundle of a deployment: we create those, and know them before Kopf does."""
+    owners = (body.get("metadata") or {}).get("ownerReferences") or ()
+    return _is_ours_by_itself(body) or any(owner.get("kind") == BUNDLE_DEPLOYMENT_KIND for owner in owners)
+
+
+def _is_ours_by_itself(body: Mapping[str, Any]) -> bool:
+    spec, metadata = body.get("spec") or {}, body.get("metadata") or {}
+    return (
+        canonical_class(spec.get("provisionerClassName") or "") in CLASSES
+        or ORDERED_DELETION_FINALIZER in (metadata.get("finalizers") or ())
+        or _is_said_to_be_ours(body)
+    )
+
+
+def _is_said_to_be_ours(body: Mapping[str, Any]) -> bool:
+    """Its class may have changed while no operator ran: its status must not go on to say that all is well."""
+    conditions = (body.get("status") or {}).get("conditions") or ()
+    return any(
+        one.get("type") == ConditionType.READY and one.get("reason") != Reason.CLASS_NOT_SERVED for one in conditions
+    )

@@ -1,0 +1,140 @@
+"""Kopf's requests for our kinds, seen from its HTTP session: what its watches do, and what they must not do.
+
+* Every request, answer and chunk moves the status of the watch, which the watchdog and the probes read.
+* A refusal (403, 404, 5xx) would end Kopf, and its own shutdown may hang: it is told that the connection failed, so it
+  tries again, and the watchdog decides when a refusal has lasted for too long.
+* A watch that is silent for longer than bookmarks take is opened again.
+* A list after the first, and a watch that begins again after its connection was lost, may hide deletions and a restored
+  etcd: `on_gap` is called.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import aiohttp
+
+from rukpak_py.kube.refusals import error_of
+from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.seen_versions import SeenVersions
+from rukpak_py.kube.watch_status import WatchStatus, WatchTracker
+
+IDLE_SECONDS = 90.0  # bookmarks come every 60 s
+BUSY = 429  # Kopf waits for as long as it is told
+Handler = Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]]
+
+
+class KopfWatches:
+    def __init__(
+        self,
+        resources: Sequence[Resource],
+        *,
+        versions: SeenVersions,
+        on_gap: Callable[[], None],
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        """`on_gap` is called in Kopf's thread."""
+        self._watches = {
+            resource.path(): _Watch(resource, versions=versions, on_gap=on_gap, idle_seconds=idle_seconds)
+            for resource in resources
+        }
+
+    def statuses(self) -> list[WatchStatus]:
+        return [watch.tracker.status for watch in self._watches.values()]
+
+    def begin(self) -> None:
+        """Kopf starts now."""
+        for watch in self._watches.values():
+            watch.tracker.answered()
+
+    async def middleware(self, request: aiohttp.ClientRequest, handler: Handler) -> aiohttp.ClientResponse:
+        watch = self._watch_of(request.url.path) if request.method == "GET" else None
+        return await (handler(request) if watch is None else watch.send(request, handler))
+
+    def _watch_of(self, path: str) -> "_Watch | None":
+        """The URL of the API server may have a path of its own, in front of what it serves."""
+        return next((watch for served, watch in self._watches.items() if path.endswith(served)), None)
+
+
+class _Watch:
+    """One kind: its lists and its watch."""
+
+    def __init__(
+        self, resource: Resource, *, versions: SeenVersions, on_gap: Callable[[], None], idle_seconds: float
+    ) -> None:
+        self.tracker = WatchTracker(resource, reader="Kopf")
+        self._resource = resource
+        self._versions = versions
+        self._on_gap = on_gap
+        self._idle_seconds = idle_seconds
+        self._was_listed = False
+        self._lost_connection = False
+
+    async def send(self, request: aiohttp.ClientRequest, handler: Handler) -> aiohttp.ClientResponse:
+        query = request.url.query
+        self.tracker.active()
+        self._versions.seen(self._resource, query.get("resourceVersion", ""))
+        try:
+            response = await handler(request)
+        except (aiohttp.ClientError, OSError):
+            self.lost()
+            raise
+        if response.status >= 400:
+            await self._refused(response)
+        elif "watch" in query:
+            self._opened(response)
+        else:
+            self._listed(is_first_page="continue" not in query)
+        return response
+
+    def lost(self) -> None:
+        self._lost_connection = True
+        self.tracker.unanswered()
+
+    async def _refused(self, response: aiohttp.ClientResponse) -> None:
+        body = await response.read()
+        error = error_of(f"watch {self._resource.gvk.kind}", response.status, body)
+        self.tracker.refused(error)
+        if response.status != BUSY:
+            raise aiohttp.ClientConnectionError(str(error))
+
+    def _listed(self, *, is_first_page: bool) -> None:
+        self.tracker.answered()
+        if self._was_listed and is_first_page:
+            self._on_gap()
+        self._was_listed = True
+
+    def _opened(self, response: aiohttp.ClientResponse) -> None:
+        self.tracker.delivered()
+        if self._lost_connection:
+            self._lost_connection = False
+            self._on_gap()
+        response.content = cast("aiohttp.StreamReader", _Stream(response.content, self, self._idle_seconds))
+
+
+class _Stream:
+    """The body of a watch, as Kopf reads it: in chunks, as they arrive."""
+
+    def __init__(self, content: aiohttp.StreamReader, watch: _Watch, idle_seconds: float) -> None:
+        self._content = content
+        self._watch = watch
+        self._idle_seconds = idle_seconds
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._content, name)
+
+    async def iter_chunked(self, size: int) -> AsyncGenerator[bytes, None]:
+        chunks = self._content.iter_chunked(size)
+        try:
+            while True:
+                async with asyncio.timeout(self._idle_seconds):
+                    chunk = await anext(chunks, None)
+                if chunk is None:
+                    break
+                self._watch.tracker.delivered()
+                yield chunk
+        except aiohttp.ClientError:
+            self._watch.lost()
+            raise
+        finally:
+            self._watch.tracker.active()

@@ -1,0 +1,55 @@
+"""The event loop's own watchdog: how late its timers are, and the end of the process when it does not run at all.
+
+A loop that is blocked serves no probes, renews no lease and cannot end itself. A thread counts its beats: it gives up
+after `hang_seconds` of its own looks without one, so that a process that was stopped as a whole is not taken for one
+that hangs.
+"""
+
+import asyncio
+import faulthandler
+import logging
+import threading
+from collections.abc import Callable
+
+from rukpak_py.core.metrics import LOOP_LAG
+
+LOG = logging.getLogger(__name__)
+BEAT_SECONDS = 0.1
+LOOK_SECONDS = 1.0
+HANG_SECONDS = 60.0
+
+
+class LoopWatchdog:
+    def __init__(
+        self, *, end: Callable[[], None], hang_seconds: float = HANG_SECONDS, look_seconds: float = LOOK_SECONDS
+    ) -> None:
+        """`end` ends the process, from another thread, at once."""
+        self._end = end
+        self._looks = max(1, round(hang_seconds / look_seconds))
+        self._look_seconds = look_seconds
+        self._beats = 0
+        self._stopped = threading.Event()
+
+    async def run(self) -> None:
+        """In the loop that is guarded, until cancelled."""
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._guard, name="event loop watchdog", daemon=True).start()
+        try:
+            while True:
+                due = loop.time() + BEAT_SECONDS
+                await asyncio.sleep(BEAT_SECONDS)
+                LOOP_LAG.observe(max(0.0, loop.time() - due))
+                self._beats += 1
+        finally:
+            self._stopped.set()
+
+    def _guard(self) -> None:
+        seen, without = -1, 0
+        while not self._stopped.wait(self._look_seconds):
+            without = without + 1 if self._beats == seen else 0
+            seen = self._beats
+            if without >= self._looks:
+                LOG.critical("the event loop hangs: no beat for %.0f s; the process ends", without * self._look_seconds)
+                faulthandler.dump_traceback()
+                self._end()
+                return

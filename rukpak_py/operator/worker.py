@@ -1,0 +1,108 @@
+"""A worker process: takes one call after the other from its standard input, and answers on its standard output.
+
+Its arguments are its memory in bytes, and the seconds for each call.
+
+A request is a pickle; so is an answer, behind eight bytes of its length. The first answer, `READY`, comes by itself.
+Its memory is bounded by the kernel, so that a call which needs more ends in a `MemoryError` here and nowhere else. It
+ends with its input, and by an alarm when a call goes on after its time: the operator may be gone. It imports little
+but what its calls name, because it is started often.
+"""
+
+import os
+import pickle
+import resource
+import signal
+import struct
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from rukpak_py.core.errors import RukPakError
+
+HEADER = struct.Struct(">Q")
+GRACE_SECONDS = 30  # after which an operator that is alive has ended this process itself
+
+
+class Outcome(Enum):
+    READY = auto()
+    RETURNED = auto()
+    RAISED = auto()
+    OUT_OF_MEMORY = auto()
+
+
+class Answer(NamedTuple):
+    outcome: Outcome
+    value: Any = None
+
+
+def main() -> None:
+    memory, seconds = int(sys.argv[1]), float(sys.argv[2])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the operator, which then ends its workers
+    _bound_memory(memory)
+    with os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what a library prints is no answer
+        _send(answers, _framed(Answer(Outcome.READY)))
+        with suppress(BrokenPipeError):
+            while _serve(requests, answers, int(seconds) + GRACE_SECONDS):
+                pass
+
+
+def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int) -> bool:
+    """One request; whether there may be more."""
+    try:
+        call, args, kwargs = pickle.load(requests)  # noqa: S301 - from the operator
+    except EOFError:
+        return False
+    except MemoryError:
+        answer = None
+    else:
+        signal.alarm(seconds)
+        answer = _answer(call, args, kwargs)
+        signal.alarm(0)
+    _send(answers, answer or _framed(Answer(Outcome.OUT_OF_MEMORY)))
+    return answer is not None
+
+
+def _answer(call: Callable[..., object], args: Any, kwargs: Any) -> bytes | None:
+    """None: there was not enough memory. What was in use is free again only when this has returned."""
+    try:
+        return _framed(Answer(Outcome.RETURNED, call(*args, **kwargs)))
+    except MemoryError:
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever it is, the operator is who must know
+        return _framed(Answer(Outcome.RAISED, _portable(error)))
+
+
+def _portable(error: Exception) -> Exception:
+    """Tracebacks do not travel; that of a bug is noted as text."""
+    if not isinstance(error, RukPakError):
+        error.add_note("".join(traceback.format_exception(error)))
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    except Exception:  # noqa: BLE001 - an error of any kind that cannot travel
+        return RuntimeError("".join(traceback.format_exception(error)))
+    return error
+
+
+def _framed(answer: Answer) -> bytes:
+    body = pickle.dumps(answer)
+    return HEADER.pack(len(body)) + body
+
+
+def _send(answers: BinaryIO, frame: bytes) -> None:
+    answers.write(frame)
+    answers.flush()
+
+
+def _bound_memory(memory: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        memory = min(memory, hard)
+    with suppress(OSError, ValueError):  # systems that know no such limit
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    with suppress(OSError):  # when memory runs out all the same, the kernel should end this process first
+        Path("/proc/self/oom_score_adj").write_text("1000")

@@ -1,0 +1,106 @@
+"""One worker process, from the operator's side. See `worker` for the other one."""
+
+import asyncio
+import os
+import pickle
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Self, cast
+
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.operator.worker import HEADER, Answer, Outcome
+
+START_SECONDS = 60.0
+LARGE_FRAME = 256 * 1024  # bytes; from here on a thread reads it
+_BUFFER = 1 << 20
+_PROGRAM = "from rukpak_py.operator.worker import main; main()"
+
+
+class _Parts(list[bytes]):
+    """What a pickler writes to: the bytes of files stay those of their Tree."""
+
+    write = list.append
+
+
+def pickled(value: object) -> Sequence[bytes]:
+    parts = _Parts()
+    pickle.Pickler(parts).dump(value)
+    return parts
+
+
+class WorkerDiedError(Exception):
+    """The process ended before it answered; the text says how."""
+
+
+class WorkerProcess:
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._requests = cast("asyncio.StreamWriter", process.stdin)  # both are pipes
+        self._answers = cast("asyncio.StreamReader", process.stdout)
+        self.calls = 0
+        self.is_ready = False  # neither starting, nor at work, nor spoilt
+
+    @classmethod
+    async def start(cls, *, memory: int, seconds: float) -> Self:
+        """UnavailableError when it does not come up: no content is at fault then."""
+        # Without the working directory, and with what this process imports from.
+        arguments = [sys.executable, "-P", "-c", _PROGRAM, str(memory), str(seconds)]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *arguments, stdin=PIPE, stdout=PIPE, env=environment, limit=_BUFFER
+            )
+        except OSError as error:
+            raise UnavailableError(f"a worker process cannot be started: {error}") from error
+        worker = cls(process)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await worker._answer()
+        except (WorkerDiedError, TimeoutError) as error:
+            why = str(error) or f"was not ready within {START_SECONDS:g} s"
+            raise UnavailableError(f"a worker process cannot be started: it {why}") from error
+        finally:
+            if not worker.is_ready:
+                await worker.kill()
+        return worker
+
+    async def ask(self, request: Sequence[bytes]) -> Answer:
+        """One at a time. Whoever does not wait for the answer has to end the process: it is not ready any more."""
+        self.is_ready = False
+        self.calls += 1
+        with suppress(ConnectionError):  # what it answered, or how it ended, says more
+            for part in request:
+                self._requests.write(part)
+                await self._requests.drain()
+        return await self._answer()
+
+    async def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._requests.close()
+        await self._process.wait()
+
+    def release(self) -> None:
+        """It ends by itself, because nothing more will come."""
+        self._requests.close()
+
+    async def _answer(self) -> Answer:
+        try:
+            (size,) = HEADER.unpack(await self._answers.readexactly(HEADER.size))
+            body = await self._answers.readexactly(size)
+        except asyncio.IncompleteReadError as error:
+            raise WorkerDiedError(_ending(await self._process.wait())) from error
+        answer: Answer = pickle.loads(body) if size < LARGE_FRAME else await asyncio.to_thread(pickle.loads, body)  # noqa: S301 - from our own process
+        self.is_ready = answer.outcome is not Outcome.OUT_OF_MEMORY
+        return answer
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"

@@ -1,0 +1,334 @@
+"""Which events of our kinds concern us, as Kopf's thread sees them and as our loop decides, and whom each wakes."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_KIND,
+    ORDERED_DELETION_FINALIZER,
+    PLAIN_CLASS,
+)
+from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.controllers.queue import Queue
+from rukpak_py.core.objects import GroupKind
+from rukpak_py.operator.event_router import EventRouter, Listeners, WatchedKind
+from rukpak_py.operator.kopf_shell import HandOver
+from tests.unit.apply.lives import key, live_object
+from tests.unit.controllers.values import bundle, deployment, owner_of, unpacked
+
+FOREIGN = "example-com-other"
+BASKET, CRATE = GroupKind("shop.example.org", "Basket"), GroupKind("shop.example.org", "Crate")
+
+
+def body(
+    version: int, provisioner_class: str = PLAIN_CLASS, *, status: object = None, **metadata: Any
+) -> dict[str, Any]:
+    source = {"type": "configMaps", "configMaps": [{"configMap": {"name": "m"}}]}
+    return {
+        "apiVersion": "core.rukpak.io/v1alpha1",
+        "kind": BUNDLE_DEPLOYMENT_KIND,
+        "metadata": {"name": "a", "uid": "u", "resourceVersion": str(version), "generation": version, **metadata},
+        "spec": {
+            "provisionerClassName": provisioner_class,
+            "template": {"spec": {"provisionerClassName": provisioner_class, "source": source}},
+        },
+        **({"status": status} if status else {}),
+    }
+
+
+@dataclass
+class Heard:
+    """What the listeners of one kind heard, in order: what happened, to which uid."""
+
+    events: list[tuple[str, str]] = field(default_factory=list)
+    relists: int = 0
+
+    def listeners(self) -> Listeners[Any]:
+        return Listeners(
+            seen=lambda one, listed: self._note("listed" if listed else "seen", one),
+            changed=lambda one: self._note("changed", one),
+            gone=lambda one: self._note("gone", one),
+            relisted=self._relisted,
+            deleted=lambda one: self._note("deleted", one),
+        )
+
+    def take(self) -> list[tuple[str, str]]:
+        taken, self.events = self.events, []
+        return taken
+
+    def _note(self, what: str, one: Any) -> None:
+        self.events.append((what, one.metadata.uid))
+
+    def _relisted(self) -> None:
+        self.relists += 1
+
+
+class World:
+    """Kopf's side and ours; what is handed over waits until our loop has its turn."""
+
+    def __init__(self) -> None:
+        self.router, self.heard, self.heard_of_bundles = EventRouter(), Heard(), Heard()
+        self.router.deployments.attach(self.heard.listeners())
+        self.router.bundles.attach(self.heard_of_bundles.listeners())
+        self.on_their_way: list[tuple[Any, ...]] = []
+        self._hand_over = HandOver(self.router.deployments.handler(), lambda *call: self.on_their_way.append(call))
+
+    def event(self, sent: dict[str, Any], event: str | None = "MODIFIED") -> bool:
+        """Whether it was handed over."""
+        if not self._hand_over.wants(sent):
+            return False
+        self._hand_over.take(event, sent)
+        return True
+
+    def our_turn(self) -> None:
+        while self.on_their_way:
+            seen, *arguments = self.on_their_way.pop(0)
+            seen(*arguments)
+
+    def happened(self, sent: dict[str, Any], event: str | None = "MODIFIED") -> list[tuple[str, str]]:
+        """What the listeners hear of an event."""
+        assert self.event(sent, event)
+        self.our_turn()
+        return self.heard.take()
+
+    @property
+    def known(self) -> str | None:
+        found = self.router.deployments.cache.get("a")
+        return found.spec.provisioner_class if found else None
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def woken(queue: Queue[str]) -> list[str]:
+    """The keys that wait for a worker, in order; they are taken."""
+    names = []
+    while len(queue):
+        names.append(await queue.get())
+        queue.done(names[-1])
+    return names
+
+
+class TestWhatIsOurs:
+    def test_a_class_of_somebody_else_is_not_handed_over(self, world: World) -> None:
+        assert not world.event(body(1, FOREIGN))
+
+    def test_a_class_that_changes_away_before_our_loop_had_its_turn_is_noticed(self, world: World) -> None:
+        assert world.event(body(1))
+        assert world.event(body(2, FOREIGN))
+        world.our_turn()
+        assert world.known == FOREIGN
+
+    def test_what_is_gone_is_somebody_elses_again(self, world: World) -> None:
+        world.event(body(1))
+        assert world.event(body(2, FOREIGN), "DELETED")
+        world.our_turn()
+        assert world.known is None
+        assert not world.event(body(3, FOREIGN, uid="another"))
+
+    def test_what_we_hold_is_ours_whatever_its_class(self, world: World) -> None:
+        assert world.event(body(1, FOREIGN, finalizers=[ORDERED_DELETION_FINALIZER]))
+        world.our_turn()
+        assert world.known == FOREIGN
+
+    @pytest.mark.parametrize(("reason", "is_ours"), [("Succeeded", True), ("ClassNotServed", False)])
+    def test_what_is_said_to_be_ready_by_us_is_ours_until_we_took_it_back(
+        self, world: World, reason: str, *, is_ours: bool
+    ) -> None:
+        """Its class may have changed while no operator ran."""
+        status = {"conditions": [{"type": "Ready", "status": "True", "reason": reason}]}
+        assert world.event(body(1, FOREIGN, status=status)) is is_ours
+
+    def test_a_bundle_of_a_deployment_that_we_do_not_know_is_left_alone(self, world: World) -> None:
+        """Handed over, because we may have created it; our loop knows better."""
+        owned = body(1, FOREIGN, ownerReferences=[{"kind": BUNDLE_DEPLOYMENT_KIND, "name": "b", "uid": "b"}])
+        assert world.event(owned)
+        world.our_turn()
+        assert world.known is None
+        assert world.heard.take() == []
+
+    def test_what_cannot_be_read_is_left_out_and_logged(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
+        assert world.happened(body(1) | {"spec": {"provisionerClassName": PLAIN_CLASS, "template": 7}}) == []
+        assert world.known is None
+        assert "left out" in caplog.text
+
+
+class TestWhatAnEventDoes:
+    async def test_news_is_put_into_the_cache_and_its_key_on_the_queue(self, world: World) -> None:
+        assert world.happened(body(1), "ADDED") == [("seen", "u"), ("changed", "u")]
+        assert world.known == PLAIN_CLASS
+        assert await woken(world.router.deployments.queue) == ["a"]
+
+    @pytest.mark.parametrize("version", [1, 2])
+    async def test_what_is_known_already_is_seen_and_wakes_nobody(self, world: World, version: int) -> None:
+        world.happened(body(2))
+        await woken(world.router.deployments.queue)
+        assert world.happened(body(version)) == [("seen", "u")]
+        assert await woken(world.router.deployments.queue) == []
+
+    async def test_a_deletion_is_told_and_brings_the_key_back(self, world: World) -> None:
+        world.happened(body(1))
+        await woken(world.router.deployments.queue)
+        assert world.happened(body(2), "DELETED") == [("deleted", "u"), ("gone", "u")]
+        assert world.known is None
+        assert await woken(world.router.deployments.queue) == ["a"]
+
+    def test_an_event_after_the_deletion_brings_nothing_back(self, world: World) -> None:
+        world.happened(body(1))
+        world.happened(body(3), "DELETED")
+        assert world.happened(body(2)) == [("seen", "u")]
+        assert world.known is None
+
+    def test_the_first_list_is_no_relist(self, world: World) -> None:
+        assert world.happened(body(1), None) == [("listed", "u"), ("changed", "u")]
+        assert world.heard.relists == 0
+
+    def test_a_list_of_what_is_known_is_a_relist(self, world: World) -> None:
+        world.happened(body(1), "ADDED")
+        assert world.happened(body(1), None) == [("listed", "u")]
+        assert world.heard.relists == 1
+
+    def test_a_list_that_shows_another_object_of_the_name_is_a_relist_too(self, world: World) -> None:
+        world.happened(body(1), "ADDED")
+        world.happened(body(5, uid="new"), None)
+        assert world.heard.relists == 1
+
+    async def test_an_object_that_no_watch_saw_going_is_told_like_any_other_that_is_gone(self, world: World) -> None:
+        world.happened(body(1))
+        await woken(world.router.deployments.queue)
+        known = world.router.deployments.cache.get("a")
+        assert known is not None
+        world.router.deployments.forget(known)
+        assert world.heard.take() == [("gone", "u")]
+        assert world.known is None
+        assert await woken(world.router.deployments.queue) == ["a"]
+
+    def test_an_event_before_anybody_listens_is_a_bug(self) -> None:
+        with pytest.raises(RuntimeError, match="before the listeners"):
+            EventRouter().deployments.event("ADDED", body(1))
+
+
+class TestAnotherObjectOfTheName:
+    def test_its_first_event_tells_that_the_former_one_is_gone(self, world: World) -> None:
+        world.happened(body(1, uid="old"))
+        assert world.happened(body(5, uid="new"), "ADDED") == [("gone", "old"), ("seen", "new"), ("changed", "new")]
+
+    @pytest.mark.parametrize("event", ["MODIFIED", "DELETED", None])
+    def test_a_late_event_of_the_former_one_says_nothing_about_the_new_one(
+        self, world: World, event: str | None
+    ) -> None:
+        """Kopf handles the events of each uid by themselves: they may come in any order."""
+        world.happened(body(1, uid="old"))
+        world.happened(body(5, uid="new"), "ADDED")
+        late = world.happened(body(3, uid="old"), event)
+        assert {uid for _, uid in late} == {"old"}
+        found = world.router.deployments.cache.get("a")
+        assert found is not None
+        assert found.metadata.uid == "new"
+
+    def test_its_deletion_tells_that_both_are_gone(self, world: World) -> None:
+        world.happened(body(1, uid="old"))
+        heard = world.happened(body(5, uid="new"), "DELETED")
+        assert heard == [("gone", "old"), ("deleted", "new"), ("gone", "new")]
+        assert world.known is None
+
+    def test_the_former_one_never_comes_back(self, world: World) -> None:
+        world.happened(body(1, uid="old"))
+        world.happened(body(5, uid="new"), "DELETED")
+        world.happened(body(4, uid="old"))
+        assert world.known is None
+
+
+SHOP, OTHER = deployment(), deployment("other", uid="uid-of-other")
+
+
+@pytest.fixture
+def router() -> EventRouter:
+    """Two deployments are known."""
+    router = World().router
+    for one in (SHOP, OTHER):
+        router.deployments.cache.put(one)
+    return router
+
+
+class TestWhomAChangeWakes:
+    async def test_a_bundle_wakes_the_deployment_that_controls_it(self, router: EventRouter) -> None:
+        router.bundle_changed(bundle(owner_references=(owner_of(SHOP),)))
+        assert await woken(router.deployments.queue) == ["shop"]
+
+    @pytest.mark.parametrize(
+        "one",
+        [bundle(), bundle(owner_references=(owner_of(deployment(uid="a former one")),))],
+        ids=["nobody's", "past"],
+    )
+    async def test_a_bundle_of_nobody_wakes_nobody(self, router: EventRouter, one: Any) -> None:
+        router.bundle_changed(one)
+        assert await woken(router.deployments.queue) == []
+
+    async def test_an_object_wakes_the_deployment_whose_uid_it_carries(self, router: EventRouter) -> None:
+        router.object_changed("uid-of-other")
+        router.object_changed("uid-of-nobody")
+        assert await woken(router.deployments.queue) == ["other"]
+
+    async def test_a_namespace_wakes_those_who_wait_for_it(self, router: EventRouter) -> None:
+        """Every namespace that came or went woke every blocked deployment, and each was rendered again."""
+        router.waiting.note("shop", WaitsFor(namespaces=frozenset({"one"})))
+        router.waiting.note("other", WaitsFor(namespaces=frozenset({"two"})))
+        router.namespace_changed("three")
+        assert await woken(router.deployments.queue) == []
+        router.namespace_changed("two")
+        assert await woken(router.deployments.queue) == ["other"]
+
+    async def test_kinds_wake_those_who_wait_for_one_of_them(self, router: EventRouter) -> None:
+        router.waiting.note("shop", WaitsFor(kinds=frozenset({BASKET})))
+        router.waiting.note("other", WaitsFor(namespaces=frozenset({"two"})))
+        router.kinds_changed(frozenset({CRATE}))
+        assert await woken(router.deployments.queue) == []
+        router.kinds_changed(frozenset({BASKET, CRATE}))
+        assert await woken(router.deployments.queue) == ["shop"]
+
+    async def test_an_object_that_goes_wakes_those_who_were_refused_its_name_in_a_moment(
+        self, router: EventRouter, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever deletes an object to create it again is done with it by then."""
+        paused: list[tuple[str, bool]] = []
+        monkeypatch.setattr(router.deployments.queue, "add_after", lambda name, pause: paused.append((name, pause > 0)))
+        router.waiting.note("shop", WaitsFor(objects=frozenset({key("a")})))
+        router.object_gone(key("b"))
+        assert paused == []
+        router.object_gone(key("a"))
+        assert paused == [("shop", True)]
+        assert await woken(router.deployments.queue) == []
+
+    async def test_a_config_map_wakes_the_bundles_that_are_made_of_it_and_not_unpacked(
+        self, router: EventRouter
+    ) -> None:
+        for one in (bundle("waiting"), unpacked("unpacked")):
+            router.bundles.cache.put(one)
+        (source,) = bundle().spec.source.config_maps
+        router.map_changed(key("another"), None, live_object("another"))
+        assert await woken(router.bundles.queue) == []
+        router.map_changed(key(source.config_map.name), None, live_object())
+        assert await woken(router.bundles.queue) == ["waiting"]
+
+    async def test_a_config_map_that_goes_wakes_nobody(self, router: EventRouter) -> None:
+        router.bundles.cache.put(bundle())
+        (source,) = bundle().spec.source.config_maps
+        router.map_changed(key(source.config_map.name), live_object(), None)
+        assert await woken(router.bundles.queue) == []
+
+    async def test_after_the_end_nobody_is_woken(self, router: EventRouter) -> None:
+        router.close()
+        router.object_changed(SHOP.metadata.uid)
+        assert await woken(router.deployments.queue) == []
+
+
+def test_each_of_our_kinds_has_a_handler() -> None:
+    router = EventRouter()
+    kinds: dict[str, WatchedKind[Any]] = {BUNDLE_KIND: router.bundles, BUNDLE_DEPLOYMENT_KIND: router.deployments}
+    assert [handler.plural for handler in router.handlers()] == [kind.plural for kind in kinds.values()]

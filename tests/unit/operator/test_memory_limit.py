@@ -1,0 +1,54 @@
+"""How much memory a worker process gets, from what the container has."""
+
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.core.limits import GIB, MIB
+from rukpak_py.operator.memory_limit import container_memory, worker_memory
+
+NONE_IN_V1 = "9223372036854771712"
+
+
+@pytest.mark.parametrize(
+    ("container", "expected"),
+    [
+        (None, 512 * MIB),
+        (2 * GIB, 944 * MIB),
+        (512 * MIB, 176 * MIB),
+        (512 * MIB + 1, 176 * MIB),
+        (256 * MIB, 128 * MIB),  # 48 would not do
+        (64 * MIB, 128 * MIB),
+    ],
+)
+def test_two_workers_share_what_the_operator_leaves(container: int | None, expected: int) -> None:
+    assert worker_memory(2, container) == expected
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        ("0::/\n", {"memory.max": "536870912\n"}, 512 * MIB),
+        ("0::/\n", {"memory.max": "max\n"}, None),
+        ("0::/\n", {}, None),
+        ("0::/a/b\n", {"a/b/memory.max": "max\n", "a/memory.max": "1048576\n"}, MIB),
+        ("0::/a/b\n", {"a/b/memory.max": "1048576\n", "a/memory.max": "2097152\n"}, MIB),
+        ("9:memory:/\n", {"memory/memory.limit_in_bytes": "1048576\n"}, MIB),
+        ("9:memory:/\n", {"memory/memory.limit_in_bytes": NONE_IN_V1}, None),
+        ("9:memory:/kubepods/x\n", {"memory/memory.limit_in_bytes": "1048576\n"}, MIB),
+        ("9:cpu,memory:/x\n2:cpu:/\n", {"memory/x/memory.limit_in_bytes": "1048576\n"}, MIB),
+        ("9:cpu:/\n", {"memory/memory.limit_in_bytes": "1048576\n"}, None),
+        ("1:name=systemd:/a:b\n0::/a:b\n", {"a:b/memory.max": "1048576"}, MIB),
+        (None, {"memory.max": "1048576"}, None),
+    ],
+)
+def test_the_lowest_limit_around_the_process_counts(
+    tmp_path: Path, membership: str | None, files: dict[str, str], expected: int | None
+) -> None:
+    for name, text in files.items():
+        file = tmp_path / "cgroup" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    if membership is not None:
+        (tmp_path / "membership").write_text(membership)
+    assert container_memory(tmp_path / "membership", tmp_path / "cgroup") == expected
