@@ -1,4 +1,4 @@
-"""The ValidatingWebhookConfiguration as a value, and the patch that keeps its `caBundle` right.
+"""The ValidatingWebhookConfiguration as a value, and what is wrong with the one that the cluster has.
 
 Bundles fail closed: nothing else guards their immutability. The match condition keeps the webhook out of updates that
 leave the spec alone, so labels and finalizers move while no operator runs. ConfigMaps fail open: failing closed, a
@@ -6,6 +6,8 @@ stopped operator would block the ConfigMaps of its own namespace, those of its o
 """
 
 import base64
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,9 +23,10 @@ from rukpak_py.api.names import (
     WEBHOOK_CONFIGURATION,
     WEBHOOK_SERVICE,
 )
-from rukpak_py.server import x509
+from rukpak_py.core.ca_bundles import Caller, callers, trusts
 
 Manifest = dict[str, Any]
+PATHS = {BUNDLE_WEBHOOK: BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK: CONFIG_MAP_WEBHOOK_PATH}
 
 
 class ServiceClient(NamedTuple):
@@ -42,6 +45,64 @@ class UrlClient(NamedTuple):
 
     def config(self, path: str) -> Manifest:
         return {"url": self.url.rstrip("/") + path}
+
+
+class ConfigurationState(Enum):
+    OK = "ok"
+    UNTRUSTED = "untrusted"  # it calls us and does not trust what we serve
+    REPLACED = "replaced"  # a webhook of ours is not in it, or calls somebody else
+    MISSING = "missing"
+
+
+class ConfigurationStatus(NamedTuple):
+    state: ConfigurationState
+    detail: str = ""  # what is wrong, as a user reads it
+
+
+@dataclass(frozen=True, kw_only=True)
+class OurWebhooks:
+    """What a configuration has to say, so that the API server calls this operator."""
+
+    system_namespace: str
+    client: ServiceClient | UrlClient
+
+    @classmethod
+    def of(cls, system_namespace: str, webhook_url: str) -> "OurWebhooks":
+        client = UrlClient(webhook_url) if webhook_url else ServiceClient(system_namespace)
+        return cls(system_namespace=system_namespace, client=client)
+
+    @property
+    def is_configuration_ours_to_make(self) -> bool:
+        """It comes from this operator and not from the chart."""
+        return isinstance(self.client, UrlClient)
+
+    def configuration(self, ca_bundle: bytes = b"") -> Manifest:
+        return webhook_configuration(system_namespace=self.system_namespace, client=self.client, ca_bundle=ca_bundle)
+
+    def is_ours(self, caller: Caller) -> bool:
+        """Whether this webhook calls us: the others in the same object are none of our business."""
+        path = PATHS.get(caller.name)
+        if path is None:
+            return False
+        return _target(caller.config) == _target(self.client.config(path))
+
+    def status(self, configuration: Manifest | None, certificate: bytes | None) -> ConfigurationStatus:
+        """`certificate`: what is served at the moment."""
+        subject = f'ValidatingWebhookConfiguration "{WEBHOOK_CONFIGURATION}"'
+        if configuration is None:
+            return ConfigurationStatus(ConfigurationState.MISSING, f"{subject} not found")
+        found = {caller.name: caller for caller in callers(configuration)}
+        wrong = [
+            f'webhook "{name}" ' + (f"calls {_target(found[name].config)}" if name in found else "is missing")
+            for name in PATHS
+            if name not in found or not self.is_ours(found[name])
+        ]
+        if wrong:
+            return ConfigurationStatus(ConfigurationState.REPLACED, f"{subject}: {', '.join(wrong)}")
+        if certificate is None or not trusts(configuration, certificate, is_ours=self.is_ours):
+            text = f"{subject} does not trust the certificate of this operator"
+            return ConfigurationStatus(ConfigurationState.UNTRUSTED, text)
+        return ConfigurationStatus(ConfigurationState.OK)
 
 
 def webhook_configuration(
@@ -70,28 +131,6 @@ def webhook_configuration(
     }
 
 
-def ca_bundle_patch(configuration: Manifest, ca_bundle: bytes) -> list[Manifest]:
-    """The JSON patch that gives every webhook this authority; empty when all have it.
-
-    Each step first tests the name at its index, so a configuration that changed meanwhile is not patched wrongly.
-    """
-    wanted = base64.b64encode(ca_bundle).decode()
-    patch = []
-    for index, webhook in enumerate(configuration.get("webhooks") or []):
-        if webhook["clientConfig"].get("caBundle") == wanted:
-            continue
-        at = f"/webhooks/{index}"
-        patch.append({"op": "test", "path": f"{at}/name", "value": webhook["name"]})
-        patch.append({"op": "add", "path": f"{at}/clientConfig/caBundle", "value": wanted})
-    return patch
-
-
-def trusts(configuration: Manifest, certificate: bytes) -> bool:
-    """Whether every webhook names an authority that signed this certificate."""
-    bundles = (webhook["clientConfig"].get("caBundle") or "" for webhook in configuration.get("webhooks") or [])
-    return all(_has_issuer(base64.b64decode(bundle), certificate) for bundle in bundles)
-
-
 def serving_hosts(system_namespace: str, webhook_url: str = "") -> tuple[str, ...]:
     """Every name under which the operator's servers are reached."""
     services = (WEBHOOK_SERVICE, CONTENT_SERVICE)
@@ -100,12 +139,12 @@ def serving_hosts(system_namespace: str, webhook_url: str = "") -> tuple[str, ..
     return (*names, "localhost", *([host] if host else []))
 
 
-def _has_issuer(bundle: bytes, certificate: bytes) -> bool:
-    try:
-        authorities = x509.split(bundle)
-    except ValueError:  # empty, or no certificates
-        return False
-    return any(x509.is_signed_by(certificate, authority) for authority in authorities)
+def _target(config: Manifest) -> str:
+    """Whom a clientConfig calls, as a user reads it. The port is left out: it is our Service all the same."""
+    if "url" in config:
+        return str(config["url"])
+    service = config.get("service") or {}
+    return f"Service {service.get('namespace')}/{service.get('name')} at {service.get('path') or '/'}"
 
 
 def _webhook(name: str, client_config: Manifest, ca_bundle: bytes) -> Manifest:

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import SecretName
+from rukpak_py.core import x509
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.server import x509
-from rukpak_py.server.certificates import CA_KEY, CertificateKeeper, KeeperSettings, Secret
-from rukpak_py.server.webhook_configuration import UrlClient, webhook_configuration
+from rukpak_py.server.certificate_secrets import CA_KEY, Secret
+from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
+from rukpak_py.server.webhook_configuration import OurWebhooks, ServiceClient
 
 HOSTS = ("localhost",)
-SETTLING = timedelta(seconds=60)
+PROPAGATION = timedelta(seconds=60)
 MOMENT = timedelta(seconds=1)
+WEBHOOKS = OurWebhooks(system_namespace="system", client=ServiceClient("system"))
+OUTSIDE = OurWebhooks.of("system", "https://localhost:9443")
 
 
 class Cluster:
@@ -24,9 +27,7 @@ class Cluster:
 
     def __init__(self) -> None:
         self.secrets: dict[str, Secret] = {}
-        self.configuration: dict[str, Any] | None = webhook_configuration(
-            system_namespace="system", client=UrlClient("https://localhost:9443")
-        )
+        self.configuration: dict[str, Any] | None = WEBHOOKS.configuration()
         self.writes: list[str] = []
         self.fail_after: int | None = None
 
@@ -60,6 +61,10 @@ class Cluster:
                 assert webhook[path[0]] == step["value"]
             else:
                 webhook[path[0]][path[1]] = step["value"]
+
+    async def apply(self, manifest: dict[str, Any]) -> None:
+        self._write("configuration")
+        self.configuration = manifest
 
     def _write(self, what: str) -> None:
         if self.fail_after is not None and len(self.writes) >= self.fail_after:
@@ -107,11 +112,16 @@ def keeper(cluster: Cluster, clock: Clock) -> CertificateKeeper:
     return new_keeper(cluster, clock)
 
 
-def new_keeper(cluster: Cluster, clock: Clock, hosts: tuple[str, ...] = HOSTS) -> CertificateKeeper:
-    settings = KeeperSettings(interval=600, waiting=0.001, retry=0.001, settling=SETTLING.total_seconds())
+def new_keeper(
+    cluster: Cluster, clock: Clock, hosts: tuple[str, ...] = HOSTS, webhooks: OurWebhooks = WEBHOOKS
+) -> CertificateKeeper:
+    settings = KeeperSettings(
+        interval=600, waiting=0.001, retry=0.001, propagation=PROPAGATION.total_seconds(), spacing=0.001
+    )
     return CertificateKeeper(
         secrets=cluster,
         configurations=cluster,
+        webhooks=webhooks,
         hosts=hosts,
         clock=clock,
         elapsed=clock.elapsed,
@@ -131,7 +141,7 @@ async def due_for_a_new_authority(cluster: Cluster, clock: Clock, keeper: Certif
 async def test_the_leader_makes_everything_in_one_pass(cluster: Cluster, keeper: CertificateKeeper) -> None:
     await keeper.keep(leading=True)
     assert cluster.writes == [SecretName.SIGNER, SecretName.CA, "caBundle", SecretName.SERVING]
-    assert keeper.loaded.is_set()
+    assert keeper.problem() is None
     cluster.assert_consistent()
 
 
@@ -151,11 +161,11 @@ async def test_a_second_pass_writes_nothing(cluster: Cluster, keeper: Certificat
 async def test_a_follower_waits_and_never_writes(cluster: Cluster, clock: Clock, keeper: CertificateKeeper) -> None:
     follower = new_keeper(cluster, clock)
     await follower.keep(leading=False)
-    assert not follower.loaded.is_set()
+    assert follower.problem() is not None
     await keeper.keep(leading=True)
     cluster.writes.clear()
     await follower.keep(leading=False)
-    assert follower.loaded.is_set()
+    assert follower.problem() is None
     assert cluster.writes == []
 
 
@@ -193,7 +203,7 @@ async def test_a_new_authority_is_trusted_before_it_is_served(
     assert former == [old]
     assert cluster.serving == serving
     cluster.assert_consistent()
-    clock.now += SETTLING - MOMENT
+    clock.now += PROPAGATION - MOMENT
     for _ in range(2):  # its own patch and many others may wake it
         await keeper.keep(leading=True)
         assert cluster.serving == serving
@@ -211,12 +221,12 @@ async def test_trust_that_had_to_be_repaired_settles_anew(
 ) -> None:
     serving = await due_for_a_new_authority(cluster, clock, keeper)
     await keeper.keep(leading=True)
-    clock.now += SETTLING
+    clock.now += PROPAGATION
     assert cluster.configuration is not None
     del cluster.configuration["webhooks"][0]["clientConfig"]["caBundle"]
     await keeper.keep(leading=True)
     assert cluster.serving == serving
-    clock.now += SETTLING
+    clock.now += PROPAGATION
     await keeper.keep(leading=True)
     assert cluster.serving != serving
 
@@ -226,11 +236,11 @@ async def test_a_new_leader_does_not_know_since_when_the_trust_is_in_place(
 ) -> None:
     serving = await due_for_a_new_authority(cluster, clock, keeper)
     await keeper.keep(leading=True)
-    clock.now += SETTLING
+    clock.now += PROPAGATION
     successor = new_keeper(cluster, clock)
     await successor.keep(leading=True)
     assert cluster.serving == serving
-    clock.now += SETTLING
+    clock.now += PROPAGATION
     await successor.keep(leading=True)
     assert cluster.serving != serving
     cluster.assert_consistent()
@@ -289,7 +299,7 @@ async def test_a_ruined_serving_secret_never_replaces_what_a_follower_serves(
     await follower.keep(leading=False)
     cluster.secrets[SecretName.SERVING] = Secret(data={"tls.crt": b"x"}, version="7")
     await follower.keep(leading=False)
-    assert follower.loaded.is_set()
+    assert follower.problem() is None
 
 
 async def test_a_new_host_name_gets_a_new_certificate(
@@ -313,7 +323,7 @@ async def test_a_wiped_ca_bundle_is_filled_again(cluster: Cluster, keeper: Certi
 async def test_a_missing_configuration_is_no_failure(cluster: Cluster, keeper: CertificateKeeper) -> None:
     cluster.configuration = None
     await keeper.keep(leading=True)
-    assert keeper.loaded.is_set()
+    assert keeper.problem() is None
 
 
 async def test_the_loop_survives_failures_and_can_be_woken(
@@ -321,18 +331,19 @@ async def test_the_loop_survives_failures_and_can_be_woken(
 ) -> None:
     cluster.fail_after = 0
     passes: asyncio.Queue[None] = asyncio.Queue()
+    loaded = asyncio.Event()
 
     def is_leader() -> bool:
         passes.put_nowait(None)
         return True
 
     async with asyncio.timeout(10):
-        task = asyncio.create_task(keeper.run(is_leader))
+        task = asyncio.create_task(keeper.run(is_leader, loaded.set))
         for _ in range(3):
             await passes.get()
         assert "killed here" in caplog.text
         cluster.fail_after = None
-        await keeper.loaded.wait()
+        await loaded.wait()
         while not passes.empty():
             passes.get_nowait()
         keeper.wake()
@@ -340,3 +351,144 @@ async def test_the_loop_survives_failures_and_can_be_woken(
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_everything_lost_at_once_is_served_until_a_new_authority_is_relied_on(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    serving, old = cluster.serving, cluster.trusted
+    cluster.secrets.clear()
+    cluster.writes.clear()
+    await keeper.keep(leading=True)
+    assert cluster.writes == [SecretName.SIGNER, SecretName.CA, "caBundle", SecretName.SERVING]
+    assert cluster.serving == serving
+    assert x509.split(cluster.trusted)[1:] == [old]
+    cluster.assert_consistent()
+    clock.now += PROPAGATION
+    await keeper.keep(leading=True)
+    assert cluster.serving != serving
+    cluster.assert_consistent()
+
+
+async def test_a_follower_that_takes_over_keeps_what_it_serves_trusted(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    serving, follower = cluster.serving, new_keeper(cluster, clock)
+    await follower.keep(leading=False)
+    cluster.secrets.clear()
+    await follower.keep(leading=True)
+    assert cluster.serving == serving
+    cluster.assert_consistent()
+
+
+async def test_a_lost_bundle_forgets_authorities_that_nothing_needs(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    """The way to get rid of an authority whose key leaked."""
+    await keeper.keep(leading=True)
+    old = cluster.trusted
+    cluster.secrets.clear()
+    await keeper.keep(leading=True)
+    del cluster.secrets[SecretName.CA]
+    await keeper.keep(leading=True)
+    assert old in x509.split(cluster.trusted), "it has signed what is served"
+    clock.now += PROPAGATION
+    await keeper.keep(leading=True)
+    del cluster.secrets[SecretName.CA]
+    await keeper.keep(leading=True)
+    assert old not in x509.split(cluster.trusted)
+    cluster.assert_consistent()
+
+
+async def test_a_follower_loads_nothing_that_clients_do_not_trust(
+    cluster: Cluster, clock: Clock, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    stranger = x509.issue_serving(x509.issue_ca(clock.now), HOSTS, clock.now)
+    data = {"tls.crt": stranger.certificate, "tls.key": stranger.key}
+    follower = new_keeper(cluster, clock)
+    cluster.secrets[SecretName.SERVING] = Secret(data=data, version="7")
+    await follower.keep(leading=False)
+    problem = follower.problem()
+    assert problem is not None
+    assert problem.startswith("waiting for the leader to renew Secret rukpak-serving")
+    await keeper.keep(leading=True)
+    await follower.keep(leading=False)
+    assert follower.certificate == cluster.serving
+
+
+async def test_webhooks_of_others_keep_their_authority(cluster: Cluster, keeper: CertificateKeeper) -> None:
+    assert cluster.configuration is not None
+    theirs = {"name": "theirs.example", "clientConfig": {"url": "https://theirs.example", "caBundle": "dGhlaXJz"}}
+    cluster.configuration["webhooks"].append(theirs)
+    await keeper.keep(leading=True)
+    assert cluster.configuration["webhooks"].pop()["clientConfig"]["caBundle"] == "dGhlaXJz"
+    cluster.assert_consistent()
+
+
+async def test_outside_the_cluster_the_leader_makes_the_configuration(cluster: Cluster, clock: Clock) -> None:
+    cluster.configuration = None
+    keeper = new_keeper(cluster, clock, webhooks=OUTSIDE)
+    await keeper.keep(leading=True)
+    assert cluster.writes == [SecretName.SIGNER, SecretName.CA, "configuration", SecretName.SERVING]
+    cluster.assert_consistent()
+    cluster.writes.clear()
+    await keeper.keep(leading=True)
+    assert cluster.writes == []
+    lost: list[dict[str, Any] | None] = [None, {"webhooks": []}]
+    for cluster.configuration in lost:
+        await keeper.keep(leading=True)
+        cluster.assert_consistent()
+
+
+async def test_a_new_leader_applies_the_configuration_of_its_release(cluster: Cluster, clock: Clock) -> None:
+    for _ in range(2):
+        cluster.writes.clear()
+        await new_keeper(cluster, clock, webhooks=OUTSIDE).keep(leading=True)
+        assert "configuration" in cluster.writes
+        cluster.assert_consistent()
+
+
+async def test_what_is_waited_for_is_logged_once(
+    cluster: Cluster, keeper: CertificateKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    passes, leads = 0, False
+    ready = asyncio.Event()
+
+    def is_leader() -> bool:
+        nonlocal passes, leads
+        passes += 1
+        leads = passes > 5
+        return leads
+
+    async with asyncio.timeout(10):
+        task = asyncio.create_task(keeper.run(is_leader, ready.set))
+        await ready.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert caplog.text.count("waiting for the leader to write Secret rukpak-serving") == 1
+    assert caplog.messages[-1] == "certificates: ready"
+
+
+async def test_somebody_who_undoes_every_write_makes_the_passes_slow(cluster: Cluster, clock: Clock) -> None:
+    settings = KeeperSettings(interval=600, waiting=0, retry=600, spacing=0)
+    keeper = CertificateKeeper(
+        secrets=cluster, configurations=cluster, webhooks=WEBHOOKS, hosts=HOSTS, settings=settings
+    )
+    passes = 0
+
+    def undo() -> None:
+        nonlocal passes
+        passes += 1
+        assert cluster.configuration is not None
+        del cluster.configuration["webhooks"][0]["clientConfig"]["caBundle"]
+        keeper.wake()
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await keeper.run(lambda: True, undo)
+    assert passes <= 20

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.core.ca_bundles import ca_bundle_patch
 from rukpak_py.server.webhook_configuration import (
     ServiceClient,
     UrlClient,
-    ca_bundle_patch,
     serving_hosts,
     webhook_configuration,
 )

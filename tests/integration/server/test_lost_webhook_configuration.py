@@ -1,0 +1,85 @@
+"""The webhook configuration is deleted or replaced: Bundles are not guarded any more, and users hear of it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import EVENTS
+from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
+from tests.integration.listing import listed
+from tests.integration.operator.process import Operator
+from tests.integration.operator.waiting import eventually
+from tests.integration.server.conftest import StartOperator
+from tests.integration.server.test_deleted_certificate_secrets import create_configuration
+from tests.integration.server.traffic import until_reached
+
+METRIC = "rukpak_webhook_configuration_ok"
+THEIR_CA = "dGhlaXJz"
+
+
+@pytest.fixture
+async def operator(cluster: Client, operators: StartOperator) -> Operator:
+    """Ready, with a webhook configuration as the chart makes it."""
+    await create_configuration(cluster)
+    operator = operators()
+    await operator.start()
+    await eventually(lambda: _metric_is(operator, 1), what="the metric says that it is fine")
+    return operator
+
+
+async def test_a_deleted_configuration_is_reported_until_it_is_back(cluster: Client, operator: Operator) -> None:
+    await cluster.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+
+    event = await event_with_reason(cluster, "WebhookConfigurationMissing")
+    assert event["type"] == "Warning"
+    assert event["involvedObject"]["kind"] == "Deployment"
+    assert f'ValidatingWebhookConfiguration "{WEBHOOK_CONFIGURATION}" not found' in event["message"]
+    assert event["message"] in operator.log
+    assert await _metric_is(operator, 0)
+    assert await operator.ask("health-probe", "/readyz") == (200, "ok\n")
+
+    await create_configuration(cluster)
+    assert (await event_with_reason(cluster, "WebhookConfigurationRestored"))["type"] == "Normal"
+    await eventually(lambda: _metric_is(operator, 1), what="the metric says that it is fine again")
+
+
+async def test_a_replaced_configuration_is_reported_and_left_alone(cluster: Client, operator: Operator) -> None:
+    await cluster.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+    theirs = {
+        "name": "vbundles.core.rukpak.io",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Ignore",
+        "clientConfig": {"url": "https://elsewhere.example:443/", "caBundle": THEIR_CA},
+    }
+    manifest = {"metadata": {"name": WEBHOOK_CONFIGURATION}, "webhooks": [theirs]}
+    await cluster.create(WEBHOOK_CONFIGURATIONS, "", json.dumps(manifest).encode())
+
+    event = await event_with_reason(cluster, "WebhookConfigurationReplaced")
+    assert 'webhook "vbundles.core.rukpak.io" calls https://elsewhere.example:443/' in event["message"]
+    assert await _metric_is(operator, 0)
+    live = json.loads(await cluster.get(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION))
+    assert live["webhooks"][0]["clientConfig"]["caBundle"] == THEIR_CA
+
+
+async def test_one_that_the_operator_made_is_made_again(cluster: Client, called_operator: Operator) -> None:
+    await until_reached(cluster)
+    await cluster.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+    await until_reached(cluster)
+
+
+async def event_with_reason(client: Client, reason: str) -> dict[str, Any]:
+    """The Event with this reason, once it is there."""
+
+    async def look() -> dict[str, Any] | None:
+        events = await listed(client, EVENTS, DEFAULT_SYSTEM_NAMESPACE)
+        return next((event for event in events if event["reason"] == reason), None)
+
+    return await eventually(look, what=f"an Event {reason}")
+
+
+async def _metric_is(operator: Operator, value: float) -> bool:
+    return METRIC in await operator.metrics() and await operator.metric(METRIC) == value
