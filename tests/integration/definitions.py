@@ -14,8 +14,8 @@ FOLDER = Path(__file__).parents[2] / "config" / "crds"
 PATIENCE_SECONDS = 30
 
 
-def definitions() -> list[dict[str, Any]]:
-    return [yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))]
+def definitions(folder: Path = FOLDER) -> list[dict[str, Any]]:
+    return [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
 
 
 async def install(client: Client, crds: list[dict[str, Any]]) -> None:

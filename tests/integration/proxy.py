@@ -38,6 +38,7 @@ class Exchange:
     path: str
     query: dict[str, str]
     body: bytes
+    accept: str = ""
     resource: str = ""
     namespace: str = ""
     name: str = ""
@@ -231,6 +232,7 @@ def _exchange(request: web.Request, body: bytes) -> Exchange:
         path=request.path,
         query=dict(request.query),
         body=body,
+        accept=request.headers.get("Accept", ""),
         resource=resource,
         namespace=namespace,
         name=name,

@@ -79,15 +79,28 @@ async def tenant(admin: Client) -> AsyncIterator[Tenant]:
 
 @pytest.fixture
 def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[StartOperator]:
-    """Make operators of the tenant. They end with the test, and none of them may have logged a traceback."""
+    """Make operators of the tenant. They end with the test, and none of them may have logged a traceback.
+
+    `folder`: where store and log are, for one that goes on with what another has left.
+    """
     made: list[Operator] = []
 
-    def make(*, kubeconfig: Path | None = None, arguments: Sequence[str] = ()) -> Operator:
-        folder = tmp_path / f"operator-{len(made)}"
+    def make(
+        *,
+        kubeconfig: Path | None = None,
+        arguments: Sequence[str] = (),
+        webhook: bool = False,
+        module: str = "rukpak_py",
+        tree: Path | None = None,
+        folder: Path | None = None,
+    ) -> Operator:
         operator = Operator(
             kubeconfig=kubeconfig or plane.kubeconfig,
-            folder=folder,
+            folder=folder or tmp_path / f"operator-{len(made)}",
             arguments=[f"--system-namespace={tenant.system}", *arguments],
+            webhook=webhook,
+            module=module,
+            tree=tree,
         )
         made.append(operator)
         return operator

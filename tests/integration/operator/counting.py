@@ -24,15 +24,20 @@ Calls = Counter[tuple[str, str, str]]  # verb, what, code
 
 async def calls(operator: Operator) -> Calls:
     """All that this process has sent: `("apply", "configmaps", "201")`, `("patch", "bundles/status", "200")`."""
-    found: Calls = Counter()
-    for request, count in (await operator.requests()).items():
-        if request.resource not in OWN_COLUMN and request.verb not in OWN_VERB:
-            found[request.verb, "/".join(filter(None, (request.resource, request.subresource))), request.code] += count
-    return found
+    return await _calls(operator, OWN_COLUMN)
+
+
+async def calls_and_events(operator: Operator) -> Calls:
+    """The same with the column of the Events."""
+    return await _calls(operator, OWN_COLUMN - {"events"})
 
 
 async def settled(operator: Operator) -> Calls:
     return await quiet(lambda: calls(operator), seconds=IDLE)
+
+
+async def settled_with_events(operator: Operator) -> Calls:
+    return await quiet(lambda: calls_and_events(operator), seconds=IDLE)
 
 
 async def calls_during(operator: Operator, work: Callable[[], Awaitable[object]]) -> Calls:
@@ -46,7 +51,8 @@ async def has_seen(operator: Operator, plurals: Iterable[str], since: float) -> 
     for plural in plurals:
 
         async def look(plural: str = plural) -> bool:
-            return await operator.metric("rukpak_watch_last_event_timestamp_seconds", resource=plural) > since
+            delivered = await operator.samples("rukpak_watch_last_event_timestamp_seconds", resource=plural)
+            return max(delivered, default=0.0) > since
 
         await eventually(look, what=f"the watch of {plural} delivered")
 
@@ -65,4 +71,12 @@ async def served(admin: Client) -> Calls:
                 labels = sample.labels
                 what = "/".join(filter(None, (labels["resource"], labels["subresource"])))
                 found[labels["verb"].lower(), what, labels["code"]] += int(sample.value)
+    return found
+
+
+async def _calls(operator: Operator, left_out: frozenset[str]) -> Calls:
+    found: Calls = Counter()
+    for request, count in (await operator.requests()).items():
+        if request.resource not in left_out and request.verb not in OWN_VERB:
+            found[request.verb, "/".join(filter(None, (request.resource, request.subresource))), request.code] += count
     return found

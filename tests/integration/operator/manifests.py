@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, PLAIN_CLASS
+from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, PLAIN_CLASS
 
 Document = dict[str, Any]
 
@@ -33,6 +33,17 @@ def workload(name: str, namespace: str) -> Document:
         "metadata": {"name": name, "namespace": namespace},
         "spec": spec,
     }
+
+
+def service_account(name: str, namespace: str) -> Document:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
+
+
+def ingress(name: str, namespace: str) -> Document:
+    backend = {"service": {"name": name, "port": {"number": 80}}}
+    rule = {"host": f"{name}.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": {"rules": [rule]}}
 
 
 def definition(group: str) -> Document:
@@ -77,14 +88,22 @@ def source(name: str, namespace: str, manifests: Iterable[Document]) -> bytes:
     )
 
 
+def bundle(name: str, *sources: str) -> bytes:
+    head = {"apiVersion": API_VERSION, "kind": BUNDLE_KIND, "metadata": {"name": name}}
+    return orjson.dumps({**head, "spec": _bundle_spec(sources)})
+
+
 def deployment(name: str, sources: Iterable[str], **spec: object) -> bytes:
-    maps = [{"path": "manifests", "configMap": {"name": one}} for one in sources]
-    template = {"provisionerClassName": PLAIN_CLASS, "source": {"type": "configMaps", "configMaps": maps}}
     return orjson.dumps(
         {
             "apiVersion": API_VERSION,
             "kind": BUNDLE_DEPLOYMENT_KIND,
             "metadata": {"name": name},
-            "spec": {"provisionerClassName": PLAIN_CLASS, "template": {"spec": template}, **spec},
+            "spec": {"provisionerClassName": PLAIN_CLASS, "template": {"spec": _bundle_spec(sources)}, **spec},
         }
     )
+
+
+def _bundle_spec(sources: Iterable[str]) -> Document:
+    maps = [{"path": "manifests", "configMap": {"name": one}} for one in sources]
+    return {"provisionerClassName": PLAIN_CLASS, "source": {"type": "configMaps", "configMaps": maps}}

@@ -5,6 +5,7 @@ process, however that ends.
 """
 
 import asyncio
+import os
 import shutil
 import signal
 import subprocess
@@ -28,18 +29,33 @@ ADDRESSES = ("health-probe", "metrics", "webhook")
 
 
 class Operator:
-    def __init__(self, *, kubeconfig: Path, folder: Path, arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        kubeconfig: Path,
+        folder: Path,
+        arguments: Sequence[str] = (),
+        webhook: bool = False,
+        module: str = "rukpak_py",
+        tree: Path | None = None,
+    ) -> None:
+        """`webhook`: it has the API server call its webhooks; whoever asks for that takes the configuration away.
+
+        `tree`: the folder with the code to run, when it is not this one.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self.store = folder / "bundles"
         self.starts = 0
         self._log = folder / "operator.log"
         self._ports = free_ports(ADDRESSES, "127.0.0.1")
         self._process: subprocess.Popen[bytes] | None = None
+        self._tree = tree
         self._command = [
-            *(sys.executable, "-m", "rukpak_py"),
+            *(sys.executable, "-m", module),
             f"--kubeconfig={kubeconfig}",
             f"--provisioner-storage-dir={self.store}",
             *(f"--{name}-bind-address=127.0.0.1:{port}" for name, port in self._ports.items()),
+            *([f"--webhook-url=https://127.0.0.1:{self._ports['webhook']}"] if webhook else ()),
             *arguments,
         ]
         if (setpriv := shutil.which("setpriv")) is not None:
@@ -54,6 +70,11 @@ class Operator:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def exit_code(self) -> int | None:
         return self._process.poll() if self._process is not None else None
 
@@ -63,7 +84,13 @@ class Operator:
         self.starts += 1
         with self._log.open("ab") as output:
             self._process = subprocess.Popen(
-                self._command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+                self._command,
+                cwd=self._tree,
+                env=os.environ | {"PYTHONPATH": str(self._tree)} if self._tree else None,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
 
     async def start(self) -> None:
@@ -103,12 +130,15 @@ class Operator:
 
     async def metric(self, name: str, **labels: str) -> float:
         """The sum of all samples of this name with these labels."""
-        return sum(
+        return sum(await self.samples(name, **labels))
+
+    async def samples(self, name: str, **labels: str) -> list[float]:
+        return [
             sample.value
             for family in text_string_to_metric_families(await self.metrics())
             for sample in family.samples
             if sample.name == name and labels.items() <= sample.labels.items()
-        )
+        ]
 
     async def metrics(self) -> str:
         status, text = await self.ask("metrics", "/metrics")
@@ -123,7 +153,11 @@ class Operator:
         return status == 200
 
     async def ask(self, address: str, path: str) -> tuple[int, str]:
-        return await asyncio.to_thread(_get, f"http://127.0.0.1:{self._ports[address]}{path}")
+        return await asyncio.to_thread(_get, self.url(address, path))
+
+    def url(self, address: str, path: str) -> str:
+        scheme = "https" if address == "webhook" else "http"
+        return f"{scheme}://127.0.0.1:{self._ports[address]}{path}"
 
     async def takes_connections(self, address: str) -> bool:
         try:

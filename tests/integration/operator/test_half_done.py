@@ -31,7 +31,7 @@ async def values(tenant: Tenant) -> dict[str, str]:
 
 
 async def test_putting_the_template_back_undoes_half_an_upgrade(tenant: Tenant, operator: Operator) -> None:
-    """The Service is refused only when it is applied: its namespace is made by the same plan."""
+    """The Service is refused only when it is applied: its namespace is made by the same plan, and is kept by now."""
     new = f"{tenant.namespace}-new"
     await tenant.publish("v1", [manifests.config_map(name, tenant.namespace, v="1") for name in ("one", "two")])
     second = [manifests.config_map(name, tenant.namespace, v="2") for name in ("one", "two")]
@@ -42,9 +42,10 @@ async def test_putting_the_template_back_undoes_half_an_upgrade(tenant: Tenant, 
     await tenant.until(lambda one: condition(one, "Installed").get("status") == "False", what="refused")
     assert await values(tenant) == {"one": "2", "two": "2"}, "half of it was applied"
     await tenant.deploy("v1")
-    await tenant.ready()
+    found = await tenant.ready()
     assert await values(tenant) == {"one": "1", "two": "1"}
-    await tenant.gone(NAMESPACES, new)
+    assert [(one["kind"], one["name"]) for one in found["status"]["kept"]] == [("Namespace", new)]
+    assert not (await tenant.admin.get_metadata(NAMESPACES, "", new)).is_deleted
 
 
 async def test_definitions_of_a_half_install_and_what_users_made_of_them_stay(
@@ -148,7 +149,7 @@ async def test_a_fight_is_told_and_fought_slowly(tenant: Tenant, operator: Opera
 
     await eventually(fought, what="the fight is told")
     message = condition(await tenant.deployment(), "Ready")["message"]
-    assert f'ConfigMap {tenant.namespace}/one is changed again and again by "stubborn"' in message
+    assert f'"stubborn" keeps changing ConfigMap {tenant.namespace}/one; reverting at most once a minute' in message
     told_at = reverts
     for _ in range(20):  # a full-speed fight would do hundreds meanwhile
         await fought()

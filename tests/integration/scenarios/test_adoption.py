@@ -4,12 +4,27 @@ import asyncio
 import json
 
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.scenarios.stage import Document, Stage, condition, says, settings
+from tests.integration.listing import listed
+from tests.integration.scenarios.stage import (
+    COLLECTOR_SECONDS,
+    EVENTS,
+    Document,
+    Stage,
+    condition,
+    eventually,
+    says,
+    settings,
+)
 
 
 async def apply_by_hand(stage: Stage, manifest: Document) -> None:
     """As a user does: `kubectl apply`, with its annotation and its own field manager."""
     await stage.run_kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
+
+
+async def has_event(stage: Stage, text: str) -> bool:
+    found = await listed(stage.client, EVENTS, field_selector=f"regarding.name={stage.name}")
+    return text in {f"{one['reason']} {one['note']}" for one in found}
 
 
 async def test_what_belongs_to_nobody_is_left_alone(stage: Stage) -> None:
@@ -19,7 +34,7 @@ async def test_what_belongs_to_nobody_is_left_alone(stage: Stage) -> None:
     await stage.deploy(await stage.content(settings(stage.namespace), settings(stage.namespace, "another")))
 
     text = (
-        f"ConfigMap {stage.namespace}/settings exists and belongs to nobody; "
+        f"ConfigMap {stage.namespace}/settings exists and is not managed by anyone; "
         "delete it, or set spec.adopt to IfUnowned to take it over"
     )
     found = await stage.until_deployment(stage.name, says("Ready", "False", "Conflict", text))
@@ -40,8 +55,8 @@ async def test_it_continues_when_the_name_becomes_free(stage: Stage) -> None:
 
 
 async def test_what_belongs_to_nobody_can_be_taken_over(stage: Stage) -> None:
-    """A field that `kubectl apply` owned and the content does not have goes; one of a third party stays."""
-    await apply_by_hand(stage, settings(stage.namespace, key="mine", dropped="yes"))
+    """The fields of the content, that is: what others set and the content does not have stays theirs."""
+    await apply_by_hand(stage, settings(stage.namespace, key="mine", theirs="yes"))
     other = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"third": "party"}}
     await stage.client.apply(
         CONFIG_MAPS, stage.namespace, "settings", json.dumps(other).encode(), field_manager="third-party", force=False
@@ -50,11 +65,54 @@ async def test_what_belongs_to_nobody_can_be_taken_over(stage: Stage) -> None:
     await stage.installed(await stage.content(settings(stage.namespace)), adopt="IfUnowned")
 
     found = await stage.settings()
-    assert found["data"] == {"key": "value", "third": "party"}
+    assert found["data"] == {"key": "value", "theirs": "yes", "third": "party"}
     assert found["metadata"]["uid"] == uid
     assert [one["name"] for one in found["metadata"]["ownerReferences"]] == [stage.name]
-    managers = {one["manager"] for one in found["metadata"]["managedFields"]}
-    assert managers == {f"rukpak/{stage.name}", "third-party"}
+    managers = {one["manager"]: one["fieldsV1"].get("f:data", {}) for one in found["metadata"]["managedFields"]}
+    assert managers.keys() == {f"rukpak/{stage.name}", "kubectl-client-side-apply", "third-party"}
+    assert "f:key" not in managers["kubectl-client-side-apply"]
+
+
+async def test_an_event_names_what_was_adopted(stage: Stage) -> None:
+    await apply_by_hand(stage, settings(stage.namespace, key="mine"))
+    await stage.installed(await stage.content(settings(stage.namespace)), adopt="IfUnowned")
+    told = f"Adopted adopted 1 object: ConfigMap {stage.namespace}/settings"
+    await eventually(lambda: has_event(stage, told), what="the Event")
+
+
+async def test_what_a_helm_release_has_is_left_to_it_unless_forced(stage: Stage) -> None:
+    theirs = settings(stage.namespace, key="helms", theirs="yes")
+    theirs["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "Helm"}
+    release = {"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": stage.namespace}
+    theirs["metadata"]["annotations"] = release
+    await apply_by_hand(stage, theirs)
+    before = await stage.settings()
+    await stage.deploy(await stage.content(settings(stage.namespace)), adopt="IfUnowned")
+    text = (
+        f"ConfigMap {stage.namespace}/settings is managed by Helm (release {stage.namespace}/shop); "
+        "remove it from the bundle or from there, or set spec.adopt to Force to take it over"
+    )
+    await stage.until_deployment(stage.name, says("Ready", "False", "Conflict", text))
+    assert await stage.settings() == before
+
+    await stage.edit(stage.name, adopt="Force")
+    await stage.until_ready(stage.name)
+    assert (await stage.settings())["data"] == {"key": "value", "theirs": "yes"}
+
+
+async def test_a_renamed_deployment_can_have_the_objects_of_the_old_name(stage: Stage) -> None:
+    old = await stage.installed(await stage.content(settings(stage.namespace)), name=f"{stage.name}-old")
+    uid = (await stage.settings())["metadata"]["uid"]
+    content = await stage.content(settings(stage.namespace, key="renamed"), name="renamed")
+    new = await stage.deploy(content, adopt="IfUnowned")
+    text = f'ConfigMap {stage.namespace}/settings belongs to the BundleDeployment "{old}"'
+    await stage.until_deployment(new, says("Ready", "False", "Conflict", text))
+
+    await stage.run_kubectl("delete", "bundledeployment", old, "--cascade=orphan")
+    await stage.until_deployment(new, says("Ready", "True"), seconds=COLLECTOR_SECONDS)
+    found = await stage.settings()
+    assert (found["metadata"]["uid"], found["data"]) == (uid, {"key": "renamed"})
+    assert [one["name"] for one in found["metadata"]["ownerReferences"]] == [new]
 
 
 async def test_a_field_that_was_taken_over_goes_with_an_upgrade(stage: Stage) -> None:

@@ -101,6 +101,17 @@ async def test_what_is_no_manifest_ends_as_a_condition(stage: Stage, text: str, 
     assert says_so in condition(found, "Ready")["message"]
 
 
+async def test_61_kilobytes_that_become_342_megabytes_are_refused_when_the_bundle_is_unpacked(stage: Stage) -> None:
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx0: &a0 "%s"\n' % ("a" * 60_000)
+    text += f"x1: &a1 [{','.join(['*a0'] * 100)}]\nx2: [{','.join(['*a1'] * 60)}]\n"
+    name = await stage.bundle(source(await stage.files({"a.yaml": text})))
+    found = await stage.until_bundle(name, phase("Failing"), says("Stalled", "True", "ContentError"))
+    assert condition(found, "Unpacked")["message"] == (
+        "get objects from bundle manifests: error parsing manifests/a.yaml: "
+        "YAML with its aliases expanded exceeds the limit of 64 MiB (RUKPAK_LIMIT_RENDERED_BYTES sets it)"
+    )
+
+
 async def test_files_of_odd_names_are_read_like_all_others(stage: Stage) -> None:
     """Whatever the extension, dot files included; the longest name that a ConfigMap allows."""
     names = ["README", ".hidden", "x" * 253, "-", "a.b.c.json"]

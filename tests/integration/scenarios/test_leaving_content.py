@@ -1,8 +1,22 @@
 """What left the content: it goes, unless somebody said that it must not."""
 
-from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.scenarios.stage import Document, Stage, condition, says, settings
+import json
 
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.scenarios.events import until_told
+from tests.integration.scenarios.stage import (
+    Document,
+    Stage,
+    condition,
+    definition,
+    is_observed,
+    says,
+    settings,
+    widget,
+    widgets,
+)
+
+NOW = "2026-01-01T00:00:00Z"
 KEEP = {"core.rukpak.io/prune": "false"}
 
 
@@ -43,10 +57,9 @@ async def test_more_than_the_budget_waits_until_it_is_raised(stage: Stage) -> No
     await stage.edit_template(name, v2)
     text = "3 objects left the content and spec.prune.maxObjects is 2: nothing was pruned; raise it to delete"
     found = await stage.until_deployment(name, says("Ready", "False", "PruneBudgetExceeded", text))
-    assert all(
-        f"ConfigMap {stage.namespace}/leaves-{number}" in condition(found, "Ready")["message"] for number in (0, 1, 2)
-    )
-    assert says("Installed", "True")(found)
+    every = [f"ConfigMap {stage.namespace}/leaves-{number}" for number in range(3)]
+    assert says("Installed", "True", "InstallationSucceeded", text, *every)(found)
+    await until_told(stage, name, "PruneBudgetExceeded", f"Warning: {text}", *every)
     assert not condition(found, "Stalled")
     await stage.barrier()
     assert [await stage.has_settings(f"leaves-{number}") for number in range(3)] == [True] * 3
@@ -55,6 +68,28 @@ async def test_more_than_the_budget_waits_until_it_is_raised(stage: Stage) -> No
     for number in range(3):
         await stage.until_gone(CONFIG_MAPS, stage.namespace, f"leaves-{number}")
     await stage.until_ready(name)
+
+
+async def test_health_is_told_while_the_budget_holds_pruning_back(stage: Stage) -> None:
+    shipped = definition(stage.group), widget(stage.group)
+    v1 = await stage.content(*shipped, settings(stage.namespace, "leaves"))
+    name = await stage.installed(v1, prune={"maxObjects": 0})
+    await set_ready(stage, "False")
+    await stage.edit_template(name, await stage.content(*shipped, name="v2"))
+    await stage.until_deployment(name, is_observed, says("Installed", "True"), says("Healthy", "False"))
+
+    await set_ready(stage, "True")
+    await stage.until_deployment(name, says("Ready", "False", "PruneBudgetExceeded"), says("Healthy", "True"))
+    assert await stage.has_settings("leaves")
+
+    await set_ready(stage, "False")
+    await stage.until_deployment(name, says("Healthy", "False"))
+
+
+async def set_ready(stage: Stage, status: str) -> None:
+    ready = {"type": "Ready", "status": status, "reason": "Tested", "message": "", "lastTransitionTime": NOW}
+    body = json.dumps({"status": {"conditions": [ready]}}).encode()
+    await stage.client.patch(widgets(stage.group), "", "one", body)
 
 
 async def test_an_object_that_says_so_survives_a_pivot(stage: Stage) -> None:
@@ -84,7 +119,7 @@ async def test_an_object_that_was_told_to_stay_by_hand_survives_a_pivot(stage: S
 async def test_an_object_whose_label_was_stripped_is_pruned_all_the_same(stage: Stage) -> None:
     name, v2 = await two_versions(stage, settings(stage.namespace, "leaves"))
     await stage.edit(name, suspend=True)  # else the label comes back at once
-    await stage.until_deployment(name, says("Ready", "Unknown", "Suspended"))
+    await stage.until_deployment(name, says("Ready", "True", "Suspended"))
     labels = ["core.rukpak.io/owner-kind-", "core.rukpak.io/owner-name-"]
     await stage.run_kubectl("label", f"--namespace={stage.namespace}", "configmap/leaves", *labels)
     await stage.edit_template(name, v2)

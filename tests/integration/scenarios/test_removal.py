@@ -4,8 +4,9 @@ Most of it is the work of the cluster's own collector, which looks for kinds tha
 """
 
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.integration.scenarios.stage import (
     COLLECTOR_SECONDS,
     Stage,
@@ -20,6 +21,9 @@ from tests.integration.scenarios.stage import (
 
 ORDERED = "core.rukpak.io/ordered-deletion"
 HELD = "tests.example.com/held"
+CLAIMS = Resource(
+    gvk=GroupVersionKind("", "v1", "PersistentVolumeClaim"), plural="persistentvolumeclaims", namespaced=True
+)
 
 
 async def test_scenario_49_the_archive_goes_with_its_bundle(stage: Stage) -> None:
@@ -170,6 +174,18 @@ async def test_a_namespace_that_is_taken_from_nobody_outlives_its_deployment(sta
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
     assert "deletionTimestamp" not in (await stage.get(NAMESPACES, "", stage.namespace))["metadata"]
+
+
+async def test_a_claim_that_is_taken_from_nobody_outlives_its_deployment(stage: Stage) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": {"requests": {"storage": "1Mi"}}}
+    metadata = {"name": "data", "namespace": stage.namespace}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+    await stage.create(CLAIMS, stage.namespace, claim)
+    name = await stage.deploy(await stage.content(claim, settings(stage.namespace)), adopt="IfUnowned")
+    await stage.until_deployment(name, says("Installed", "True"))
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
+    assert "deletionTimestamp" not in (await stage.get(CLAIMS, stage.namespace, "data"))["metadata"]
 
 
 async def test_who_was_refused_an_object_gets_it_when_its_owner_goes(stage: Stage) -> None:

@@ -6,15 +6,13 @@ from typing import Any
 
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
-from tests.integration.listing import listed
+from tests.integration.scenarios.events import events_of, until_told
 from tests.integration.scenarios.stage import (
-    EVENTS,
     Check,
     Document,
     Stage,
     condition,
     deployment,
-    eventually,
     is_observed,
     says,
     settings,
@@ -39,20 +37,6 @@ def pods(namespace: str, **spec: Any) -> Document:
 
 def echoes(value: str) -> Check:
     return lambda found: found["status"].get("lastHandledReconcileAt") == value
-
-
-async def events_of(stage: Stage, name: str) -> dict[str, str]:
-    """Notes by reason."""
-    found = await listed(stage.client, EVENTS, field_selector=f"regarding.name={name}")
-    return {one["reason"]: f"{one['type']}: {one['note']}" for one in found}
-
-
-async def until_told(stage: Stage, name: str, reason: str, *texts: str) -> None:
-    async def is_told() -> bool:
-        note = (await events_of(stage, name)).get(reason)
-        return note is not None and all(text in note for text in texts)
-
-    await eventually(is_told, what=f"the Event {reason} of {name}, with {texts}")
 
 
 async def statuses(stage: Stage, resource: Resource, name: str, version: str) -> list[Document]:
@@ -105,10 +89,11 @@ async def test_transitions_are_told_as_events(stage: Stage) -> None:
     active = (await stage.deployment())["status"]["activeBundle"]
     await until_told(stage, active, "Unpacked", "Normal: Successfully unpacked the configMaps Bundle, sha256:")
     await until_told(stage, name, "Installed", f"Normal: Instantiated bundle {active} successfully, sha256:")
-    await until_told(stage, name, "Healthy", "Normal: BundleDeployment is healthy")
 
     await stage.client.delete(CONFIG_MAPS, stage.namespace, "leaves")
-    await until_told(stage, name, "DriftCorrected", f"Normal: put 1 object(s) back: ConfigMap {stage.namespace}/leaves")
+    await until_told(
+        stage, name, "DriftCorrected", f"Normal: reverted drift on 1 object: ConfigMap {stage.namespace}/leaves"
+    )
 
     await stage.edit_template(name, source("non-existent"))
     await until_told(stage, name, "UnpackFailed", "Warning: Failed to unpack the", "non-existent")
@@ -122,10 +107,33 @@ async def test_transitions_are_told_as_events(stage: Stage) -> None:
     )
 
 
+async def test_an_install_that_goes_well_is_two_events_and_an_upgrade_two_more(stage: Stage) -> None:
+    """A roll-out on the way to it made seven Warnings: none of them was a failure."""
+    name = await stage.deploy(await stage.content(pods(stage.namespace)))
+    await stage.until_deployment(name, says("Healthy", "False", "Unhealthy"))
+    where = ["--namespace", stage.namespace, "deployment/sleeper"]
+    await stage.run_kubectl("scale", *where, "--replicas=0")
+    first = (await stage.until_ready(name))["status"]["activeBundle"]
+    await stage.edit_template(name, await stage.content(pods(stage.namespace, revisionHistoryLimit=2), name="v2"))
+    second = (await stage.until_deployment(name, is_observed, says("Ready", "True")))["status"]["activeBundle"]
+    await until_told(stage, second, "Unpacked", "Normal: ")
+    await until_told(stage, name, "Upgraded", "Normal: ")
+    assert (await events_of(stage, name)).keys() == {"Installed", "Upgraded"}
+    assert (await events_of(stage, first)).keys() == {"Unpacked"}
+    assert (await events_of(stage, second)).keys() == {"Unpacked"}
+
+
+async def test_what_has_failed_is_told_at_once_and_its_recovery_too(stage: Stage) -> None:
+    name = await stage.deploy(await stage.content(pods(stage.namespace, progressDeadlineSeconds=1)))
+    await until_told(stage, name, "Unhealthy", "Warning: ", f"({stage.namespace}/sleeper): object Failed: ")
+    await stage.run_kubectl("scale", "--namespace", stage.namespace, "deployment/sleeper", "--replicas=0")
+    await until_told(stage, name, "Healthy", "Normal: BundleDeployment is healthy")
+
+
 async def test_a_refusal_is_told_as_an_event(stage: Stage) -> None:
     await stage.create(CONFIG_MAPS, stage.namespace, settings(stage.namespace))
     name = await stage.deploy(await stage.content(settings(stage.namespace)))
-    await until_told(stage, name, "InstallFailed", "Warning: ", "exists and belongs to nobody")
+    await until_told(stage, name, "InstallFailed", "Warning: ", "exists and is not managed by anyone")
 
 
 async def test_a_deployment_without_pods_is_not_healthy(stage: Stage) -> None:
@@ -209,8 +217,9 @@ async def test_while_suspended_nothing_is_applied_corrected_or_pruned(stage: Sta
     name = await stage.installed(await stage.content(settings(stage.namespace), settings(stage.namespace, "leaves")))
     await stage.edit(name, suspend=True)
     text = "spec.suspend is true: nothing is applied, corrected or pruned"
-    found = await stage.until_deployment(name, says("Ready", "Unknown", "Suspended", text))
+    found = await stage.until_deployment(name, says("Ready", "True", "Suspended", text))
     assert says("Installed", "True")(found)
+    await until_told(stage, name, "Suspended", f"Normal: {text}")
     assert not condition(found, "Reconciling")
 
     await stage.client.patch(CONFIG_MAPS, stage.namespace, "settings", b'{"data":{"key":"mine"}}')
@@ -222,7 +231,8 @@ async def test_while_suspended_nothing_is_applied_corrected_or_pruned(stage: Sta
     assert len(await stage.bundles_of(name)) == 1
 
     await stage.edit(name, suspend=False)
-    await stage.until_ready(name)
+    await stage.until_deployment(name, is_observed, says("Ready", "True", "Succeeded"))
+    await until_told(stage, name, "Resumed", "Normal: reconciling again")
     assert (await stage.settings())["data"] == {"key": "v2"}
     assert not await stage.has_settings("leaves")
 
@@ -230,7 +240,7 @@ async def test_while_suspended_nothing_is_applied_corrected_or_pruned(stage: Sta
 async def test_a_suspended_deployment_can_be_deleted(stage: Stage) -> None:
     name = await stage.installed(await stage.content(settings(stage.namespace)), suspend=False)
     await stage.edit(name, suspend=True)
-    await stage.until_deployment(name, says("Ready", "Unknown", "Suspended"))
+    await stage.until_deployment(name, says("Ready", "True", "Suspended"))
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
     await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
 
@@ -251,10 +261,17 @@ async def test_a_class_that_becomes_known_is_noticed_and_one_that_becomes_unknow
     await stage.until_ready(name)
 
     await stage.edit(name, provisionerClassName="non-existent-class-name")
-    await stage.barrier()
+    text = 'this operator does not serve the class "non-existent-class-name"; nothing is applied, corrected or pruned'
+    await stage.until_deployment(name, is_observed, says("Ready", "Unknown", "ClassNotServed", text))
+    await until_told(stage, name, "ClassNotServed", f"Warning: {text}")
     await stage.client.delete(CONFIG_MAPS, stage.namespace, "settings")
     await stage.barrier()
     assert not await stage.has_settings()
+
+    await stage.edit(name, provisionerClassName="core-rukpak-io-plain")
+    await stage.until_ready(name)
+    await until_told(stage, name, "Resumed", "Normal: reconciling again")
+    assert await stage.has_settings()
 
 
 async def test_the_legacy_spelling_of_the_class(stage: Stage) -> None:

@@ -1,0 +1,22 @@
+"""Who leads, as the Lease and the operators themselves say."""
+
+from contextlib import suppress
+
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import LEASES
+from tests.integration.operator.process import Operator
+from tests.integration.operator.tenant import Tenant
+
+LEASE = "core.rukpak.io"
+
+
+async def holder(tenant: Tenant) -> str:
+    """Empty when nobody holds it, or ever did."""
+    with suppress(NotFoundError):
+        lease = await tenant.read(LEASES, tenant.system, LEASE)
+        return str(lease["spec"].get("holderIdentity") or "")
+    return ""
+
+
+async def leads(operator: Operator) -> bool:
+    return await operator.metric("rukpak_leader") == 1

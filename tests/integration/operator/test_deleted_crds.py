@@ -1,0 +1,83 @@
+"""Somebody deletes our CRDs: the operator ends once and says why; the next process waits for them and does not lead."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_DEPLOYMENT_PLURAL, BUNDLE_KIND, BUNDLE_PLURAL, GROUP
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from tests.integration.definitions import definitions, install
+from tests.integration.operator.conftest import StartOperator
+from tests.integration.operator.leases import holder, leads
+from tests.integration.operator.manifests import config_map
+from tests.integration.operator.process import Operator
+from tests.integration.operator.tenant import Tenant
+from tests.integration.operator.waiting import eventually
+
+ENDS_WITHIN = 40.0
+RETURNS_WITHIN = 10.0
+
+
+@pytest.fixture
+async def crds(admin: Client, tenant: Tenant) -> AsyncIterator[None]:
+    """They are there again before the tenant ends."""
+    yield
+    await install(admin, definitions())
+    await tenant.end()
+
+
+async def delete(admin: Client, plural: str) -> None:
+    name = f"{plural}.{GROUP}"
+    await admin.delete(CRDS, "", name)
+
+    async def is_gone() -> bool:
+        try:
+            await admin.get_metadata(CRDS, "", name)
+        except NotFoundError:
+            return True
+        return False
+
+    await eventually(is_gone, what=f"{name} is gone")
+
+
+async def not_ready_because(operator: Operator, words: str) -> bool:
+    status, text = await operator.ask("health-probe", "/readyz")
+    return status == 503 and words in text
+
+
+@pytest.mark.usefixtures("crds")
+@pytest.mark.parametrize(
+    ("plural", "kind"),
+    [(BUNDLE_DEPLOYMENT_PLURAL, BUNDLE_DEPLOYMENT_KIND), (BUNDLE_PLURAL, BUNDLE_KIND)],
+)
+async def test_a_deleted_crd_ends_the_operator_once_and_the_next_process_waits_for_it(
+    admin: Client, tenant: Tenant, operators: StartOperator, plural: str, kind: str
+) -> None:
+    operator = operators(arguments=["--leader-elect"])
+    await operator.start()
+    await eventually(lambda: leads(operator), what="it leads")
+
+    await delete(admin, plural)
+
+    async def has_ended() -> bool:
+        return not operator.is_running
+
+    await eventually(has_ended, what="the operator ends", seconds=ENDS_WITHIN)
+    assert operator.exit_code == 1
+    assert f"does not serve {kind}" in operator.log
+    assert not await holder(tenant), "the lease was given back"
+
+    operator.launch()
+    await eventually(lambda: not_ready_because(operator, kind), what="it waits, not ready")
+    assert (await operator.ask("health-probe", "/healthz"))[0] == 200
+    assert not await holder(tenant)
+
+    await install(admin, definitions())
+    await eventually(lambda: leads(operator), what="it leads again", seconds=RETURNS_WITHIN)
+    await tenant.publish("v1", [config_map("one", tenant.namespace)])
+    await tenant.deploy("v1")
+    await tenant.ready()
+    assert await tenant.owned(CONFIG_MAPS)
+    assert operator.starts == 2, "it ended once"

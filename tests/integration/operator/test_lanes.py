@@ -1,0 +1,129 @@
+"""Applies that hang (a slow admission webhook in the cluster, say) stop neither the lease nor our own webhook.
+
+Three deployments have more applies in flight than the lane for work has places.
+"""
+
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+
+from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH, PLAIN_CLASS
+from rukpak_py.kube.calls import Lane
+from rukpak_py.kube.resources import CONFIG_MAPS, LEASES
+from rukpak_py.kube.transport import IN_FLIGHT
+from tests.integration.operator.conftest import StartOperator
+from tests.integration.operator.counting import calls
+from tests.integration.operator.manifests import config_map, source
+from tests.integration.operator.process import Operator
+from tests.integration.operator.striking import Hold
+from tests.integration.operator.tenant import Tenant
+from tests.integration.operator.waiting import eventually
+from tests.integration.proxy import Exchange, Proxy
+
+LEASE = "core.rukpak.io"
+DEPLOYMENTS = 3
+EACH = 20  # more than one deployment has in flight
+RENEWALS = 2
+
+
+def applies_a_map(exchange: Exchange) -> bool:
+    return exchange.is_apply and exchange.resource == "configmaps"
+
+
+@pytest.fixture
+async def busy(tenant: Tenant, operators: StartOperator, proxy: Proxy) -> AsyncIterator[Operator]:
+    """An operator that leads, all of whose places for work are taken."""
+    operator = operators(kubeconfig=proxy.kubeconfig, arguments=["--leader-elect"])
+    await operator.start()
+    hold = Hold(applies_a_map)
+    proxy.rules.append(hold)
+    names = [f"{tenant.name}-{number}" for number in range(DEPLOYMENTS)]
+    for name in names:
+        await tenant.publish(name, [config_map(f"{name}-{number}", tenant.namespace) for number in range(EACH)])
+        await tenant.deploy(name, name=name)
+
+    async def all_places_are_taken() -> bool:
+        return len(hold.held) >= IN_FLIGHT[Lane.WORK]
+
+    await eventually(all_places_are_taken, what="all places for work are taken")
+    yield operator
+    hold.let_go.set()
+    for name in names:
+        await tenant.ready(name=name)
+
+
+async def test_the_lease_is_renewed_while_applies_hang(tenant: Tenant, busy: Operator) -> None:
+    async def renew_time() -> str:
+        return str((await tenant.read(LEASES, tenant.system, LEASE))["spec"]["renewTime"])
+
+    for _ in range(RENEWALS):
+        last = await renew_time()
+
+        async def is_renewed(last: str = last) -> bool:
+            return await renew_time() != last
+
+        await eventually(is_renewed, what="the lease is renewed", seconds=8)  # less than the renew deadline
+
+
+async def test_reviews_are_answered_while_applies_hang(tenant: Tenant, busy: Operator) -> None:
+    """One ConfigMap is not known to the watch, so it is looked up."""
+    assert await review(busy, "missing") == {"uid": "u", "allowed": True}
+
+
+async def test_a_review_costs_no_request_when_the_watch_knows_the_config_map(
+    tenant: Tenant, operator: Operator
+) -> None:
+    await tenant.publish("known", [config_map("one", tenant.namespace)])
+
+    async def costs_nothing() -> bool:
+        before = await calls(operator)
+        assert await review(operator, "known") == {"uid": "u", "allowed": True}
+        return not await calls(operator) - before
+
+    await eventually(costs_nothing, what="the watch has shown the ConfigMap")
+
+
+async def test_a_mutable_config_map_is_refused_until_the_moment_it_is_immutable(
+    tenant: Tenant, operator: Operator
+) -> None:
+    """However late our watch is: after its change it is allowed at once."""
+    body = source("late", tenant.system, [config_map("one", tenant.namespace)]).replace(b'"immutable":true,', b"")
+    await tenant.admin.create(CONFIG_MAPS, tenant.system, body)
+    refused = await review(operator, "late")
+    assert 'configmap "late" is not immutable' in refused["status"]["message"]
+
+    await tenant.admin.patch(CONFIG_MAPS, tenant.system, "late", b'{"immutable":true}')
+    assert await review(operator, "late") == {"uid": "u", "allowed": True}
+
+
+async def test_content_of_config_maps_is_not_kept_in_memory(tenant: Tenant, operator: Operator) -> None:
+    """30 MB of it, none of which is ours."""
+    before = await operator.metric("process_resident_memory_bytes")
+    for number in range(30):
+        body = config_map(f"large-{number}", tenant.system, text="x" * 1_000_000)
+        await tenant.admin.create(CONFIG_MAPS, tenant.system, orjson.dumps(body))
+    await operator.stop()
+    await operator.start()
+    assert await operator.metric("process_resident_memory_bytes") - before < 15_000_000
+
+
+async def review(operator: Operator, config_map_name: str) -> dict[str, Any]:
+    """The answer to the creation of a Bundle whose content is in this ConfigMap."""
+    maps = [{"configMap": {"name": config_map_name}, "path": "manifests"}]
+    spec = {"provisionerClassName": PLAIN_CLASS, "source": {"type": "configMaps", "configMaps": maps}}
+    bundle = {"apiVersion": "core.rukpak.io/v1alpha1", "kind": "Bundle", "metadata": {"name": "b"}, "spec": spec}
+    resource = {"group": "core.rukpak.io", "version": "v1alpha1", "resource": "bundles"}
+    request = {"uid": "u", "operation": "CREATE", "resource": resource, "name": "b", "object": bundle}
+    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    url = operator.url("webhook", BUNDLE_WEBHOOK_PATH)
+    timeout = aiohttp.ClientTimeout(total=8)  # as long as a review may take
+    async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, json=body, ssl=trusting) as answer:
+        assert answer.status == 200, await answer.text()
+        response: dict[str, Any] = (await answer.json())["response"]
+        return response
