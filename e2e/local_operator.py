@@ -31,6 +31,7 @@ class OperatorError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalOperator:
+    pid: int
     log: Path
     metrics: str  # URL
 
@@ -55,7 +56,7 @@ def running(*, kubeconfig: Path, folder: Path) -> Iterator[LocalOperator]:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         eventually(lambda: _is_ready(process, ports["probes"], log), what="operator ready", seconds=READY_SECONDS)
-        yield LocalOperator(log=log, metrics=f"http://127.0.0.1:{ports['metrics']}/metrics")
+        yield LocalOperator(pid=process.pid, log=log, metrics=f"http://127.0.0.1:{ports['metrics']}/metrics")
     finally:
         process.terminate()
         try:

@@ -135,8 +135,7 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
             follow_until_interrupted(kubectl, log)
         if not once and not cluster_stays:
             return  # they go with the cluster
-        # Slow by nature on a new cluster: Kubernetes' garbage collector looks for new kinds every 30 s only.
-        with steps.step("samples removed (the collector has to notice our kinds first)"):
+        with steps.step("samples removed"):
             for sample in samples:
                 remove(kubectl, sample)
     if cluster_stays:

@@ -59,6 +59,15 @@ def test_a_disruption_budget_needs_a_second_replica(helm: Path) -> None:
     assert "PodDisruptionBudget/core" in rendered(helm, "replicaCount=2")
 
 
+def test_queues_of_the_api_server_are_for_the_operators_account_only(helm: Path) -> None:
+    shipped = [item for item in rendered(helm).values() if item["kind"] == "FlowSchema"]
+    subjects = [subject for item in shipped for rule in item["spec"]["rules"] for subject in rule["subjects"]]
+    account = {"name": "core-admin", "namespace": chart.NAMESPACE}
+    assert subjects == [{"kind": "ServiceAccount", "serviceAccount": account}] * len(shipped)
+    assert shipped
+    assert not [name for name in rendered(helm, "flowSchemas.enabled=false") if name.startswith("FlowSchema/")]
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

@@ -60,13 +60,14 @@ def follow(page: str, environment: Mapping[str, str]) -> None:
 
 @pytest.mark.usefixtures("_empty_cluster")
 def test_pages_show_what_is_printed(kubectl: Kubectl, environment: Mapping[str, str]) -> None:
-    """The quick start, and the troubleshooting page at the point where it assumes the reader."""
+    """The quick start, and at the point where they assume the reader the pages on troubleshooting and adoption."""
     quick_start = (ROOT / "docs/quickstart.md").read_text(encoding="utf-8")
-    troubleshooting = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    others = [(ROOT / page).read_text(encoding="utf-8") for page in ("docs/troubleshooting.md", "docs/adoption.md")]
     installed, mark, rest = quick_start.partition("## 3. ")
     try:
         follow(installed, environment)
-        follow(troubleshooting, environment)
+        for page in others:
+            follow(page, environment)
         follow(mark + rest, environment)
     except AssertionError:
         print(Release(helm=chart.helm(), kubectl=kubectl).diagnosis())

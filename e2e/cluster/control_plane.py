@@ -52,6 +52,7 @@ class ControlPlane:
         network: Network = LOOPBACK,
         record: Mapping[str, Any] | None = None,
         tied_to_caller: bool = False,
+        controller_qps: int = commands.CONTROLLER_QPS,
     ) -> Self:
         """Start a new one in an empty directory; `tied_to_caller` ends it with the thread that called."""
         binaries.ensure(binaries.CONTROL_PLANE)
@@ -62,7 +63,7 @@ class ControlPlane:
             state.write({**(record or {}), "network": asdict(network), "ports": ports})
             plane = cls(state)
             try:
-                plane.bring_up(tied_to_caller=tied_to_caller)
+                plane.bring_up(tied_to_caller=tied_to_caller, controller_qps=controller_qps)
             except BaseException as error:  # also an interruption: what was started is ended
                 again = isinstance(error, PortTakenError) and attempt < ATTEMPTS
                 plane.processes.kill_all()
@@ -96,13 +97,13 @@ class ControlPlane:
         """Write a kubeconfig for a user who has only the rights that RBAC gives."""
         return issue_user(self.state, server=self.url, user=user, groups=groups)
 
-    def bring_up(self, *, tied_to_caller: bool = False) -> None:
+    def bring_up(self, *, tied_to_caller: bool = False, controller_qps: int = commands.CONTROLLER_QPS) -> None:
         pki = self.state.pki
         issue_credentials(self.state, self.network, server=self.url)
         lines = {
             "etcd": commands.etcd(pki, self.state.etcd, self.ports),
             APISERVER: commands.apiserver(pki, self.network, self.ports),
-            "kube-controller-manager": commands.controller_manager(pki, self.network),
+            "kube-controller-manager": commands.controller_manager(pki, self.network, controller_qps),
             "kube-scheduler": commands.scheduler(pki),
         }
         for name, line in lines.items():
