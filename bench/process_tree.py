@@ -1,0 +1,62 @@
+"""What a process and its children use: processor time and memory, read from /proc."""
+
+import asyncio
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PSS_INTERVAL_SECONDS = 0.5
+
+
+def cpu_seconds(pid: int) -> float:
+    """Since it began, with its children: those that run and those that have ended."""
+    total = 0
+    for one in _tree(pid):
+        with suppress(OSError):
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            # user and system time, its own and that of children it has waited for
+            total += sum(int(field) for field in fields[11:15])
+    return total / TICKS
+
+
+def pss_bytes(pid: int) -> int:
+    """Shared pages are counted once: a forked child shares most of its parent's."""
+    total = 0
+    for one in _tree(pid):
+        with suppress(OSError):
+            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
+            total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return total
+
+
+class PeakMemory:
+    """The largest proportional set size of a process and its children while the block runs."""
+
+    def __init__(self, pid: int) -> None:
+        self.bytes = 0
+        self._pid = pid
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._sample())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _sample(self) -> None:
+        while True:
+            self.bytes = max(self.bytes, pss_bytes(self._pid))
+            await asyncio.sleep(PSS_INTERVAL_SECONDS)
+
+
+def _tree(pid: int) -> list[int]:
+    found = [pid]
+    for one in found:
+        for children in Path(f"/proc/{one}/task").glob("*/children"):
+            with suppress(OSError):
+                found += [int(child) for child in children.read_text().split()]
+    return found
