@@ -51,6 +51,8 @@ bench: env ## ratios within one run; the figures we keep are in bench/RESULTS.md
 	@$(PYTHON) bench/rendering.py
 	@$(PYTHON) bench/cli_start.py
 	@$(PYTHON) bench/install.py
+	@$(PYTHON) bench/never_healthy.py
+	@$(PYTHON) bench/many.py
 
 .PHONY: lock
 lock: env ## resolve requirements/*.txt again from pyproject.toml
