@@ -79,6 +79,14 @@ async def test_a_claim_stays_until_an_override_allows_its_deletion(room: Room) -
     assert await room.exists(claim("data"))
 
 
+async def test_a_crd_stays_while_an_override_keeps_an_instance_of_ours(room: Room, group: str) -> None:
+    await brought(room, definition(group, "a"), thing(group, "ours", a="1"), config_map("c"))
+    stays = Override(group=group, kind="Thing", name="ours", prune=False)
+    plan = await room.plan(config_map("c"), overrides=(stays,))
+    assert kept(plan) == {"CustomResourceDefinition": KeptReason.HAS_INSTANCES}
+    assert (plan.prune, names(one.key for one in plan.release)) == ((), ["ours"])
+
+
 async def test_a_crd_stays_while_it_has_instances_of_others(room: Room, group: str) -> None:
     await brought(room, definition(group, "a"), thing(group, "ours", a="1"), config_map("c"))
     await room.somebody_creates(thing(group, "theirs", a="2"))

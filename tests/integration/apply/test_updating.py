@@ -3,6 +3,7 @@
 import orjson
 import pytest
 
+from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.api.names import FORCE_ANNOTATION
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
@@ -154,6 +155,15 @@ async def test_an_immutable_field_and_our_annotation_replace_the_object(room: Ro
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert names((await room.installed(forced(deployment(app="b")))).created) == ["d"]
     assert (await room.read(deployment()))["metadata"]["uid"] != uid
+
+
+async def test_what_was_there_before_us_is_never_replaced(room: Room) -> None:
+    """Adopted or not yet: our annotation is about objects of the content, not about what somebody else made."""
+    await room.somebody_creates(deployment(app="theirs"))
+    change_set = await room.bring(forced(deployment(app="b")), adopt=Adopt.IF_UNOWNED)
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.REFUSED]
+    assert await room.exists(deployment())
+    assert (await room.read(deployment()))["spec"]["selector"]["matchLabels"] == {"app": "theirs"}
 
 
 async def test_content_that_no_server_takes_never_costs_the_object_that_runs(room: Room) -> None:
