@@ -11,6 +11,8 @@ cannot be used at the moment is left as it is, and everything else is corrected.
 from dataclasses import replace
 from time import monotonic
 
+from rukpak_py.api.conditions import Summary
+from rukpak_py.api.names import Reason
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.leaving import without_kept
 from rukpak_py.apply.observed_object import ObservedObject
@@ -26,9 +28,13 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.stage import StageResult, waiting
 from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.visibility import HIDDEN_QUIET_SECONDS, Hidden, Visibility, names_of
-from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry_unless_stalled
+from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry, retry_unless_stalled
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.errors import ApiError
+
+ERRORS_QUIET_SECONDS = 10.0  # of requests that fail before it is reported: not each restart of the API server
 
 
 class ContentReconciler:
@@ -53,6 +59,17 @@ class ContentReconciler:
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
         """`active`: the same for what is installed; None when nothing is, or when its options are lost."""
+        try:
+            result = await self._stages(attempt, active)
+        except ApiError as error:
+            if attempt.state.waited("api server") < ERRORS_QUIET_SECONDS:
+                raise
+            report = Report(summary=Summary.RETRYING, reason=Reason.UNAVAILABLE, message=str(error))
+            return StageResult(outcome=retry(error.retry_after or 0.0), report=report)
+        attempt.state.waits.over("api server")
+        return result
+
+    async def _stages(self, attempt: Attempt, active: Attempt | None) -> StageResult:
         hidden = await self._visibility.of_owned(attempt.deployment, attempt.state)
         if isinstance(hidden, StageResult):
             return hidden

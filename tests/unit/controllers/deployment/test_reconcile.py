@@ -39,7 +39,7 @@ from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status import Aspect, Report
-from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.deployment.status_writer import WRITE_INTERVAL_SECONDS, DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
@@ -391,6 +391,18 @@ class TestFormerBundles:
         await bench.reconcile()
         assert bench.names == {WANTED}
         assert ("Normal", "shop", "Upgraded") in bench.events.told
+
+    async def test_it_stays_until_the_status_names_its_successor(self, bench: Bench) -> None:
+        """Whoever reads the status in between would find that nothing is installed."""
+        bench.put_bundle(unpacked(installed_before(bench)))
+        bench.content.results[WANTED] = refused()
+        await bench.reconcile()
+        del bench.content.results[WANTED]
+        assert (await bench.reconcile()).after is not None, "the status was written a moment ago"
+        assert (bench.status.active_bundle, bench.names) == (ACTIVE, {ACTIVE, WANTED})
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        await bench.reconcile()
+        assert (bench.status.active_bundle, bench.names) == (WANTED, {WANTED})
 
     async def test_it_stays_while_its_successor_is_not(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(installed_before(bench)))
