@@ -14,6 +14,7 @@ from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, Reason
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.order import Phase
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.finalizers import add_finalizer
@@ -48,7 +49,7 @@ class KindRecord:
         report = Report(
             summary=Summary.PROGRESSING,
             reason=Reason.PROGRESSING,
-            message=f"Applying {len(desired)} object(s)",
+            message=texts.applying(len(desired)),
             fields={"kinds": tuple(kind for _, kind in sorted(kinds.items()))},
         )
         await self._writer.record(deployment, report)

@@ -67,15 +67,15 @@ class DeploymentStatusWriter:
         self._written_at: OrderedDict[str, float] = OrderedDict()  # by uid, the latest last
         self._results: dict[str, tuple[str, float]] = {}  # by uid: a Bundle whose health is awaited, since when
 
-    async def write(self, deployment: BundleDeployment, report: Report, *, urgent: bool = False) -> Written:
-        """Report on `deployment`, as it was looked at. `urgent` reports wait for nothing."""
+    async def write(self, deployment: BundleDeployment, report: Report) -> Written:
+        """Report on `deployment`, as it was looked at."""
         latest = self._latest(deployment)
         if latest is None:
             return Written(result=WriteResult.GONE)
         before, after = latest.status, self._status(deployment, latest, report)
         if after == before:
             return Written(result=WriteResult.UNCHANGED)
-        pause = 0.0 if urgent else self._pause(latest.metadata.uid, before, after)
+        pause = self._pause(latest.metadata.uid, before, after)
         if pause > 0:
             return Written(result=WriteResult.POSTPONED, pause=pause)
         try:
@@ -84,8 +84,7 @@ class DeploymentStatusWriter:
             return Written(result=WriteResult.GONE)
         except StaleError:
             return Written(result=WriteResult.STALE, pause=STALE_SECONDS)
-        if not urgent:
-            self._note(latest.metadata.uid)
+        self._note(latest.metadata.uid)
         return Written(result=WriteResult.WRITTEN, events=tuple(transitions(before, after)), status=after)
 
     async def record(self, deployment: BundleDeployment, report: Report) -> BundleDeployment:

@@ -112,12 +112,6 @@ async def test_each_deployment_has_a_second_of_its_own(desk: Desk) -> None:
         assert (await desk.writer.write(one, report())).result is WriteResult.WRITTEN
 
 
-async def test_an_urgent_report_waits_for_nothing(desk: Desk) -> None:
-    one = desk.put(deployment())
-    await desk.writer.write(one, report("first"))
-    assert (await desk.writer.write(one, report("now"), urgent=True)).result is WriteResult.WRITTEN
-
-
 async def test_an_install_that_is_healthy_at_once_is_two_writes_without_a_pause(desk: Desk) -> None:
     one = desk.put(deployment())
     recorded = await desk.writer.record(one, report("Applying 1 object", kinds=KINDS))
