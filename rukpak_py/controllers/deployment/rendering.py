@@ -106,7 +106,8 @@ class Renderer:
             return NotRendered.CONTENT_MISSING
         if self._content.renders_in_place(provisioner, tree):
             return await self._content.render(provisioner, tree, options)
-        self._start(attempt, tree, options)
+        if not attempt.state.has_ended:  # nobody would take the result
+            self._start(attempt, tree, options)
         return NotRendered.RUNNING
 
     def _start(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> None:

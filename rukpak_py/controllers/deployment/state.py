@@ -142,6 +142,7 @@ class DeploymentState:
     waits: PendingWaits = field(default_factory=PendingWaits)
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
     former: FormerObjects = field(default_factory=FormerObjects)
+    has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 
     def template_hash(self, deployment: BundleDeployment) -> str:
@@ -199,7 +200,8 @@ class DeploymentStates:
         return self._states.setdefault(uid, DeploymentState())
 
     def end(self, uid: str) -> None:
-        self._states.pop(uid, None)
+        if uid in self._states:
+            self._states.pop(uid).has_ended = True
         self._ended[uid] = None
         if len(self._ended) > REMEMBERED_UIDS:
             self._ended.popitem(last=False)

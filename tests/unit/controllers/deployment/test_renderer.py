@@ -333,3 +333,11 @@ async def test_a_job_ends_with_its_deployment_or_with_the_process(end: Callable[
     end(bench.renderer)
     await bench.renderer.close()
     assert not bench.renderer._jobs._tasks
+
+
+async def test_nothing_is_started_for_a_deployment_that_went_while_its_content_was_read() -> None:
+    bench = Bench(config_map("a"), content=JobContent())
+    one = attempt(bundle=unpacked(digest=FILES.digest))
+    one.state.has_ended = True
+    assert await bench.renderer.rendered(one) is NotRendered.RUNNING
+    assert not bench.renderer._jobs.is_running(one.content)

@@ -244,6 +244,7 @@ def test_the_state_of_a_deployment_that_is_gone_cannot_come_back() -> None:
     assert state is not None
     assert states.of("u") is state
     states.end("u")
+    assert state.has_ended
     assert states.of("u") is None
     assert len(states) == 0
     states.end("never seen")
