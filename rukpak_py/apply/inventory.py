@@ -108,6 +108,10 @@ class Inventory:
         """Those of these kinds that are watched and were not listed yet."""
         return {kind for kind in set(kinds) & self._informers.keys() if not self._informers[kind].synced.is_set()}
 
+    def is_listed(self, kind: GroupKind) -> bool:
+        """Whether the watch of this kind has shown all its objects once."""
+        return kind in self._informers and self._informers[kind].synced.is_set()
+
     def informers(self) -> Mapping[GroupKind, Informer]:
         return self._informers
 

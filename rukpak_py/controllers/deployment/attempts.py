@@ -9,6 +9,7 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import options_of_active
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.resources import NAMESPACES
 
 
@@ -31,7 +32,13 @@ class Attempts:
     ) -> Attempt:
         namespace = options.install_namespace or self._system_namespace
         known = self._inventory.get(NAMESPACES.key("", namespace))
-        is_ours = known is not None and known.owner_uid == deployment.metadata.uid
+        if known is not None:
+            is_ours = known.owner_uid == deployment.metadata.uid
+        else:  # after a restart the status says it until the watch does
+            recorded = any(
+                GroupKind(kind.group, kind.kind) == NAMESPACES.group_kind for kind in deployment.status.kinds
+            )
+            is_ours = recorded and not self._inventory.is_listed(NAMESPACES.group_kind)
         return Attempt(
             deployment=deployment,
             bundle=bundle,

@@ -113,6 +113,10 @@ class EmptyInventory:
     def get(_key: object) -> None:
         return None
 
+    @staticmethod
+    def is_listed(_kind: object) -> bool:
+        return True
+
 
 @dataclass
 class InterruptedClient(FakeClient):
