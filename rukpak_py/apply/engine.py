@@ -194,7 +194,7 @@ class Engine:
             change_set.waiting.append(f"{change.key} is being deleted")
             return
         target.last_applied.applied(live)
-        if change.action is not Action.CORRECT:  # told once per content
+        if change.action is not Action.CORRECT:  # once for each content
             change_set.warnings += change.desired.warnings
         match change.action:
             case Action.CREATE:

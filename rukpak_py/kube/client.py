@@ -15,8 +15,8 @@ import orjson
 from rukpak_py.kube.answers import Applied, Listing, Page, read_object, read_page, read_remains
 from rukpak_py.kube.calls import JSON, Answer, Call, Lane, Repeat
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.errors import GoneError
 from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.paging import all_pages, pages, selection
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.transport import Transport
 from rukpak_py.kube.watching import Batch, events_of
@@ -113,21 +113,21 @@ class Client:
     ) -> Listing:
         """All objects, page by page, as of one version."""
         params = selection(label_selector, field_selector) | {"limit": str(page)}
-        return await self._all_pages(resource, namespace, params, full=False)
+        call = _list_call(resource, namespace, params, full=False)
+        return await all_pages(self._send, call, resource, full=False)
 
     async def list_page(self, resource: Resource, namespace: str = "", *, limit: int, token: str = "") -> Page:
         """One page. `GoneError`: the version that `token` belongs to is history; begin again without it."""
         params = {"limit": str(limit), **({"continue": token} if token else {})}
-        call = Call(
-            method="GET", verb="list", resource=resource, namespace=namespace, params=params, accept=METADATA_LIST
-        )
+        call = _list_call(resource, namespace, params, full=False)
         return read_page(resource, await self._send(call), full=False)
 
     async def list_cached(
         self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], full: bool = False
     ) -> Listing:
         """What the server's watch cache holds: cheap for it, possibly a little old, and always in one page."""
-        return await self._all_pages(resource, namespace, {**params, "resourceVersion": "0"}, full=full)
+        call = _list_call(resource, namespace, {**params, "resourceVersion": "0"}, full=full)
+        return await all_pages(self._send, call, resource, full=full)
 
     def list_by_page(
         self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], page: int, full: bool = False
@@ -136,7 +136,8 @@ class Client:
 
         `GoneError`: that state is history by now; begin again.
         """
-        return self._pages(resource, namespace, {**params, "limit": str(page)}, full=full)
+        call = _list_call(resource, namespace, {**params, "limit": str(page)}, full=full)
+        return pages(self._send, call, resource, full=full)
 
     async def current_version(self, resource: Resource, namespace: str = "", *, verb: str = "list") -> str:
         """The resourceVersion of a consistent list of one object: the newest state that the server can know of."""
@@ -334,34 +335,6 @@ class Client:
             async for batch in batches:
                 yield batch
 
-    async def _all_pages(self, resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool) -> Listing:
-        may_restart = True
-        while True:
-            items: list[LiveObject] = []
-            page: Page | None = None
-            try:
-                async with aclosing(self._pages(resource, namespace, params, full=full)) as pages:
-                    async for page in pages:
-                        items += page.items
-            except GoneError:
-                if page is None or not may_restart:
-                    raise
-                may_restart = False  # that version is history: once more from the first page
-                continue
-            return Listing(items=items, resource_version=page.resource_version if page is not None else "")
-
-    async def _pages(
-        self, resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool
-    ) -> AsyncGenerator[Page, None]:
-        accept = JSON if full else METADATA_LIST
-        call = Call(method="GET", verb="list", resource=resource, namespace=namespace, params=params, accept=accept)
-        while True:
-            page = read_page(resource, await self._send(call), full=full)
-            yield page
-            if not page.token:
-                return
-            call = replace(call, params={**params, "continue": page.token})
-
     async def _send(self, call: Call) -> Answer:
         return await self._transport.send(self._own(call))
 
@@ -369,7 +342,6 @@ class Client:
         return replace(call, user=self._caller.user, fence=self._caller.fence, lane=self._caller.lane)
 
 
-def selection(label_selector: str, field_selector: str) -> dict[str, str]:
-    """The query parameters of a selection; an empty selector selects everything."""
-    chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
-    return {name: value for name, value in chosen.items() if value}
+def _list_call(resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool) -> Call:
+    accept = JSON if full else METADATA_LIST
+    return Call(method="GET", verb="list", resource=resource, namespace=namespace, params=params, accept=accept)

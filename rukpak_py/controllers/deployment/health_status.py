@@ -1,8 +1,8 @@
 """Healthy, and what it means for Ready: in progress, in progress for too long, failed, or healthy.
 
 An ordinary roll-out is in progress: Ready is Unknown, and nobody is warned. After two minutes it is `StillUnhealthy`,
-which is told once; what has failed is told at once. How long it lasts is read from the status, so a restart of the
-operator neither warns again nor starts counting anew.
+which emits one Warning; a failure emits one immediately. How long it lasts is read from the status, so a restart of
+the operator neither warns again nor starts the two minutes again.
 """
 
 from collections.abc import Sequence

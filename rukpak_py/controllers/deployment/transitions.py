@@ -1,12 +1,13 @@
-"""Which Events a change of a deployment's status tells: one for each transition, none for work in progress.
+"""Which Events a change of a deployment's status emits: one for each transition, none for work in progress.
 
-* The content that is installed changed: `Installed` or `Upgraded`. Health is not told as part of that.
+* The content that is installed changed: `Installed` or `Upgraded`. Health is not part of it.
 * A Warning when an aspect fails, or fails otherwise, and when Ready does for a reason of its own. Unhealthy objects
   count once they have failed, or when they have been in progress for too long (`StillUnhealthy`); not every change.
-* What was told as a Warning is told as over.
+* The end of what a Warning was emitted for.
 * Suspended, resumed, no longer served; what left the content and is kept.
 
-Pure, and told from the status alone: what is written once is told once, also when the operator restarts in between.
+Pure, and derived from the status alone: a status that is written once emits its Events once, also when the operator
+restarts in between.
 """
 
 from collections.abc import Iterator

@@ -14,13 +14,12 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from tests.cluster import private_plane
 from tests.integration.definitions import definitions, install
-from tests.integration.operator.process import Operator
+from tests.integration.operator.process import Operator, ended_cleanly
 from tests.integration.operator.tenant import Tenant
 from tests.integration.proxy import Proxy, proxy_before
 
 HERE = Path(__file__).parent
 CONTROLLERS = "kube-controller-manager"
-TRACES = ("Traceback", "this is a bug", "was never retrieved", "was never awaited")
 StartOperator = Callable[..., Operator]
 
 
@@ -105,12 +104,8 @@ def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[S
         made.append(operator)
         return operator
 
-    yield make
-    for operator in made:
-        if operator.is_running:
-            operator.kill()
-    for operator in made:
-        assert not [trace for trace in TRACES if trace in operator.log], operator.log
+    with ended_cleanly(made):
+        yield make
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import sys
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -25,6 +26,7 @@ from tests.integration.operator.waiting import eventually
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
 INTERVAL = 0.05
+TRACES = ("Traceback", "this is a bug", "was never retrieved", "was never awaited")  # of bugs, in a log
 ADDRESSES = ("health-probe", "metrics", "webhook")
 
 
@@ -177,3 +179,14 @@ def _get(url: str) -> tuple[int, str]:
             return error.code, error.read().decode(errors="replace")
     except OSError as error:
         return 0, str(error)
+
+
+@contextmanager
+def ended_cleanly(operators: Sequence[Operator]) -> Iterator[None]:
+    """After the block none of them runs, and none has logged a traceback."""
+    yield
+    for operator in operators:
+        if operator.is_running:
+            operator.kill()
+    for operator in operators:
+        assert not [trace for trace in TRACES if trace in operator.log], operator.log

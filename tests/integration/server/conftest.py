@@ -12,10 +12,9 @@ from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import NAMESPACES
 from tests.integration.definitions import definitions, install
-from tests.integration.operator.process import Operator
+from tests.integration.operator.process import Operator, ended_cleanly
 from tests.integration.server.traffic import Traffic
 
-TRACES = ("Traceback", "this is a bug", "was never retrieved", "was never awaited")
 StartOperator = Callable[..., Operator]
 
 
@@ -42,12 +41,8 @@ def operators(cluster: Client, private_control_plane: ControlPlane, tmp_path: Pa
         made.append(operator)
         return operator
 
-    yield make
-    for operator in made:
-        if operator.is_running:
-            operator.kill()
-    for operator in made:
-        assert not [trace for trace in TRACES if trace in operator.log], operator.log
+    with ended_cleanly(made):
+        yield make
 
 
 @pytest.fixture
