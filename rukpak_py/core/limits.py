@@ -1,13 +1,14 @@
 """Every limit on hostile or careless input, in one table. Readers take a `Limits` and stop while reading, never after.
 
 A limit that is hit raises `ContentError` through `exceeded`: every such message names the limit, and the variable of
-the environment that sets it for the operator and for rukpakctl.
+the environment that sets it for the operator and for rukpakctl. The description of a limit is the text of the flag's
+help and of docs/limits.md.
 """
 
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from rukpak_py.core.errors import ContentError, RukPakError
 
@@ -16,31 +17,38 @@ MIB = 1024 * KIB
 GIB = 1024 * MIB
 _UNITS = {"GiB": GIB, "MiB": MIB, "KiB": KIB}
 _OF_BYTES = "_bytes"  # how the names of sizes end
+_ABOUT = "about"
+
+
+def _limit(default: int, about: str) -> int:
+    return field(default=default, metadata={_ABOUT: about})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """The field names are the settings' names (`--limit-<name>`, `RUKPAK_LIMIT_<NAME>`)."""
 
-    archive_bytes: int = 64 * MIB  # compressed archive: http, upload, chart
-    content_bytes: int = 256 * MIB  # unpacked content of one Bundle
-    content_files: int = 20_000
-    file_bytes: int = 32 * MIB
-    image_bytes: int = 4096 * MIB  # all layers of an image together, before and after unpacking
-    image_manifest_bytes: int = 4 * MIB  # a manifest or an index
-    image_entries: int = 1000  # of a manifest or an index
-    inflation_ratio: int = 200  # unpacked : compressed ...
-    inflation_floor: int = 1 * MIB  # ... once this much was unpacked
-    path_bytes: int = 1024
-    path_depth: int = 32
-    yaml_bytes: int = 10 * MIB  # one YAML file
-    yaml_depth: int = 500
-    yaml_nodes: int = 2_000_000  # with aliases expanded
-    object_bytes: int = 3 * MIB  # one rendered object, as JSON; what the API server takes as a request
-    rendered_bytes: int = 64 * MIB  # all objects of one Bundle, as JSON
-    rendered_objects: int = 20_000  # of one Bundle
-    review_bytes: int = 8 * MIB  # one admission review
-    message_characters: int = 32_000  # a condition's message; the CRD schema allows 32768
+    archive_bytes: int = _limit(64 * MIB, "size of a compressed archive")
+    content_bytes: int = _limit(256 * MIB, "size of the unpacked content of a bundle")
+    content_files: int = _limit(20_000, "number of files and directories of a bundle")
+    file_bytes: int = _limit(32 * MIB, "size of one file")
+    image_bytes: int = _limit(4096 * MIB, "size of all layers of an image together, before and after unpacking")
+    image_manifest_bytes: int = _limit(4 * MIB, "size of the manifest or the index of an image")
+    image_entries: int = _limit(1000, "number of entries of the manifest or the index of an image")
+    inflation_ratio: int = _limit(200, "number of unpacked bytes for each compressed byte")
+    inflation_floor: int = _limit(1 * MIB, "unpacked size from which on the inflation ratio is checked")
+    path_bytes: int = _limit(1024, "length of the path of a file")
+    path_depth: int = _limit(32, "number of directories around a file")
+    yaml_bytes: int = _limit(10 * MIB, "size of one YAML file")
+    yaml_depth: int = _limit(500, "nesting depth of a YAML file")
+    yaml_nodes: int = _limit(2_000_000, "number of nodes of a YAML file, with aliases expanded")
+    object_bytes: int = _limit(3 * MIB, "size of one object, as JSON; an API server takes no more in one request")
+    rendered_bytes: int = _limit(
+        64 * MIB, "size of all objects of a bundle, as JSON; also of its files with aliases expanded"
+    )
+    rendered_objects: int = _limit(20_000, "number of objects of a bundle")
+    review_bytes: int = _limit(8 * MIB, "size of one admission review")
+    message_characters: int = _limit(32_000, "length of the message of a condition")  # the CRD schema allows 32768
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Limits":
@@ -66,6 +74,11 @@ def variable_of(name: str) -> str:
     return f"RUKPAK_LIMIT_{name.upper()}"
 
 
+def description_of(name: str) -> str:
+    """What a limit bounds, for users."""
+    return _DESCRIPTIONS[name]
+
+
 def parse_limit(text: str) -> int:
     """As it is given in a flag or a variable; ValueError, with a text for the user, when it is none."""
     if not re.fullmatch(r"0{0,9}[1-9][0-9]{0,17}", text):
@@ -82,4 +95,5 @@ def readable_size(size: int) -> str:
 
 
 DEFAULT_LIMITS = Limits()
-LIMIT_NAMES = tuple(field.name for field in fields(Limits))
+LIMIT_NAMES = tuple(one.name for one in fields(Limits))
+_DESCRIPTIONS: Mapping[str, str] = {one.name: one.metadata[_ABOUT] for one in fields(Limits)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rukpak_py import __version__
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
-from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, parse_limit
+from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
 from rukpak_py.server.web import Address
 
@@ -98,7 +98,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--log-format", "text", "text or json", type=_one_of("text", "json"))
     for name in LIMIT_NAMES:
         flag = f"--limit-{name.replace('_', '-')}"
-        add(flag, str(getattr(DEFAULT_LIMITS, name)), "a limit on what is read", type=_limit)
+        add(flag, str(getattr(DEFAULT_LIMITS, name)), f"limit: {description_of(name)}", type=_limit)
     return parser
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.limits import GIB, KIB, LIMIT_NAMES, MIB, Limits, readable_size, variable_of
+from rukpak_py.core.limits import GIB, KIB, LIMIT_NAMES, MIB, Limits, description_of, readable_size, variable_of
 
 BYTES = ("_bytes", "inflation_floor")
 
@@ -21,15 +21,15 @@ def test_every_limit_can_be_set_by_the_variable_that_its_message_names(name: str
     )
 
 
-def test_the_page_for_users_has_every_limit_in_the_order_of_the_table() -> None:
+def test_the_page_for_users_has_every_limit_with_its_description_in_the_order_of_the_table() -> None:
     page = (Path(__file__).parents[3] / "docs" / "limits.md").read_text()
     limits = Limits()
     shown = [
-        (variable_of(name), readable_size(value) if name.endswith(BYTES) else str(value))
+        (variable_of(name), readable_size(value) if name.endswith(BYTES) else str(value), description_of(name))
         for name in LIMIT_NAMES
         if (value := getattr(limits, name))
     ]
-    assert re.findall(r"^\| `(RUKPAK_LIMIT_\w+)` \| (.*?) \|", page, re.MULTILINE) == shown
+    assert re.findall(r"^\| `(RUKPAK_LIMIT_\w+)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE) == shown
 
 
 def test_an_environment_that_says_nothing_leaves_the_defaults() -> None:
@@ -57,3 +57,7 @@ def test_what_is_no_limit_is_told_with_its_variable(text: str) -> None:
 )
 def test_sizes_are_readable_and_exact(size: int, shown: str) -> None:
     assert readable_size(size) == shown
+
+
+def test_no_two_limits_have_the_same_description() -> None:
+    assert len({description_of(name) for name in LIMIT_NAMES}) == len(LIMIT_NAMES)
