@@ -13,13 +13,17 @@ from rukpak_py.library import OpenedBundle, Rendering, open_bundle
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = tuple(name.value for name in FormatName)
+RENDERED_FORMATS = tuple(name.value for name in FormatName if name is not FormatName.HELM)  # charts: not yet
+VALIDATED_FORMATS = tuple(name.value for name in FormatName)
 CERTIFICATES = tuple(maker.value for maker in Certificates)
 
 path_argument = click.argument("path", type=click.Path())
-format_option = click.option(
-    "--format", "format_name", type=click.Choice(FORMATS), help="What the bundle is; found out by default."
-)
+
+
+def format_option(choices: Sequence[str] = RENDERED_FORMATS) -> Callable[[F], F]:
+    return click.option(
+        "--format", "format_name", type=click.Choice(choices), help="Format of the bundle. Default: detected."
+    )
 
 
 def output_option(*choices: str) -> Callable[[F], F]:
@@ -77,7 +81,7 @@ def _check_namespace(name: str, *, advice: str = "") -> None:
 def rendering_options(command: F) -> F:
     """Adds them; the command takes them as `**chosen` and hands them to `choice`."""
     options: Sequence[Callable[[F], F]] = (
-        format_option,
+        format_option(),
         click.option(
             "--install-namespace",
             callback=_namespace,
@@ -97,7 +101,7 @@ def rendering_options(command: F) -> F:
             type=click.Choice(CERTIFICATES),
             default=CERTIFICATES[0],
             show_default=True,
-            help="Who makes the certificates of webhooks.",
+            help="Who makes the certificates of webhooks. The rukpak operator does not fill those of `operator` yet.",
         ),
         click.option(
             "--config",

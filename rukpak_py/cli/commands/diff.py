@@ -20,11 +20,11 @@ from rukpak_py.cli.terminal import Style
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is a difference.")
 @output_option("text", "json")
 def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> int:
-    """Compare what two bundles install, and allow.
+    """Compare what two bundles install and allow.
 
-    Objects that come, go and change, field by field, and permissions gained and lost. Both bundles are rendered with
-    the same options. The content of Secrets is not shown, only that it changed. What is left out, added or merged when
-    they are rendered is told on standard error.
+    Shows objects that are added, removed and changed, field by field, and permissions gained and lost. Both bundles
+    are rendered with the same options. The content of Secrets is not shown, only that it changed. Warnings on standard
+    error name what is left out, added or merged when they are rendered.
     """
     how = choice(chosen)
     found = compare(_objects(old, how), _objects(new, how))

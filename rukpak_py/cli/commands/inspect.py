@@ -18,7 +18,7 @@ from rukpak_py.library import open_bundle
 
 @click.command(epilog=epilog(failed="the bundle cannot be read"))
 @path_argument
-@format_option
+@format_option()
 @output_option("text", "json")
 def inspect(*, path: str, format_name: str | None, output: str) -> None:
     """Show what a bundle is.
@@ -30,7 +30,7 @@ def inspect(*, path: str, format_name: str | None, output: str) -> None:
     if opened.format is FormatName.REGISTRY:
         bundle = opened.reading.bundle or opened.bundle  # what has defects can be looked at, what is not there cannot
         if opened.reading.defects:
-            print_warning(f"the bundle has defects, `rukpakctl bundle validate` tells them: {path}")
+            print_warning(f"the bundle has defects; `rukpakctl bundle validate` lists them: {path}")
         found |= inspection.of_bundle(bundle)
     else:
         found |= inspection.of_objects(opened.render(RenderOptions()).objects)

@@ -63,7 +63,7 @@ def permissions(
 ) -> None:
     """Show the permissions that a bundle grants and needs.
 
-    What it grants to whom, what of it stands out, and what somebody must be allowed to do who installs it.
+    Lists what it grants to whom, what of it is risky, and which permissions its installer needs.
 
     With -o yaml: the roles for the installer, ready to be applied.
     """

@@ -17,7 +17,7 @@ from rukpak_py.cli.printing import print_list, print_warning, print_yaml, warn_o
 def render(*, path: str, output: str, parity: bool, **chosen: Any) -> None:
     """Print the objects that installing a bundle applies.
 
-    What is left out, added or merged on the way is told on standard error.
+    A warning on standard error names what is left out, added or merged.
     """
     how = choice(chosen)
     opened = how.opened(path, parity=parity)

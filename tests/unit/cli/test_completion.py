@@ -71,7 +71,7 @@ def test_other_shells_replace_the_option_too(shell: str, word: str | int) -> Non
         (["bundle", "validate", "--profile", "op"], ["operatorhub", ":4"]),
         (["bundle", "build", "--tool", ""], ["docker", "podman", "buildah", ":4"]),
         (["bundle", "build", "--tool=b"], ["buildah", ":4"]),
-        (["bundle", "render", "--cert"], ["--certificates\tWho makes the certificates of webhooks.", ":4"]),
+        (["bundle", "diff", "--exit"], ["--exit-code\tExit with 1 when there is a difference.", ":4"]),
         (["bundle", "inspect", "docs/"], [":0"]),
         (["bundle", "build", "--output", ""], [":0"]),
         (["version", ""], [":4"]),
