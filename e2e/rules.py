@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 HEADER = """\
 # Rules
 
-Generated from the rules by `make generate`; do not edit. What `rukpakctl bundle validate` looks at, with the id that
-its findings carry. An id never changes its meaning. Errors are reasons why a bundle cannot be used or published;
-warnings are worth a look, and are errors with `--strict` (in the library: in the profile `strict`). A defect is told
-once, by the rule that says more.
+Generated from the rules by `make generate`; do not edit. What `rukpakctl bundle validate` checks, with the id of its
+findings. The meaning of an id never changes. Errors are reasons why a bundle cannot be used or published; warnings are
+worth a look, and are errors with `--strict` (in the library: in the profile `strict`). A defect is reported once, by
+the rule that says more.
 """
 READING = "Reading a bundle"
 REGISTRY = "## Bundles of OLM (registry+v1)"

@@ -13,7 +13,8 @@ from rukpak_py.api.source import Source
 CLASS_PATTERN = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?|core\.rukpak\.io/(plain|registry|helm))$"
 
 Generation = Annotated[
-    int, doc("The generation of the object that this status describes; -1 before the first look.", format="int64")
+    int,
+    doc("The generation of the object that this status describes; -1 before the first reconciliation.", format="int64"),
 ]
 
 
@@ -24,7 +25,7 @@ class BundleSpec(ApiType, frozen=True, kw_only=True):
         str,
         doc(
             "Which provisioner unpacks the content: `core-rukpak-io-plain`, `core-rukpak-io-registry` or"
-            " `core-rukpak-io-helm`. A class that nobody serves leaves the status empty.",
+            " `core-rukpak-io-helm`. When nobody serves the class, the status stays empty.",
             pattern=CLASS_PATTERN,
         ),
     ]
@@ -52,7 +53,7 @@ class BundleStatus(ApiType, frozen=True, kw_only=True):
     conditions: Annotated[Conditions, doc("`Unpacked` and `Ready`; `Reconciling` and `Stalled` only while true.")] = ()
     digest: Annotated[str, doc("SHA-256 identity of the content. Once set, other content is never accepted.")] = ""
     spec_digest: Annotated[
-        str, doc("SHA-256 of the spec that was unpacked; it tells when a spec was changed past the webhook.")
+        str, doc("SHA-256 of the spec that was unpacked; used to detect a spec that was changed past the webhook.")
     ] = ""
 
     @property

@@ -1,4 +1,4 @@
-"""The kind BundleDeployment: content that is installed, kept as it should be, upgraded and removed."""
+"""The kind BundleDeployment: content that is installed, corrected when it drifts, upgraded and removed."""
 
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
@@ -36,7 +36,7 @@ class BundleTemplate(ApiType, frozen=True, kw_only=True):
     """The Bundle to make. A change makes a new Bundle, and a pivot to it once it is unpacked."""
 
     metadata: Annotated[TemplateMeta, doc("Metadata of the Bundle: labels and annotations are used.")] = TemplateMeta()
-    spec: Annotated[BundleSpec, doc("The Bundle's spec. Its class says who unpacks the content.")]
+    spec: Annotated[BundleSpec, doc("The Bundle's spec. Its class selects the provisioner that unpacks the content.")]
 
 
 class Prune(ApiType, frozen=True, kw_only=True):
@@ -45,7 +45,9 @@ class Prune(ApiType, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Delete objects that are no longer in the content. Default: true.")] = True
     max_objects: Annotated[
         int | None,
-        doc("Delete nothing, and say so, when more objects than this would go. Default: no bound.", minimum=0),
+        doc(
+            "Delete nothing, and report it, when more objects than this would be deleted. Default: no limit.", minimum=0
+        ),
     ] = None
     when: Annotated[
         PruneWhen,
@@ -106,7 +108,7 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     install_namespace: Annotated[
         str,
         doc(
-            "Where objects go that have no namespace of their own. Default: the system namespace.",
+            "Namespace of objects that name none. Default: the system namespace, which is the operator's own.",
             pattern=DNS_LABEL,
             maxLength=63,
         ),
@@ -196,7 +198,7 @@ class Installation(ApiType, frozen=True, kw_only=True):
     time: Annotated[str, doc("When it was installed.", format="date-time")]
     config: Annotated[
         dict[str, Any] | None,
-        doc("Of entries without `options`: the provisioner's settings.", x_kubernetes_preserve_unknown_fields=True),
+        doc("The provisioner's settings, in entries without `options`.", x_kubernetes_preserve_unknown_fields=True),
     ] = None
     options: Annotated[RecordedOptions | None, doc("The options it was installed with.")] = None
     template: Annotated[
@@ -218,7 +220,7 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     digest: Annotated[str, doc("SHA-256 identity of the content that is installed.")] = ""
     kinds: Annotated[
         tuple[InstalledKind, ...],
-        doc("The kinds of which objects may be installed, written before the first of them is."),
+        doc("The kinds of objects that may be installed; written before the first object is."),
     ] = ()
     kept: Annotated[
         tuple[KeptObject, ...],
@@ -227,7 +229,9 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
             ' `core.rukpak.io/prune: "true"`, or `prune` in `spec.overrides`.'
         ),
     ] = ()
-    applied_digest: Annotated[str, doc("One hash over all installed objects; it tells drift after a restart.")] = ""
+    applied_digest: Annotated[
+        str, doc("One hash over all installed objects; used to detect drift after a restart.")
+    ] = ""
     history: Annotated[tuple[Installation, ...], doc("The last five installations, newest first.", maxItems=5)] = ()
     last_handled_reconcile_at: Annotated[
         str, doc("The last value of the annotation `core.rukpak.io/reconcile-at` that was acted on.")
@@ -235,7 +239,7 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
 
 
 class BundleDeployment(ApiType, frozen=True, kw_only=True):
-    """Content that should be installed, kept as it should be, upgraded and removed."""
+    """Content that should be installed, corrected when it drifts, upgraded and removed."""
 
     api_version: str = ""
     kind: str = ""

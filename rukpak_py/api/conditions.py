@@ -46,7 +46,7 @@ class Condition(ApiType, frozen=True, kw_only=True, omit_defaults=False):
     message: Annotated[str, doc("Why, for people.", maxLength=32768)]
     last_transition_time: Annotated[str, doc("When the status last changed.", format="date-time")]
     observed_generation: Annotated[
-        int, doc("The generation of the object that this condition speaks of.", format="int64", minimum=0)
+        int, doc("The generation of the object that this condition describes.", format="int64", minimum=0)
     ] = 0
 
 

@@ -25,13 +25,13 @@ GCCollector(registry=REGISTRY)
 
 REQUESTS = Counter(
     "rest_client_requests",
-    "Requests to the API server; the code is <error> when there was no answer.",
+    "Requests to the API server. The code is <error> when there was no answer.",
     ["verb", "group", "resource", "subresource", "code"],
     registry=REGISTRY,
 )
 REQUEST_SECONDS = Histogram(
     "rest_client_request_duration_seconds",
-    "How long the API server took to answer; for watches until the answer began.",
+    "How long the API server took to answer; for watches, until the answer began.",
     ["verb"],
     buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
     registry=REGISTRY,
@@ -44,13 +44,13 @@ WATCH_LAST_EVENT = Gauge(
 )
 WATCH_ENDS = Counter(
     "rukpak_watch_ends",
-    "Watches that ended, by how: clean, broken, expired, silent, busy, absent, refused.",
+    "Watches that ended: clean, broken, expired, silent, busy, absent or refused.",
     ["group", "resource", "ending"],
     registry=REGISTRY,
 )
 SYNTHESISED_DELETES = Counter(
     "rukpak_watch_synthesised_deletes",
-    "Deletions that no watch delivered and that the next list revealed.",
+    "Deletions that no watch delivered and the next list revealed.",
     ["group", "resource"],
     registry=REGISTRY,
 )
@@ -62,7 +62,7 @@ WEBHOOK_CONFIGURATION_OK = Gauge(
 )
 EVENTS_DROPPED = Counter(
     "rukpak_events_dropped",
-    "Events that were not written, by why: full, limited, failed.",
+    "Events that were not written: full (the queue), limited (the rate) or failed (the request).",
     ["why"],
     registry=REGISTRY,
 )
@@ -93,31 +93,33 @@ def render() -> bytes:
 
 RECONCILE_SECONDS = Histogram(
     "rukpak_reconcile_duration_seconds",
-    "How long one look at an object took.",
+    "How long one reconciliation took. The result is done, retry, error or bug.",
     ["kind", "result"],
     buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0),
     registry=REGISTRY,
 )
-APPLIED = Counter("rukpak_apply", "Objects written, by action.", ["action"], registry=REGISTRY)
-DRIFT_CORRECTED = Counter("rukpak_drift_corrected", "Objects put back after a foreign change.", registry=REGISTRY)
+APPLIED = Counter(
+    "rukpak_apply", "Objects written: created, updated, corrected or taken (adopted).", ["action"], registry=REGISTRY
+)
+DRIFT_CORRECTED = Counter("rukpak_drift_corrected", "Objects whose drift was reverted.", registry=REGISTRY)
 PRUNED = Counter("rukpak_pruned_objects", "Objects deleted because they left the content.", registry=REGISTRY)
 FETCH_SECONDS = Histogram(
     "rukpak_source_fetch_duration_seconds",
-    "How long fetching, checking and storing content took.",
+    "How long it took to fetch, check and store content. The result is unpacked or failed.",
     ["source", "result"],
     buckets=(0.01, 0.05, 0.25, 1.0, 5.0, 30.0, 120.0),
     registry=REGISTRY,
 )
 GHOSTS = Counter(
     "rukpak_ghosts",
-    "Objects of our kinds whose deletion no watch delivered and that a list revealed.",
+    "Bundles and BundleDeployments whose deletion no watch delivered and a list revealed.",
     ["kind"],
     registry=REGISTRY,
 )
-QUEUE_DEPTH = Gauge("rukpak_queue_depth", "Keys that wait for a worker.", ["kind"], registry=REGISTRY)
+QUEUE_DEPTH = Gauge("rukpak_queue_depth", "Objects that wait to be reconciled.", ["kind"], registry=REGISTRY)
 LOOP_LAG = Histogram(
     "rukpak_event_loop_lag_seconds",
-    "How late the event loop was for a timer.",
+    "How late timers of the event loop were.",
     buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0),
     registry=REGISTRY,
 )

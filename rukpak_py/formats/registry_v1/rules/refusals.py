@@ -90,7 +90,7 @@ def supports_a_reachable_mode(request: InstallRequest) -> Iterator[Problem]:
 @OLM_V1_FAMILY.rule(
     "RV1-025",
     title="The bundle has no dependencies",
-    hint="Remove the dependency and tell in the description what must be installed first.",
+    hint="Remove the dependency, and write in the description what must be installed first.",
     origin="operator-controller, when it resolves a catalog",
 )
 def has_no_dependencies(request: InstallRequest) -> Iterator[Problem]:

@@ -1,0 +1,120 @@
+"""The tables of docs/reference.md that no CRD has: our labels, annotations and finalizers, and the metrics.
+
+Names come from the code. A name that is new there, and has no line here, is an error of `make generate`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from rukpak_py.api import names
+from rukpak_py.core import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KINDS = {"_LABEL": "label", "_ANNOTATION": "annotation", "_FINALIZER": "finalizer"}
+
+# By the constant in `rukpak_py.api.names`: who sets it and on what, and what it means.
+MARKS = {
+    "OWNER_KIND_LABEL": ("operator, on Bundles and installed objects", "`BundleDeployment`."),
+    "OWNER_NAME_LABEL": (
+        "operator, on Bundles and installed objects",
+        "Name of the BundleDeployment: `kubectl get bundles -l core.rukpak.io/owner-name=NAME`.",
+    ),
+    "TEMPLATE_HASH_LABEL": ("operator, on Bundles", "Hash of the template that the Bundle was created from."),
+    "APPLIED_ANNOTATION": ("operator, on installed objects", "SHA-256 digest of the manifest that was applied last."),
+    "OWNER_UID_ANNOTATION": (
+        "operator, on installed objects that outlive their BundleDeployment",
+        "UID of the BundleDeployment. These objects have no owner reference, so Kubernetes does not delete them.",
+    ),
+    "PRUNE_ANNOTATION": (
+        "you, on an object, in the bundle or in the cluster",
+        (
+            "`true`: delete the object when it leaves the content, also a Namespace, a PersistentVolumeClaim, a"
+            " PersistentVolume or a CRD with instances. `false`: keep it when it leaves the content; set in the bundle,"
+            " keep it also when the BundleDeployment is deleted. `spec.overrides[].prune` wins over it."
+        ),
+    ),
+    "FORCE_ANNOTATION": (
+        "you, on an object, in the bundle",
+        (
+            "`true`: delete and re-create the object when an immutable field changed. `spec.overrides[].force` wins"
+            " over it."
+        ),
+    ),
+    "RECONCILE_AT_ANNOTATION": (
+        "you, on a BundleDeployment",
+        "A new value reconciles it now. `status.lastHandledReconcileAt` is the last value that was acted on.",
+    ),
+    "SERVING_CERTIFICATE_ANNOTATION": (
+        "`--certificates operator`, on Services of webhooks",
+        "Name of the Secret for the serving certificate. Not acted on yet.",
+    ),
+    "INJECT_CA_ANNOTATION": (
+        "`--certificates operator`, on webhook configurations and CRDs",
+        "`namespace/name` of the Secret whose CA the API server has to trust. Not acted on yet.",
+    ),
+    "ORDERED_DELETION_FINALIZER": (
+        "operator, on BundleDeployments whose content has CRDs or custom resources",
+        "Custom resources are deleted first, then CRDs, then everything else.",
+    ),
+    "UPSTREAM_BUNDLE_FINALIZER": (
+        "the original RukPak, on Bundles",
+        "Never set. The operator removes it from Bundles that the original left.",
+    ),
+}
+MARKS_HEADER = """\
+## Labels, annotations and finalizers
+
+To reconcile a BundleDeployment now:
+
+```sh
+kubectl annotate bundledeployment NAME core.rukpak.io/reconcile-at="$(date +%s)" --overwrite
+```
+
+| name | kind | who sets it, and where | meaning |
+| --- | --- | --- | --- |"""
+METRICS_HEADER = """\
+## Metrics
+
+The operator serves them at `/metrics` on port 8080 (`--metrics-bind-address`), in the text format of Prometheus. A
+histogram has the series `_bucket`, `_sum` and `_count`. The metrics `process_*` and `python_*` are those of the
+Prometheus client for Python.
+
+| name | type | labels | meaning |
+| --- | --- | --- | --- |"""
+
+
+def marks() -> str:
+    return "\n".join([MARKS_HEADER, *(_mark(constant) for constant in _constants()), ""])
+
+
+def metrics_table() -> str:
+    return "\n".join([METRICS_HEADER, *sorted(_metrics()), ""])
+
+
+def _constants() -> Iterator[str]:
+    """Those of our own group, in the order of the module."""
+    for constant, value in vars(names).items():
+        if constant.endswith(tuple(KINDS)) and str(value).startswith(f"{names.GROUP}/"):
+            yield constant
+
+
+def _mark(constant: str) -> str:
+    kind = next(kind for suffix, kind in KINDS.items() if constant.endswith(suffix))
+    where, meaning = MARKS[constant]
+    return f"| `{getattr(names, constant)}` | {kind} | {where} | {meaning} |"
+
+
+def _metrics() -> Iterator[str]:
+    for metric in vars(metrics).values():
+        if not isinstance(metric, Counter | Gauge | Histogram):
+            continue
+        (family,) = metric.describe()
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = ", ".join(f"`{label}`" for label in metric._labelnames)  # noqa: SLF001 - public nowhere
+        meaning = family.documentation.replace("<", "&lt;").replace(">", "&gt;")
+        yield f"| `{name}` | {family.type} | {labels} | {meaning} |"
