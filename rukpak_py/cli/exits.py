@@ -15,5 +15,5 @@ class Exit(IntEnum):
 
 def epilog(*, no: str = "", failed: str = "", others: str = "") -> str:
     """The end of a command's help: only what this command can give, and what it means there."""
-    told = [(Exit.OK, "fine"), (Exit.NO, no), (Exit.USAGE, "wrong usage"), (Exit.FAILED, failed)]
-    return f"Exit status: {'; '.join(f'{status.value} {meaning}' for status, meaning in told if meaning)}{others}."
+    statuses = [(Exit.OK, "success"), (Exit.NO, no), (Exit.USAGE, "wrong usage"), (Exit.FAILED, failed)]
+    return f"Exit status: {'; '.join(f'{status.value} {meaning}' for status, meaning in statuses if meaning)}{others}."

@@ -39,7 +39,7 @@ def summary(reports: Sequence[Report], style: Style) -> str:
     if bad:
         verdict = style.paint(f"{bad} of {counted(len(reports), 'bundle')} refused", "red", "bold")
     else:
-        verdict = style.paint(f"{counted(len(reports), 'bundle')} fine", "green", "bold")
+        verdict = style.paint(f"{counted(len(reports), 'bundle')} valid", "green", "bold")
     return f"{verdict}: {found}"
 
 
@@ -51,7 +51,7 @@ def _heading(report: Report, style: Style) -> str:
         style.paint(counted(report.errors, "error"), "red") if report.errors else "",
         style.paint(counted(report.warnings, "warning"), "yellow") if report.warnings else "",
     ]
-    said = ", ".join(filter(None, counts)) or style.paint("fine", "green")
+    said = ", ".join(filter(None, counts)) or style.paint("valid", "green")
     return f"{name} ({report.format}): {said}"
 
 

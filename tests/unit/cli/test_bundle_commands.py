@@ -66,7 +66,7 @@ def dying(path: str, checks: validation.Checks) -> Never:
 class TestValidate:
     def test_a_good_bundle(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "validate", "docs/samples/greeter-v1")
-        assert (ran.status, ran.out, ran.err) == (0, "docs/samples/greeter-v1 (registry+v1): fine\n", "")
+        assert (ran.status, ran.out, ran.err) == (0, "docs/samples/greeter-v1 (registry+v1): valid\n", "")
 
     def test_a_broken_bundle(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "validate", BROKEN)
@@ -89,7 +89,7 @@ class TestValidate:
 
     def test_several_bundles_have_a_summary(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "validate", V1, NOTES)
-        assert ran.out.endswith("notes (plain): fine\n2 bundles fine: 0 errors, 0 warnings\n")
+        assert ran.out.endswith("notes (plain): valid\n2 bundles valid: 0 errors, 0 warnings\n")
 
     def test_strict_makes_errors_of_warnings(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
         bundle = misspelt_bundle(tmp_path)

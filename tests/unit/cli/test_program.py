@@ -55,7 +55,7 @@ def every_command(group: click.Command, *path: str) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("path", every_command(main.program), ids=" ".join)
 def test_every_command_has_help_that_names_its_exit_statuses(rukpakctl: CommandLine, path: tuple[str, ...]) -> None:
     ran = rukpakctl(*path, "-h")
-    _, _, statuses = " ".join(ran.out.split()).partition("Exit status: 0 fine; ")
+    _, _, statuses = " ".join(ran.out.split()).partition("Exit status: 0 success; ")
     assert ("1 " in statuses) == (path[-1:] in {("validate",), ("diff",), ("build",)})
     assert "2 wrong usage" in statuses
     assert ("; 3 " in statuses) == (len(path) == 2)

@@ -77,7 +77,7 @@ def test_a_bundle_that_cannot_be_read_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("reports", "summary"),
     [
-        ([Report(path="a"), Report(path="b")], "2 bundles fine: 0 errors, 0 warnings"),
+        ([Report(path="a"), Report(path="b")], "2 bundles valid: 0 errors, 0 warnings"),
         ([REPORT, Report(path="b"), UNREADABLE], "2 of 3 bundles refused: 1 error, 1 warning"),
     ],
 )
