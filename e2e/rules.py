@@ -48,7 +48,7 @@ def _first_id(family: Family[Any]) -> str:
 
 
 def _table(title: str, rows: Iterator[str]) -> list[str]:
-    head = ["| id | severity | what holds | how to fix it | whose rule |", "| --- | --- | --- | --- | --- |"]
+    head = ["| id | severity | rule | how to fix it | origin |", "| --- | --- | --- | --- | --- |"]
     return [f"### {title}", "", *head, *rows, ""]
 
 

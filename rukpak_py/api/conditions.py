@@ -150,7 +150,7 @@ def summary_of(error: RukPakError) -> tuple[Summary, Reason]:
 
 
 def complete(conditions: Conditions, kinds: tuple[ConditionType, ...], *, generation: int, now: str) -> Conditions:
-    """The conditions with every type present; those whose turn has not come are Unknown, and all are of today."""
+    """The conditions with every type present: what has not started is Unknown, and all are of this generation."""
     for kind in kinds:
         if find_condition(conditions, kind) is None:
             conditions = set_condition(

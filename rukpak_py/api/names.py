@@ -140,7 +140,7 @@ class Reason(StrEnum):
     HEALTHY = "Healthy"
     UNHEALTHY = "Unhealthy"
     INSTALLATION_STATUS_FALSE = "InstallationStatusFalse"
-    # a condition whose turn has not come
+    # a condition whose stage has not started yet
     PENDING = "Pending"
     # Ready, Reconciling, Stalled
     SUCCEEDED = "Succeeded"
@@ -158,7 +158,7 @@ class Reason(StrEnum):
 
 
 class EventReason(StrEnum):
-    """Of Events that tell of something good, or of something that no condition has a reason for."""
+    """Of Events that report something good, or something that no condition has a reason for."""
 
     UNPACKED = "Unpacked"
     INSTALLED = "Installed"

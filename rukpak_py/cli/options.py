@@ -75,7 +75,7 @@ def _check_namespace(name: str, *, advice: str = "") -> None:
     from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
 
     if reasons := dns.label(name):
-        raise click.BadParameter(f"{name!r} is no name for a namespace: {', '.join(reasons)}{advice}")
+        raise click.BadParameter(f"{name!r} is not a valid namespace name: {', '.join(reasons)}{advice}")
 
 
 def rendering_options(command: F) -> F:

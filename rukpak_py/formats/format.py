@@ -1,8 +1,8 @@
 """What a format is: it judges a Tree, and renders it to Objects.
 
 Both are pure and deterministic: the same Tree and options give the same Objects in the same order. Rendering is
-literal (nothing in content is ever taken for a template) and adds no labels and no namespaces; that is the apply
-room's part.
+literal (nothing in content is ever taken for a template) and adds no labels and no namespaces; `apply`
+does that.
 """
 
 from collections.abc import Mapping

@@ -75,25 +75,34 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add(
         "--system-namespace",
         _own_namespace(),
-        "where ConfigMaps and our own objects are",
+        "namespace of the operator: of the ConfigMaps of Bundles, its Secrets and its Lease",
         type=_namespace,
     )
     add(
         "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True
     )
-    add("--provisioner-storage-dir", "/var/cache/bundles", "where unpacked content is kept", type=Path)
-    add("--health-probe-bind-address", ":8081", "where /healthz and /readyz answer", type=_address)
-    add("--metrics-bind-address", ":8080", "where /metrics answers", type=_address)
-    add("--webhook-bind-address", ":9443", "where the admission webhooks answer", type=_address)
-    add("--webhook-url", "", "the webhooks' URL as the API server sees it, when not running in the cluster")
+    add("--provisioner-storage-dir", "/var/cache/bundles", "directory of unpacked content", type=Path)
+    add("--health-probe-bind-address", ":8081", "address of /healthz and /readyz", type=_address)
+    add("--metrics-bind-address", ":8080", "address of /metrics", type=_address)
+    add("--webhook-bind-address", ":9443", "address of the admission webhooks", type=_address)
+    add(
+        "--webhook-url",
+        "",
+        "URL at which the API server reaches the webhooks, when the operator does not run in the cluster",
+    )
     add(
         "--shutdown-delay",
         "0",
-        "seconds for which the webhooks are served after SIGTERM, at least; in a cluster, where others learn late that "
-        "this replica is going, a few",
+        "seconds for which the webhooks are served at least after SIGTERM; in a cluster, where clients learn late that "
+        "this replica stops, a few",
         type=_delay,
     )
-    add("--kubeconfig", None, "how to reach the API server; default: KUBECONFIG, in-cluster, ~/.kube/config", type=Path)
+    add(
+        "--kubeconfig",
+        None,
+        "kubeconfig file; without it KUBECONFIG, the service account of the pod, or ~/.kube/config",
+        type=Path,
+    )
     add("--log-level", "info", "debug, info, warning or error", type=_one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=_one_of("text", "json"))
     for name in LIMIT_NAMES:
@@ -111,7 +120,7 @@ def _own_namespace() -> str:
 
 def _namespace(text: str) -> str:
     if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a namespace")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid namespace name")
     return text
 
 

@@ -92,9 +92,9 @@ def test_a_csv_in_a_list_is_the_csv() -> None:
     ("content", "text", "message"),
     [
         ("[1]", "json: cannot unmarshal array into Go value of type unstructured.detector", "this is a list"),
-        ("x", "json: cannot unmarshal string into Go value of type unstructured.detector", "this is a text"),
+        ("x", "json: cannot unmarshal string into Go value of type unstructured.detector", "this is a string"),
         ("a: <b>", "Object 'Kind' is missing in '{\"a\":\"\\u003cb\\u003e\"}'", "the object has no `kind`"),
-        ("kind: 5", "Object 'Kind' is missing in '{\"kind\":5}'", "`kind` must be a text, but is a number"),
+        ("kind: 5", "Object 'Kind' is missing in '{\"kind\":5}'", "`kind` must be a string, got a number"),
         ('{"kind":  ""}', "Object 'Kind' is missing in '{\"kind\":  \"\"}'", "the object has no `kind`"),
         (
             "{kind: x, apiVersion: a/b/c}",

@@ -81,7 +81,7 @@ def test_what_stands_in_the_place_of_annotations() -> None:
                 f"Annotations.annotations.{PACKAGE} of type string"
             ),
             f"annotations['{PACKAGE}']",
-            "must be a text, but is a list",
+            "must be a string, got a list",
         ),
         (
             {"annotations": "x"},
@@ -90,7 +90,7 @@ def test_what_stands_in_the_place_of_annotations() -> None:
                 "AnnotationsFile.annotations of type registry.Annotations"
             ),
             "annotations",
-            'must be an object, but is the text "x"',
+            'must be an object, got string "x"',
         ),
     ],
 )

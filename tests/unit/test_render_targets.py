@@ -95,7 +95,7 @@ def test_repeated_targets_are_one_for_people_and_stay_for_parity() -> None:
 
 
 def test_a_target_is_the_name_of_a_namespace() -> None:
-    with pytest.raises(ContentError, match="watch namespace 'A_b' is no name for a namespace: a lowercase RFC 1123"):
+    with pytest.raises(ContentError, match="watch namespace 'A_b' is not a valid namespace name: a lowercase RFC 1123"):
         targets([SINGLE], ["A_b"], parity=False)
 
 

@@ -31,12 +31,12 @@ UNPARSABLE = DefectKind(
 NO_OBJECT = DefectKind(
     id="RV1-902",
     title="A document of manifests/ is no Kubernetes object",
-    hint="A manifest needs `apiVersion`, `kind` and `metadata`; files that are none do not belong into manifests/.",
+    hint="A manifest needs `apiVersion`, `kind` and `metadata`; move other files out of manifests/.",
 )
 WRONG_TYPE = DefectKind(
     id="RV1-903",
     title="A field has a value of the wrong type",
-    hint="Write the value as its type demands: texts that look like numbers or booleans need quotes.",
+    hint="Write the value as its type demands: strings that look like numbers or booleans need quotes.",
 )
 LAYOUT = DefectKind(
     id="RV1-904",

@@ -220,13 +220,13 @@ def _why_without_kind(manifest: dict[str, Any]) -> tuple[str, str]:
         return problem, "Write it as the documentation of the kind has it, such as `apiVersion: apps/v1`."
     if kind is not None and not isinstance(kind, str):
         return (
-            f"`kind` must be a text, but is {_indefinite(kind)}",
+            f"`kind` must be a string, got {_indefinite(kind)}",
             "Write the name of the kind, such as `kind: Service`.",
         )
     return "the object has no `kind`", f"Add `kind`; or move what is no manifest out of {MANIFESTS}/."
 
 
-_ARTICLES = {"object": "an object", "array": "a list", "string": "a text", "bool": "a boolean", "number": "a number"}
+_ARTICLES = {"object": "an object", "array": "a list", "string": "a string", "bool": "a boolean", "number": "a number"}
 
 
 def _indefinite(value: object) -> str:

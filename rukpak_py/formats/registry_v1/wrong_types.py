@@ -18,14 +18,14 @@ from rukpak_py.formats.rules import path_text
 
 
 class Wanted(StrEnum):
-    TEXT = "a text"
+    TEXT = "a string"
     BOOLEAN = "true or false"
     INTEGER = "an integer"
     NUMBER = "a number"
     QUANTITY = "a quantity"
     LIST = "a list"
     OBJECT = "an object"
-    TEXTS = "an object of texts"
+    TEXTS = "an object of strings"
 
 
 _GO_TYPE = re.compile(r"(?:unrecognized type: |cannot convert \w+ to |of type )(?P<name>\S+)$")
@@ -102,7 +102,7 @@ def explained(root: Any, defect: TypeDefect, written: Spelling) -> tuple[Path, s
         return path, f"{where} cannot be used: {defect.text}", _FORMS.get(path[-1] if path else "")
     is_plain = isinstance(value, bool | int | float)
     spelled = (written(path, value) if is_plain else None) or _json(value)
-    return path, f"{where} must be {wanted}, but is {_described(value, spelled)}", _hint(path, value, wanted, spelled)
+    return path, f"{where} must be {wanted}, got {_described(value, spelled)}", _hint(path, value, wanted, spelled)
 
 
 def _wanted(text: str) -> Wanted | None:
@@ -135,11 +135,11 @@ def _described(value: Any, spelled: str) -> str:
         case None:
             return "null"
         case bool():
-            return f"the boolean {spelled}"
+            return f"boolean {spelled}"
         case int() | float():
-            return f"the number {spelled}"
+            return f"number {spelled}"
         case str():
-            return f"the text {spelled}" if len(value) <= _SHOWN else "a long text"
+            return f"string {spelled}" if len(value) <= _SHOWN else "a long string"
         case list():
             return Wanted.LIST
         case _:
@@ -179,8 +179,8 @@ def _quoted(key: str, value: Any, spelled: str) -> str:
 
 def _one_text(key: str, value: Any, spelled: str) -> str:
     if isinstance(value, list) and key.removesuffix(": ") in _PARTED and all(isinstance(item, str) for item in value):
-        return f"Write one text, the parts separated by commas without blanks: {key}{','.join(value)[:_MOST_PARTS]}"
-    return f"Write one text instead of {_described(value, spelled)}; quotes around it make it one."
+        return f"Write one string, the parts separated by commas without blanks: {key}{','.join(value)[:_MOST_PARTS]}"
+    return f"Write a string instead of {_described(value, spelled)}, in quotes where it is needed."
 
 
 def _reaches_output(path: Path) -> bool:

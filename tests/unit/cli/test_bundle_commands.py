@@ -307,7 +307,7 @@ class TestPermissions:
 def test_a_namespace_is_one_that_can_be(rukpakctl: CommandLine, option: str, name: str) -> None:
     ran = rukpakctl("bundle", "render", V1, option, name)
     assert (ran.status, ran.out) == (2, "")
-    assert f"{name!r} is no name for a namespace" in ran.err
+    assert f"{name!r} is not a valid namespace name" in ran.err
     is_list = "," in name and option == "--watch-namespace"
     assert ("give the option once for each" in ran.err) == is_list
 

@@ -38,7 +38,7 @@ def with_csv(pattern: str, replacement: str) -> Tree:
 def test_a_number_is_quoted_as_it_is_written(spelled: str) -> None:
     (finding,) = errors(with_csv(r"\n  displayName: .*", f"\n  displayName: {spelled}"))
     value = spelled.split(" ", maxsplit=1)[0]
-    assert finding.message == f"spec.displayName must be a text, but is the number {value}"
+    assert finding.message == f"spec.displayName must be a string, got number {value}"
     assert finding.hint == f'Put it in quotes: displayName: "{value}"'
 
 
@@ -62,7 +62,7 @@ def test_a_number_in_json_is_quoted_as_it_is_written() -> None:
 def test_a_list_of_channels_is_told_once_with_the_right_spelling() -> None:
     found = errors(bundle(annotations={CHANNELS: ["stable", "beta"]}))
     assert [finding.rule for finding in found] == ["RV1-907"]
-    assert found[0].hint == (f"Write one text, the parts separated by commas without blanks: {CHANNELS}: stable,beta")
+    assert found[0].hint == (f"Write one string, the parts separated by commas without blanks: {CHANNELS}: stable,beta")
 
 
 def annotated(key: str) -> Content:
@@ -79,7 +79,7 @@ def test_a_misspelt_key_is_told_once_at_its_line() -> None:
 def test_an_annotation_that_is_no_text_is_pointed_at() -> None:
     (finding,) = errors(bundle(annotations={"other": {"a": "b"}}))
     assert (finding.rule, finding.path) == ("RV1-102", "annotations.other")
-    assert finding.message == "Could not find annotations file: the value of other in it is no text"
+    assert finding.message == "Could not find annotations file: the value of other in it is not a string"
 
 
 def test_documents_of_one_file_hide_nothing_of_each_other() -> None:

@@ -153,8 +153,8 @@ def test_schemas(schema: Json, rule: str, messages: list[str]) -> None:
 @pytest.mark.parametrize(
     ("other", "rule", "messages"),
     [
-        (manifest("ConfigMap", "c", data={"a": 1, "b": "2"}), "RV1-942", ["data.a of ConfigMap 'c' is no text"]),
-        (manifest("Secret", "c", stringData={"a": True}), "RV1-942", ["stringData.a of Secret 'c' is no text"]),
+        (manifest("ConfigMap", "c", data={"a": 1, "b": "2"}), "RV1-942", ["data.a of ConfigMap 'c' is not a string"]),
+        (manifest("Secret", "c", stringData={"a": True}), "RV1-942", ["stringData.a of Secret 'c' is not a string"]),
         ({"kind": "Role", "metadata": {"name": "r"}}, "RV1-943", ["Role 'r' has no apiVersion"]),
         (manifest("Service", "1-a"), "RV1-944", ["Service '1-a' has an invalid name"]),
         (manifest("Service", "a-1"), "RV1-944", []),

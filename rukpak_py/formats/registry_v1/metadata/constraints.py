@@ -53,7 +53,7 @@ def constraint_flaws(value: Any) -> Iterator[Flaw]:
         constraint = renamed(constraint, _FIELDS)
         yield from _unknown(constraint, _FIELDS, path)
         if not isinstance(constraint.get("failureMessage"), str | None):
-            yield Flaw(UNPARSABLE, (*path, "failureMessage"), "failureMessage is a text.")
+            yield Flaw(UNPARSABLE, (*path, "failureMessage"), "failureMessage is a string.")
         found = [kind for kind in _KINDS if constraint.get(kind) is not None]
         if not found:
             yield Flaw("The CEL field is missing", path, _ONE_OF)
@@ -91,7 +91,7 @@ def _cel(inner: dict[str, Any], path: Path) -> Iterator[Flaw]:
     yield from _unknown(inner, ("rule",), path)
     rule = inner.get("rule")
     if not isinstance(rule, str | None):
-        yield Flaw(UNPARSABLE, (*path, "rule"), "rule is a text: a CEL expression.")
+        yield Flaw(UNPARSABLE, (*path, "rule"), "rule is a string: a CEL expression.")
     elif not rule:
         yield Flaw("The CEL expression is missing", path, "Write a boolean CEL expression over `properties` as `rule`.")
     else:
@@ -124,7 +124,7 @@ def empty_texts(value: Mapping[str, Any], texts: Mapping[str, str], path: Path, 
     """Members that must be texts, and not empty; each with what is said where it is. A wrong type hides empty ones."""
     mistyped = [name for name in texts if not isinstance(value.get(name), str | None)]
     for name in mistyped:
-        yield Flaw(unparsable, (*path, name), f"{name} is a text: put it in quotes.")
+        yield Flaw(unparsable, (*path, name), f"{name} is a string: put it in quotes.")
     for name in texts if not mistyped else ():
         if not value.get(name):
             yield Flaw(texts[name], (*path, name) if name in value else path, f"Give `{name}`.")

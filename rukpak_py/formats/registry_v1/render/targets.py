@@ -43,7 +43,7 @@ def _demand_names(targets: Sequence[str]) -> None:
     for target in targets:
         if target and dns.label(target):
             raise ContentError(
-                f"the watch namespace {target!r} is no name for a namespace: {', '.join(dns.label(target))}"
+                f"the watch namespace {target!r} is not a valid namespace name: {', '.join(dns.label(target))}"
             )
 
 

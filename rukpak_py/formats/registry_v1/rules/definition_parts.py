@@ -33,7 +33,7 @@ _ONLY_WITH_WEBHOOK: Final = "Forbidden: should not be set when strategy is not s
 @FAMILY.rule(
     "RV1-319",
     title="The fields of an old definition have their types",
-    hint="Write the value as its type demands: texts that look like numbers or booleans need quotes.",
+    hint="Write the value as its type demands: strings that look like numbers or booleans need quotes.",
 )
 @each_definition
 def old_fields_have_their_types(definition: Written) -> Iterator[Problem]:

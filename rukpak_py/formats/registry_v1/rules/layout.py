@@ -85,7 +85,7 @@ def there_are_manifests(reading: Reading) -> Iterator[Problem]:
     "RV1-102",
     title="A bundle has a directory metadata/ with annotations",
     hint="Add metadata/annotations.yaml with a mapping `annotations`; "
-    "`rukpakctl bundle generate` writes it. All values are texts.",
+    "`rukpakctl bundle generate` writes it. All values are strings.",
 )
 def there_are_annotations(reading: Reading) -> Iterator[Problem]:
     if _METADATA not in reading.tree.directories:
@@ -103,7 +103,7 @@ def _why_not_found(reading: Reading) -> Problem:
     for key, _ in fields(document, [_ANNOTATIONS]):
         for name, value in document[key].items() if isinstance(document[key], dict) else ():
             if value is not None and text_of(value) is None:
-                message = f"{problem}: the value of {name} in it is no text"
+                message = f"{problem}: the value of {name} in it is not a string"
                 return Problem(message=message, place=Place(file=ANNOTATIONS_FILE, path=(key, name)))
     keys = [key for key in document if isinstance(key, str) and not isinstance(document[key], str)]
     (near,) = get_close_matches(_ANNOTATIONS, keys, n=1) or [""]

@@ -76,8 +76,8 @@ def _unknown_types(schema: Any) -> Iterator[tuple[Path, str]]:
 
 @FAMILY.rule(
     "RV1-942",
-    title="Values of ConfigMaps and Secrets are texts",
-    hint="Put the value in quotes; a list or an object is written as a text, with `|` behind the key.",
+    title="Values of ConfigMaps and Secrets are strings",
+    hint="Put the value in quotes; a list or an object is written as a string, with `|` behind the key.",
     severity=Severity.WARNING,
 )
 def values_are_texts(bundle: Bundle) -> Iterator[Problem]:
@@ -85,7 +85,7 @@ def values_are_texts(bundle: Bundle) -> Iterator[Problem]:
         for field in _TEXTS.get(document.kind, ()) if document.api_version == "v1" else ():
             for key, value in mapping(document.manifest, field).items():
                 if value is not None and not isinstance(value, str):
-                    message = f"{field}.{key} of {document.kind} '{document.name}' is no text"
+                    message = f"{field}.{key} of {document.kind} '{document.name}' is not a string"
                     yield Problem(message=message, place=document.place(field, key))
 
 

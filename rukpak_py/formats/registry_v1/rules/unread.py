@@ -56,7 +56,7 @@ def _is_empty(document: Any) -> bool:
 
 @FAMILY.rule(
     "RV1-951",
-    title=f"The property {_MAX_OPENSHIFT} is a text",
+    title=f"The property {_MAX_OPENSHIFT} is a string",
     hint="Put it in quotes: as a number 4.10 is 4.1.",
     severity=Severity.WARNING,
 )
