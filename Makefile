@@ -32,6 +32,10 @@ test: env ## the whole suite against a real API server (TESTS="tests/unit -k yam
 e2e: env ## the operator as an image, installed by Helm, in a cluster with a node
 	@.ci/e2e $(TESTS)
 
+.PHONY: e2e-kind
+e2e-kind: env ## the same in a cluster of the real kind; where it is not, it and an engine are made (root on Linux)
+	@RUKPAK_CLUSTER_PROVIDER=kind RUKPAK_CLUSTER_STATE=$$PWD/.kind .ci/e2e $(TESTS)
+
 .PHONY: run
 run: env ## local cluster, operator, samples brought to Ready; Ctrl-C takes all of it down (RUN_ONCE=1: by itself)
 	@. .ci/cluster.sh && RUKPAK_CLUSTER_STATE=$$state exec $(PYTHON) -m e2e.run
@@ -60,5 +64,5 @@ lock: env ## resolve requirements/*.txt again from pyproject.toml
 
 .PHONY: clean
 clean: ## what the other targets made here (the caches outside stay)
-	@if [ -x $(PYTHON) ]; then . .ci/cluster.sh && cluster down; fi
-	@rm -rf .venv .cluster build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@if [ -x $(PYTHON) ]; then . .ci/cluster.sh && cluster down; state=$$PWD/.kind && cluster down; fi
+	@rm -rf .venv .cluster .kind build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from e2e import chart, image, sample_image
+from e2e.cluster import foreign
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS, Release
 from e2e.steps import Steps
@@ -32,7 +33,9 @@ def kubectl() -> Kubectl:
 
 @pytest.fixture(scope="session")
 def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The operator's image, freshly built, and the sample's."""
+    """The operator's image, of the sources at hand, and the sample's; unless the cluster is said to have them."""
+    if foreign.is_wanted() and foreign.has_images():
+        return
     archives = [image.build(Steps()), sample_image.write(tmp_path_factory.mktemp("images") / "sample.tar")]
     for archive in archives:
         load = [sys.executable, "-m", "e2e.cluster", "load-image", str(archive)]

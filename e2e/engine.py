@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from e2e import tools
+from e2e.cluster import packages
+from e2e.cluster.errors import ClusterError
 
 
 class Engine(Protocol):
@@ -45,7 +46,10 @@ class Docker:
         subprocess.run(["docker", "import", str(archive), image], check=True, stdout=subprocess.DEVNULL)
 
     def build(self, image: str, context: Path, arguments: dict[str, str]) -> None:
-        subprocess.run(["docker", "build", "--quiet", *_flags(arguments), "--tag", image, str(context)], check=True)
+        # Before Docker 23 the builder that knows `RUN --mount` has to be asked for.
+        environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
+        command = ["docker", "build", "--quiet", *_flags(arguments), "--tag", image, str(context)]
+        subprocess.run(command, check=True, env=environment)
 
     def save(self, image: str, archive: Path) -> None:
         subprocess.run(["docker", "save", "--output", str(archive), image], check=True)
@@ -95,9 +99,9 @@ class Buildah:
 def find(cache: Path) -> Engine:
     if shutil.which("docker") and subprocess.run(["docker", "info"], capture_output=True, check=False).returncode == 0:
         return Docker()
-    tools.need({"buildah": "buildah"}, purpose="building an image without a Docker engine")
+    packages.require({"buildah": "buildah"}, purpose="building an image without a Docker engine")
     if os.geteuid() != 0:
-        raise tools.MissingToolsError("building an image needs a Docker engine that answers, or root for buildah")
+        raise ClusterError("building an image needs a Docker engine that answers, or root for buildah")
     return Buildah(store=cache / "containers")
 
 

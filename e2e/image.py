@@ -1,7 +1,11 @@
-"""`make image`: the operator's image as build/rukpak.tar, a docker-archive that any cluster can load."""
+"""`make image`: the operator's image as build/rukpak.tar, a docker-archive that any cluster can load.
+
+Nothing is built when the archive is of the same sources, lock, base and commit.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -9,11 +13,14 @@ import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from e2e import base_image, engine, tools, wheels
+from e2e import base_image, engine, wheels
+from e2e.cluster.errors import ClusterError
 from e2e.steps import Steps
 
 ROOT = Path(__file__).resolve().parent.parent
 ARCHIVE = ROOT / "build/rukpak.tar"
+KEY = ARCHIVE.with_suffix(".key")
+RECIPE = ("Dockerfile", ".dockerignore", "pyproject.toml", "requirements/runtime.txt", "README.md")
 REPOSITORY = "localhost/rukpak-py/operator"
 
 
@@ -31,13 +38,27 @@ def build(steps: Steps) -> Path:
     builder = engine.find(cache)
     with steps.step("base image"):
         base = base_image.ensure(builder)
+    key = _key(base)
+    if ARCHIVE.exists() and KEY.exists() and KEY.read_text() == key:
+        return ARCHIVE
+    KEY.unlink(missing_ok=True)
     with steps.step("wheels"):
         wheels.collect(ROOT, cache, ROOT / "build/wheels", python_version=builder.python_version(base))
     with steps.step("image"):
         builder.build(name(), ROOT, {"BASE_IMAGE": base, **_labels()})
     with steps.step(f"archive {ARCHIVE.relative_to(ROOT)}"):
         builder.save(name(), ARCHIVE)
+    KEY.write_text(key)
     return ARCHIVE
+
+
+def _key(base: str) -> str:
+    """Of everything that decides what the image is."""
+    key = hashlib.sha256(f"{base} {sorted(_labels().items())}".encode())
+    sources = sorted(file for file in (ROOT / "rukpak_py").rglob("*") if file.is_file() and file.suffix != ".pyc")
+    for file in [*(ROOT / name for name in RECIPE), *sources]:
+        key.update(f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return key.hexdigest()
 
 
 def _labels() -> dict[str, str]:
@@ -56,8 +77,12 @@ def main() -> int:
     steps = Steps()
     try:
         archive = build(steps)
-    except tools.MissingToolsError as error:
+    except ClusterError as error:
         print(f"make image: {error}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as error:
+        program, *rest = error.cmd
+        print(f"make image: `{program} {rest[0]}` failed; what it printed is above", file=sys.stderr)
         return 1
     print(f"{name()} is in {archive.relative_to(ROOT)} ({archive.stat().st_size / 1e6:.0f} MB)")
     return 0

@@ -1,6 +1,6 @@
 """The operator as a process of this machine, outside the cluster that it works on.
 
-The API server reaches its webhook by URL, so both must be on one machine (or the URL must name this one).
+The API server reaches its webhook by URL, under the address that this machine has for the cluster.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from e2e.cluster import lifecycle
 from e2e.cluster.ports import free_ports
 from e2e.waiting import eventually
 
@@ -40,15 +41,16 @@ class LocalOperator:
 def running(*, kubeconfig: Path, folder: Path) -> Iterator[LocalOperator]:
     """Ready from the first statement of the block on."""
     log = folder / "operator.log"
-    ports = free_ports(["probes", "metrics", "webhook"], "127.0.0.1")
+    address = lifecycle.host_address(kubeconfig.parent)
+    ports = free_ports(["probes", "metrics"], "127.0.0.1") | free_ports(["webhook"], address)
     command = [
         *(sys.executable, "-m", "rukpak_py"),
         f"--kubeconfig={kubeconfig}",
         f"--provisioner-storage-dir={folder / 'bundles'}",
         f"--health-probe-bind-address=127.0.0.1:{ports['probes']}",
         f"--metrics-bind-address=127.0.0.1:{ports['metrics']}",
-        f"--webhook-bind-address=127.0.0.1:{ports['webhook']}",
-        f"--webhook-url=https://127.0.0.1:{ports['webhook']}",
+        f"--webhook-bind-address={address}:{ports['webhook']}",
+        f"--webhook-url=https://{address}:{ports['webhook']}",
         "--log-format=text",
     ]
     with log.open("wb") as output:

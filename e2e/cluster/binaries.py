@@ -52,6 +52,8 @@ HELM = Module(
     ),
 )
 PAUSE = Module(folder=HERE / "pause", is_ours=True)
+KIND = Module(folder=HERE / "kind")
+COREDNS = Module(folder=HERE / "kind" / "coredns", is_ours=True)
 REGISTRY = Module(folder=HERE.parent / "registry", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {
@@ -62,6 +64,9 @@ PACKAGES: dict[str, tuple[Module, str]] = {
     "kubectl": (KUBERNETES, "k8s.io/kubernetes/cmd/kubectl"),
     "kubelet": (KUBERNETES, "k8s.io/kubernetes/cmd/kubelet"),
     "kube-proxy": (KUBERNETES, "k8s.io/kubernetes/cmd/kube-proxy"),
+    "kubeadm": (KUBERNETES, "k8s.io/kubernetes/cmd/kubeadm"),
+    "kind": (KIND, "sigs.k8s.io/kind"),
+    "coredns": (COREDNS, "rukpak.io/e2e/cluster/kind/coredns"),
     "helm": (HELM, "helm.sh/helm/v3/cmd/helm"),
     "pause": (PAUSE, "rukpak.io/e2e/cluster/pause"),
     "probe": (PAUSE, "rukpak.io/e2e/cluster/pause/probe"),
@@ -94,6 +99,10 @@ def ensure(names: Sequence[str]) -> None:
 def cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "rukpak-py" / "bin"
+
+
+def kubernetes_version() -> str:
+    return "v{major}.{minor}.{patch}".format_map(_required_version(KUBERNETES, "k8s.io/kubernetes"))
 
 
 def linker_flags(module: Module) -> str:

@@ -2,14 +2,17 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 from e2e.cluster import binaries
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import write_private
+from e2e.cluster.image_archive import names_in
 from e2e.cluster.state import StateDir
 
 ANSWER_SECONDS = 20.0
 SWITCH = "RUKPAK_USE_KUBECONFIG"
+IMAGES_LOADED = "RUKPAK_IMAGES_LOADED"
 
 
 def is_wanted() -> bool:
@@ -23,6 +26,20 @@ def has_node() -> bool:
 def adopt(state: StateDir) -> None:
     """Copy what KUBECONFIG says about its current context into the state directory."""
     write_private(state.kubeconfig, _kubectl("config", "view", "--minify", "--flatten", "--raw", "--output=json"))
+
+
+def has_images() -> bool:
+    """Whether its nodes have the images already, or pull them: nobody but its owner can tell."""
+    return os.environ.get(IMAGES_LOADED) == "1"
+
+
+def expected_images(archive: Path) -> list[str]:
+    if not has_images():
+        raise ClusterError(
+            f"images cannot be loaded into the cluster of {SWITCH}: bring {archive} to its nodes, or push it to their "
+            f"registry, and set {IMAGES_LOADED}=1"
+        )
+    return names_in(archive) if archive.exists() else []
 
 
 def _kubectl(*arguments: str) -> str:

@@ -1,14 +1,21 @@
 """up, down, status and load-image of the cluster in one state directory, whichever way it was made.
 
-The record `cluster.json` says which: `provider` is `built`, `kind` or `kubeconfig`.
+The record `cluster.json` says which: `provider` is `built`, `kind` or `kubeconfig`. RUKPAK_CLUSTER_PROVIDER chooses
+`built` or `kind`; kind then makes what it does not find. Without it, kind is used where nothing has to be made for it.
 """
 
+import os
 import subprocess
 from pathlib import Path
 
-from e2e.cluster import binaries, foreign, kind
+from e2e.cluster import address, binaries, foreign
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.errors import ClusterError
+from e2e.cluster.image_archive import names_in
+from e2e.cluster.kind import cluster as kind
+from e2e.cluster.kind.cluster import KindCluster
+from e2e.cluster.kind.daemon import Daemon
+from e2e.cluster.kind.engine import UnusableError
 from e2e.cluster.node import claim, containerd
 from e2e.cluster.node.layout import Layout
 from e2e.cluster.node.removal import remove_node
@@ -18,11 +25,14 @@ from e2e.cluster.state import StateDir
 from e2e.cluster.steps import step
 
 ANSWER_SECONDS = 20.0
+CHOICE = "RUKPAK_CLUSTER_PROVIDER"
+PROVIDERS = ("built", "kind")
 
 
 def up(path: Path, *, node: bool) -> StateDir:
     state = StateDir(path)
     state.refuse_strangers()
+    _provider()
     with state.locked():
         if not _keep_running(state, node=node):
             _create(state, node=node)
@@ -40,21 +50,30 @@ def down(path: Path) -> bool:
 
 
 def load_image(path: Path, archive: Path) -> list[str]:
-    """Give the names of the images that are new in the cluster (kind does not say)."""
+    """Give the names of the images that the cluster has now."""
     state = StateDir(path)
     record = state.read()
     match record.get("provider"), record.get("node"):
         case "built", True:
             return containerd.import_archive(Layout(state), archive)
         case "kind", _:
-            kind.load_image(state, record["engine"], archive)
-            return []
+            kind.load_image(state, KindCluster.read(record), archive)
+            return names_in(archive)
         case "built", _:
             raise ClusterError("this cluster has no node that could run images: `down`, then `up --node`")
         case "kubeconfig", _:
-            raise ClusterError("images cannot be loaded into the cluster of KUBECONFIG: push them to its registry")
+            return foreign.expected_images(archive)
         case _:
             raise ClusterError(f"there is no cluster in {state.path}: `python -m e2e.cluster up --node` makes one")
+
+
+def host_address(path: Path) -> str:
+    """Where the API server of this cluster reaches programs of this machine."""
+    state = StateDir(path)
+    record = state.read()
+    if record.get("provider") == "kind" and record["outside"]:
+        return str(record["outside"])
+    return address.LOOPBACK if record.get("provider") == "built" else address.facing(state.kubeconfig)
 
 
 def problems(state: StateDir) -> list[str]:
@@ -81,6 +100,8 @@ def _keep_running(state: StateDir, *, node: bool) -> bool:
                 _remove(state, keep={"lock"})
         return False
     record = state.read()
+    if _provider() not in {"", record["provider"]}:
+        raise ClusterError(f"the cluster in {state.path} is {record['provider']}, not {_provider()}: run `down` first")
     if node and not record["node"]:
         raise ClusterError(f"the cluster in {state.path} has no node: run `down` first, then `up --node`")
     wrong = problems(state)
@@ -109,10 +130,15 @@ def _repair(state: StateDir, *, node: bool) -> None:
 def _create(state: StateDir, *, node: bool) -> None:
     state.claim()
     try:
-        if foreign.is_wanted():
-            _adopt(state, node=node)
-        elif not _create_kind(state):
-            _create_built(state, node=node)
+        match _provider():
+            case "kind":
+                _create_kind(state)
+            case "built":
+                _create_built(state, node=node)
+            case _ if foreign.is_wanted():
+                _adopt(state, node=node)
+            case _ if not _created_usable_kind(state):
+                _create_built(state, node=node)
     except BaseException as error:
         # What failed is explained by the logs; what was interrupted leaves nothing.
         _remove(state, keep={"logs"} if isinstance(error, ClusterError) else ())
@@ -127,14 +153,20 @@ def _adopt(state: StateDir, *, node: bool) -> None:
     foreign.adopt(state)
 
 
-def _create_kind(state: StateDir) -> bool:
+def _create_kind(state: StateDir) -> None:
     try:
-        engine = kind.usable_engine()
-        state.write({"provider": "kind", "node": True, "engine": engine})
-        with step("creating a cluster with kind"):
-            kind.create(state, engine)
-    except kind.UnusableError as reason:
+        kind.create(state)
+    except UnusableError as error:
+        raise ClusterError(str(error)) from error
+
+
+def _created_usable_kind(state: StateDir) -> bool:
+    try:
+        kind.create_if_usable(state)
+    except UnusableError as reason:
         print(f"not with kind: {reason}")
+        _remove(state, keep={"lock", "logs"})
+        state.claim()
         return False
     return True
 
@@ -157,8 +189,10 @@ def _create_built(state: StateDir, *, node: bool) -> None:
 def _remove(state: StateDir, *, keep: tuple[str, ...] | set[str] = ()) -> None:
     record = state.read()
     if record.get("provider") == "kind":
-        kind.delete(state, record["engine"])
+        kind.remove(state, KindCluster.read(record))
     processes = Processes(record=state.processes, logs=state.logs)
+    if Daemon(state).has_parts:  # the record of its cluster is gone
+        Daemon(state).stop(processes)
     if _has_node_parts(state):
         remove_node(state, processes)
     processes.kill_all()
@@ -166,8 +200,15 @@ def _remove(state: StateDir, *, keep: tuple[str, ...] | set[str] = ()) -> None:
     state.remove(keep=keep)
 
 
+def _provider() -> str:
+    chosen = os.environ.get(CHOICE, "")
+    if chosen and chosen not in PROVIDERS:
+        raise ClusterError(f"{CHOICE} is {chosen!r}: it may be {' or '.join(PROVIDERS)}")
+    return chosen
+
+
 def _has_leftovers(state: StateDir) -> bool:
-    return _has_node_parts(state) or bool(strays(state.path))
+    return _has_node_parts(state) or Daemon(state).has_parts or bool(strays(state.path))
 
 
 def _has_node_parts(state: StateDir) -> bool:

@@ -26,7 +26,7 @@ KILL_SECONDS = 10.0
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 PROGRAMS = (
     *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
-    *("containerd", "containerd-shim-runc-v2", "kubelet", "kube-proxy"),
+    *("containerd", "containerd-shim-runc-v2", "kubelet", "kube-proxy", "dockerd"),
 )
 
 

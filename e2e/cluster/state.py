@@ -10,7 +10,7 @@ from typing import Any
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import locked, write_private
 
-ENTRIES = ("kubeconfig", "users", "pki", "etcd", "node", "logs", "processes.json", "cluster.json", "lock")
+ENTRIES = ("kubeconfig", "users", "pki", "etcd", "node", "kind", "logs", "processes.json", "cluster.json", "lock")
 
 
 class StateDir:
@@ -21,6 +21,7 @@ class StateDir:
         self.pki = self.path / "pki"
         self.etcd = self.path / "etcd"
         self.node = self.path / "node"
+        self.kind = self.path / "kind"
         self.logs = self.path / "logs"
         self.processes = self.path / "processes.json"
         self._record = self.path / "cluster.json"

@@ -6,7 +6,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from e2e.cluster.image_archive import Image, write_image
+from e2e.cluster.image_archive import Image, ImageConfiguration, names_in, write_image, write_image_of
 
 IMAGE = Image(name="example.test/app:1", files={"/b": b"two", "/a/x": b"one"}, entrypoint=["/b"])
 
@@ -38,3 +38,20 @@ def test_files_are_executable_and_run_as_nobody_special(tmp_path: Path) -> None:
     configuration = json.loads(parts[manifest["Config"]])["config"]
     assert configuration["Entrypoint"] == ["/b"]
     assert configuration["User"] != "0"
+
+
+def test_a_whole_file_system_becomes_one_layer(tmp_path: Path) -> None:
+    layer = tmp_path / "layer.tar"
+    with tarfile.open(layer, "w") as packed:
+        packed.add(__file__, "etc/file")
+    target = tmp_path / "image.tar"
+    configuration = ImageConfiguration(entrypoint=["/init"], more={"StopSignal": "SIGRTMIN+3"})
+    write_image_of(layer, target, name="example.test/node:1", configuration=configuration)
+    assert names_in(target) == ["example.test/node:1"]
+    with tarfile.open(target) as archive:
+        parts = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]  # files only
+    [manifest] = json.loads(parts["manifest.json"])
+    assert parts[manifest["Layers"][0]] == layer.read_bytes()
+    described = json.loads(parts[manifest["Config"]])
+    assert described["config"]["StopSignal"] == "SIGRTMIN+3"
+    assert described["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer.read_bytes()).hexdigest()}"]

@@ -1,14 +1,29 @@
 """kind is used when it can be, and otherwise it is said why not."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from e2e.cluster import kind
+from e2e.cluster import binaries, foreign, lifecycle
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.image_archive import Image, write_image
+from e2e.cluster.kind import cluster as kind
+from e2e.cluster.kind import daemon, engine
+from e2e.cluster.kind.cluster import KindCluster
+from e2e.cluster.kind.engine import Engine, UnusableError, usable_engine
 from e2e.cluster.state import StateDir
 
-Install = Callable[[str, str], None]
+Install = Callable[[str, str], Path]
+
+READY_NODE = '{"items":[{"status":{"conditions":[{"type":"Ready","status":"True"}]}}]}'
+FRESH_NODE = '{"items":[{"status":{"conditions":[{"type":"Ready","status":"False"}]}}]}'
+WRITES_KUBECONFIG = (
+    '[ "$1" = create ] && for word; do case "$word" in --kubeconfig=*) echo config > "${word#*=}" ;; esac; done; exit 0'
+)
 
 
 @pytest.fixture
@@ -17,61 +32,137 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv(engine.CHOICE, raising=False)
 
-    def script(name: str, body: str) -> None:
+    def script(name: str, body: str) -> Path:
         (folder / name).write_text(f"#!/bin/sh\n{body}\n")
         (folder / name).chmod(0o755)
+        return folder / name
 
     return script
 
 
-def test_without_kind(install: Install) -> None:
-    with pytest.raises(kind.UnusableError, match="not on PATH"):
-        kind.usable_engine()
+@pytest.fixture
+def state(tmp_path: Path) -> StateDir:
+    return StateDir(tmp_path / "cluster")
+
+
+def has_node(install: Install, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    kubectl = install("kubectl", f"echo '{answer}'")
+    monkeypatch.setattr(binaries, "path", lambda name: kubectl)
+
+
+def test_without_kind(install: Install, state: StateDir) -> None:
+    with pytest.raises(UnusableError, match="not on PATH"):
+        kind.create_if_usable(state)
 
 
 def test_an_engine_without_its_daemon_is_no_engine(install: Install) -> None:
-    install("kind", "exit 0")
     install("docker", "exit 1")
-    with pytest.raises(kind.UnusableError, match="no container engine answers"):
-        kind.usable_engine()
+    with pytest.raises(UnusableError, match="no container engine answers"):
+        usable_engine()
 
 
 def test_the_next_engine_is_tried(install: Install) -> None:
-    install("kind", "exit 0")
     install("docker", "exit 1")
     install("podman", "exit 0")
-    assert kind.usable_engine() == "podman"
+    assert usable_engine().program == "podman"
 
 
-def test_an_image_that_cannot_be_pulled(install: Install) -> None:
+def test_kinds_own_choice_of_an_engine_holds(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("docker", "exit 0")
+    install("podman", "exit 0")
+    monkeypatch.setenv(engine.CHOICE, "podman")
+    assert usable_engine().program == "podman"
+
+
+def test_an_image_that_cannot_be_pulled_is_named_with_the_reason(install: Install, state: StateDir) -> None:
     install("kind", "exit 0")
-    install("docker", '[ "$1" = info ]')
-    with pytest.raises(kind.UnusableError, match=r"kindest/node:v.* was not pulled"):
-        kind.usable_engine()
+    install("docker", '[ "$1" = info ] || { echo no route to host >&2; exit 1; }')
+    with pytest.raises(UnusableError, match=r"kindest/node:v.* could not be pulled: no route to host"):
+        kind.create_if_usable(state)
 
 
 def test_a_slow_pull_is_not_waited_for(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind, "PULL_SECONDS", 0.2)
-    install("kind", "exit 0")
-    install("docker", 'case "$1" in info) ;; image) exit 1 ;; *) exec /bin/sleep 60 ;; esac')
-    with pytest.raises(kind.UnusableError, match="was not pulled within"):
-        kind.usable_engine()
+    monkeypatch.setattr(engine, "PULL_SECONDS", 0.2)
+    install("docker", "exec /bin/sleep 60")
+    assert Engine(program="docker").pull("some/image:1") == "not done within 0.2 s"
 
 
-def test_the_kubeconfig_appears_when_the_cluster_is_there(install: Install, tmp_path: Path) -> None:
-    state = StateDir(tmp_path / "cluster")
-    state.claim()
-    install("kind", 'while [ "$1" != --kubeconfig ]; do shift; done; echo config > "$2"')
-    kind.create(state, "docker")
+def test_the_kubeconfig_appears_when_the_node_is_ready(
+    install: Install, state: StateDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("kind", WRITES_KUBECONFIG)
+    install("docker", "exit 0")
+    has_node(install, monkeypatch, READY_NODE)
+    kind.create_if_usable(state)
     assert state.kubeconfig.read_text() == "config\n"
+    assert KindCluster.read(state.read()).engine.program == "docker"
 
 
-def test_a_cluster_that_cannot_be_created_is_deleted_and_explained(install: Install, tmp_path: Path) -> None:
-    state = StateDir(tmp_path / "cluster")
-    state.claim()
-    install("kind", f'echo "$1" >> {tmp_path}/calls; [ "$1" = delete ] || {{ echo no cgroups >&2; exit 1; }}')
-    with pytest.raises(kind.UnusableError, match="no cgroups"):
-        kind.create(state, "docker")
-    assert (tmp_path / "calls").read_text().split() == ["create", "delete"]
+def test_a_node_that_is_not_ready_is_a_failure_although_kind_ends_well(
+    install: Install, state: StateDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("kind", WRITES_KUBECONFIG)
+    install("docker", '[ "$1" = exec ] && echo "kubelet: cgroup v1 is not supported" || true')
+    has_node(install, monkeypatch, FRESH_NODE)
+    with pytest.raises(UnusableError, match=r"(?s)not ready within.*cgroup v1 is not supported"):
+        kind.create_if_usable(state)
     assert not state.kubeconfig.exists()
+
+
+def test_a_cluster_that_cannot_be_created_is_deleted_and_explained(
+    install: Install, state: StateDir, tmp_path: Path
+) -> None:
+    install("kind", f'echo "$*" >> {tmp_path}/calls; [ "$1" = delete ] || {{ echo preparing nodes >&2; exit 1; }}')
+    install("docker", '[ "$1" = exec ] && echo "the cause, of the journal" || true')
+    with pytest.raises(UnusableError, match=r"(?s)preparing nodes.*the cause, of the journal"):
+        kind.create_if_usable(state)
+    created, deleted = (tmp_path / "calls").read_text().splitlines()
+    assert created.startswith("create cluster")
+    assert deleted.startswith(f"delete cluster --kubeconfig={state.kubeconfig}")
+    assert "the cause" in (state.logs / "kind-node.log").read_text()
+
+
+def test_what_was_there_before_stays(install: Install, state: StateDir, tmp_path: Path) -> None:
+    install("kind", "exit 0")
+    install("docker", f'echo "$*" >> {tmp_path}/calls')
+    state.claim()
+    state.kind.mkdir()
+    there = KindCluster(engine=Engine(program="docker"), image="kindest/node:v1", found_network=True)
+    kind.remove(state, there)
+    assert not (tmp_path / "calls").exists()
+
+
+def test_a_provider_that_nobody_knows_is_refused(state: StateDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(lifecycle.CHOICE, "minikube")
+    with pytest.raises(ClusterError, match="may be built or kind"):
+        lifecycle.up(state.path, node=False)
+
+
+@pytest.mark.parametrize("option", ["--bundle", "--process"])
+def test_a_runtime_gives_no_capability_that_root_lacks(tmp_path: Path, option: str) -> None:
+    granted = {"bounding": ["CAP_SYS_RESOURCE", "CAP_KILL"], "ambient": None}
+    process = {"args": ["sh"], "capabilities": granted}
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"process": process} if option == "--bundle" else process))
+    place = tmp_path if option == "--bundle" else file
+    command = [sys.executable, "-I", str(daemon.RUNTIME_WRAPPER), "/bin/echo", "create", option, str(place), "name"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert shown == f"create {option} {place} name\n"
+    written = json.loads(file.read_text())
+    assert written.get("process", written) == {
+        "args": ["sh"],
+        "capabilities": {"bounding": ["CAP_KILL"], "ambient": None},
+    }
+
+
+def test_images_of_somebody_elses_cluster_are_there_only_when_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = write_image(Image(name="example.test/app:1", files={"/a": b"a"}), tmp_path / "image.tar")
+    monkeypatch.delenv(foreign.IMAGES_LOADED, raising=False)
+    with pytest.raises(ClusterError, match=foreign.IMAGES_LOADED):
+        foreign.expected_images(archive)
+    monkeypatch.setenv(foreign.IMAGES_LOADED, "1")
+    assert foreign.expected_images(archive) == ["example.test/app:1"]

@@ -1,34 +1,20 @@
-"""What a node changes on the machine: a bridge, a few kernel settings, iptables rules. All of it goes back.
-
-The settings' former values are recorded before the first change, so that a `down` after a crash knows them.
-"""
+"""What a node changes on the machine: a bridge, a few kernel settings, iptables rules. All of it goes back."""
 
 import contextlib
 import ipaddress
 import json
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
-from e2e.cluster.files import write_private
 from e2e.cluster.network import Network
 from e2e.cluster.node import iptables
 from e2e.cluster.node.layout import Layout
+from e2e.cluster.settings import CHANGED_BY_OTHERS, SYSCTL, change_settings, record_settings, restore_settings
 
-SYSCTL = Path("/proc/sys")
 BRIDGE_FILTER = "net/bridge/bridge-nf-call-iptables"
 NEEDED = {"net/ipv4/ip_forward": "1", BRIDGE_FILTER: "1"}
-# Set by kubelet and kube-proxy behind our back.
-CHANGED_BY_OTHERS = (
-    "vm/overcommit_memory",
-    "vm/panic_on_oom",
-    "kernel/panic",
-    "kernel/panic_on_oops",
-    "kernel/keys/root_maxkeys",
-    "kernel/keys/root_maxbytes",
-    "net/ipv4/conf/all/route_localnet",
-)
 FIRST_RANGE, LAST_RANGE = 201, 250
 
 
@@ -43,7 +29,7 @@ def choose_network(occupied: Iterable[ipaddress.IPv4Network]) -> Network:
 
 
 def occupied_networks() -> list[ipaddress.IPv4Network]:
-    routes = json.loads(_ip("-json", "-4", "route", "show", "table", "all"))
+    routes = json.loads(ip("-json", "-4", "route", "show", "table", "all"))
     networks = [route["dst"] for route in routes if route["dst"] != "default"]
     with contextlib.suppress(OSError):
         words = [line.split() for line in Path("/etc/resolv.conf").read_text().splitlines()]
@@ -53,21 +39,19 @@ def occupied_networks() -> list[ipaddress.IPv4Network]:
 
 def change_host(layout: Layout, network: Network) -> None:
     _load_bridge_filter()
-    if not layout.host_record.exists():
-        write_private(layout.host_record, json.dumps(_settings([*NEEDED, *CHANGED_BY_OTHERS])))
-    _set(NEEDED)
-    _ip("link", "add", layout.bridge, "type", "bridge")
-    _ip("address", "add", f"{network.address}/{ipaddress.ip_network(network.pods).prefixlen}", "dev", layout.bridge)
-    _ip("link", "set", layout.bridge, "up")
+    record_settings(layout.host_record, [*NEEDED, *CHANGED_BY_OTHERS])
+    change_settings(NEEDED)
+    ip("link", "add", layout.bridge, "type", "bridge")
+    ip("address", "add", f"{network.address}/{ipaddress.ip_network(network.pods).prefixlen}", "dev", layout.bridge)
+    ip("link", "set", layout.bridge, "up")
     iptables.restore("iptables", iptables.rules_for(layout.bridge, network.pods))
 
 
 def restore_host(layout: Layout) -> None:
     iptables.remove_ours()
-    if layout.host_record.exists():
-        _set(json.loads(layout.host_record.read_text()))
+    restore_settings(layout.host_record)
     if layout.has_bridge:
-        _ip("link", "delete", layout.bridge)
+        ip("link", "delete", layout.bridge)
 
 
 def _load_bridge_filter() -> None:
@@ -81,17 +65,7 @@ def _load_bridge_filter() -> None:
         )
 
 
-def _settings(names: Iterable[str]) -> dict[str, str]:
-    return {name: (SYSCTL / name).read_text().strip() for name in names if (SYSCTL / name).exists()}
-
-
-def _set(values: Mapping[str, str]) -> None:
-    for name, wanted in values.items():
-        if _settings([name]).get(name, wanted) != wanted:
-            (SYSCTL / name).write_text(wanted)
-
-
-def _ip(*arguments: str) -> str:
+def ip(*arguments: str) -> str:
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ClusterError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")

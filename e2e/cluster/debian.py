@@ -1,0 +1,32 @@
+"""A minimal Debian, made by mmdebstrap: what images are built on where no registry is reached."""
+
+import subprocess
+from collections.abc import Collection
+from pathlib import Path
+
+from e2e.cluster import packages
+
+SUITE = "bookworm"
+EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
+PROGRAMS = {"mmdebstrap": "mmdebstrap", "gpgv": "gpgv"}
+
+
+def recipe(included: Collection[str]) -> list[str]:
+    """The command, but for target and sources: all that decides what comes out."""
+    excluded = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
+    return ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(included)}", *excluded, SUITE]
+
+
+def bootstrap(included: Collection[str], target: Path, *, purpose: str) -> None:
+    """Make the file system: a folder, or an archive when the target's name ends in .tar."""
+    packages.require(PROGRAMS, purpose=purpose)
+    subprocess.run([*recipe(included), str(target), *_sources()], check=True)
+
+
+def _sources() -> list[str]:
+    """On the same Debian, the machine's own package sources: they may be a mirror, the only one that can be reached."""
+    release = Path("/etc/os-release")
+    if not release.exists() or f"VERSION_CODENAME={SUITE}\n" not in release.read_text(encoding="utf-8"):
+        return []
+    places = [Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list")]
+    return [str(place) for place in places if place.exists() and place.stat().st_size][:1]

@@ -1,0 +1,51 @@
+"""Programs of the machine: found on PATH, else installed by apt as root, else named in an error."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Collection, Mapping
+
+from e2e.cluster.errors import ClusterError
+
+SYSTEM_FOLDERS = ("/usr/sbin", "/sbin")  # not on every PATH, and half of what a node needs lies there
+
+
+def require(programs: Mapping[str, str], *, purpose: str) -> None:
+    """Each program (a key) is on PATH afterwards; the value is the Debian package that brings it."""
+    install(missing(programs), purpose=purpose)
+    if still := [program for program in programs if not shutil.which(program)]:
+        raise ClusterError(f"still missing after apt-get install, for {purpose}: {' '.join(sorted(still))}")
+
+
+def missing(programs: Mapping[str, str]) -> set[str]:
+    """The packages of those programs that are not on PATH."""
+    search = os.environ.get("PATH", "").split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join([*search, *(folder for folder in SYSTEM_FOLDERS if folder not in search)])
+    return {package for program, package in programs.items() if not shutil.which(program)}
+
+
+def install(packages: Collection[str], *, purpose: str) -> None:
+    if not packages:
+        return
+    names = sorted(packages)
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise ClusterError(f"{purpose} needs these Debian packages, or what they are called here: {' '.join(names)}")
+    print(f"installing {' '.join(names)}, for {purpose} ...", flush=True)
+    command = ["install", "--yes", "--no-install-recommends", *names]
+    if not _apt(*command):
+        _apt("update")
+        if not _apt(*command):
+            raise ClusterError(f"apt-get install {' '.join(names)} failed: run it by hand to see why")
+
+
+def _apt(*arguments: str) -> bool:
+    # RUNLEVEL=1: a package's service is not started; ours runs apart from any of the machine's own.
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    done = subprocess.run(
+        ["apt-get", "-qq", *arguments],
+        env=environment,
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.returncode == 0
