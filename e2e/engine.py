@@ -46,10 +46,8 @@ class Docker:
         subprocess.run(["docker", "import", str(archive), image], check=True, stdout=subprocess.DEVNULL)
 
     def build(self, image: str, context: Path, arguments: dict[str, str]) -> None:
-        # Before Docker 23 the builder that knows `RUN --mount` has to be asked for.
-        environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
         command = ["docker", "build", "--quiet", *_flags(arguments), "--tag", image, str(context)]
-        subprocess.run(command, check=True, env=environment)
+        subprocess.run(command, check=True, env=_with_buildkit())
 
     def save(self, image: str, archive: Path) -> None:
         subprocess.run(["docker", "save", "--output", str(archive), image], check=True)
@@ -97,12 +95,23 @@ class Buildah:
 
 
 def find(cache: Path) -> Engine:
-    if shutil.which("docker") and subprocess.run(["docker", "info"], capture_output=True, check=False).returncode == 0:
-        return Docker()
+    if shutil.which("docker") and _succeeds(["docker", "info"]):
+        if _succeeds(["docker", "build", "--help"]):
+            return Docker()
+        print("docker cannot build here (its component buildx is missing): building with buildah", flush=True)
     packages.require({"buildah": "buildah"}, purpose="building an image without a Docker engine")
     if os.geteuid() != 0:
         raise ClusterError("building an image needs a Docker engine that answers, or root for buildah")
     return Buildah(store=cache / "containers")
+
+
+def _with_buildkit() -> dict[str, str]:
+    """Before Docker 23 the builder that knows `RUN --mount` has to be asked for; since then it is a component apart."""
+    return {**os.environ, "DOCKER_BUILDKIT": "1"}
+
+
+def _succeeds(command: list[str]) -> bool:
+    return subprocess.run(command, env=_with_buildkit(), capture_output=True, check=False).returncode == 0
 
 
 def _flags(arguments: dict[str, str]) -> list[str]:

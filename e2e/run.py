@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from e2e import local_operator, sample_image
+from e2e.cluster import lifecycle
+from e2e.cluster.machine import is_root_on_linux
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS
 from e2e.steps import Steps
@@ -45,15 +46,11 @@ def cluster(*arguments: str, check: bool = True) -> int:
     return done.returncode
 
 
-def can_have_node() -> bool:
-    return platform.system() == "Linux" and os.geteuid() == 0
-
-
 @contextlib.contextmanager
 def local_cluster(steps: Steps, *, was_up: bool) -> Iterator[Kubectl]:
     try:
         with steps.step("cluster up"):
-            cluster("up", *(["--node"] if can_have_node() else []))
+            cluster("up", *(["--node"] if is_root_on_linux() else []))
         yield Kubectl.on(state_dir() / "kubeconfig")
     finally:
         interrupts(signal.SIG_IGN)  # a second Ctrl-C must not leave half of it behind
@@ -120,7 +117,7 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
         install_crds(kubectl)
     greeting = "--output=jsonpath={.data.greeting}"
     samples: dict[str, tuple[str, ...]] = {"hello": ("get", "configmap", "hello", greeting)}
-    if can_have_node():
+    if lifecycle.has_node(state_dir()):
         with steps.step("image of the sample"):
             load_sample_image(folder)
         samples["sleeper"] = ("get", "pods")

@@ -54,6 +54,7 @@ HELM = Module(
 PAUSE = Module(folder=HERE / "pause", is_ours=True)
 KIND = Module(folder=HERE / "kind")
 COREDNS = Module(folder=HERE / "kind" / "coredns", is_ours=True)
+ACTIONLINT = Module(folder=HERE.parent / "actionlint")
 REGISTRY = Module(folder=HERE.parent / "registry", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {
@@ -70,6 +71,7 @@ PACKAGES: dict[str, tuple[Module, str]] = {
     "helm": (HELM, "helm.sh/helm/v3/cmd/helm"),
     "pause": (PAUSE, "rukpak.io/e2e/cluster/pause"),
     "probe": (PAUSE, "rukpak.io/e2e/cluster/pause/probe"),
+    "actionlint": (ACTIONLINT, "github.com/rhysd/actionlint/cmd/actionlint"),
     "registry": (REGISTRY, "rukpak.io/e2e/registry"),
 }
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")

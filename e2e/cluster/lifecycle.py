@@ -67,6 +67,10 @@ def load_image(path: Path, archive: Path) -> list[str]:
             raise ClusterError(f"there is no cluster in {state.path}: `python -m e2e.cluster up --node` makes one")
 
 
+def has_node(path: Path) -> bool:
+    return bool(StateDir(path).read().get("node"))
+
+
 def host_address(path: Path) -> str:
     """Where the API server of this cluster reaches programs of this machine."""
     state = StateDir(path)

@@ -14,6 +14,7 @@ from e2e.cluster.files import write_private
 from e2e.cluster.kind import node_image
 from e2e.cluster.kind.daemon import Daemon
 from e2e.cluster.kind.engine import Engine, UnusableError, run_bounded, usable_engine
+from e2e.cluster.machine import is_root_on_linux
 from e2e.cluster.node.layout import Layout
 from e2e.cluster.processes import Processes
 from e2e.cluster.settings import CHANGED_BY_OTHERS, record_settings, restore_settings
@@ -24,7 +25,7 @@ CREATE_SECONDS = 300.0
 READY_SECONDS = 120
 API_PORT = 6443
 NETWORK = "kind"  # of the engine; kind makes it and leaves it
-MODULES = Path("/lib/modules")  # an engine makes it where there is none, because kind mounts it
+MODULES = Path("/lib/modules")  # kind mounts it, and a machine without modules need not have it
 JOURNAL_LINES = 60
 
 
@@ -73,15 +74,18 @@ def create_if_usable(state: StateDir) -> KindCluster:
 
 
 def create(state: StateDir) -> KindCluster:
-    """With what is there, and with what we can make ourselves."""
+    """With what is there, or with a Docker daemon of ours: root on Linux."""
     _program()
     try:
         engine = usable_engine()
+        return _create(state, _claimed(state, KindCluster(engine=engine, image=_image(engine))))
     except UnusableError as reason:
-        print(f"{reason}: starting a Docker daemon", flush=True)
-        return _create(state, _with_daemon(state))
-    cluster = _claimed(state, KindCluster(engine=engine, image=_image(engine)))
-    return _create(state, cluster)
+        if not is_root_on_linux():
+            raise
+        print(f"{reason}\nwith a Docker daemon of ours, then", flush=True)
+    if state.exists:
+        remove(state, KindCluster.read(state.read()))
+    return _create(state, _with_daemon(state))
 
 
 def remove(state: StateDir, cluster: KindCluster) -> None:
@@ -122,9 +126,12 @@ def _claimed(state: StateDir, cluster: KindCluster) -> KindCluster:
     state.kind.mkdir(mode=0o700, exist_ok=True)
     record_settings(_settings(state), CHANGED_BY_OTHERS)
     found_network = not cluster.has_daemon and cluster.engine.has_network(NETWORK)
-    seen = {"found_network": found_network, "found_modules": MODULES.exists()}
+    needs_modules = is_root_on_linux() and not MODULES.exists()
+    seen = {"found_network": found_network, "found_modules": not needs_modules}
     found = KindCluster.read({**cluster.record(), **seen})
     state.write(found.record())
+    if needs_modules:
+        MODULES.mkdir()
     return found
 
 

@@ -5,8 +5,6 @@ files, this folder's sources.
 """
 
 import hashlib
-import os
-import platform
 import re
 import tempfile
 from pathlib import Path
@@ -17,6 +15,7 @@ from e2e.cluster.files import locked
 from e2e.cluster.image_archive import ImageConfiguration, write_image_of
 from e2e.cluster.kind import node_root
 from e2e.cluster.kind.engine import Engine, UnusableError
+from e2e.cluster.machine import is_root_on_linux
 from e2e.cluster.steps import step
 
 HERE = Path(__file__).parent
@@ -40,9 +39,10 @@ def wanted() -> str:
 def pulled(engine: Engine) -> str:
     """The image that the configuration names, here already or pulled now."""
     image = wanted()
-    if not engine.has(image):
+    whole = f"docker.io/{image}"  # podman knows no default registry
+    if not engine.has(whole):
         print(f"pulling {image} for kind ...", flush=True)
-        if reason := engine.pull(image):
+        if reason := engine.pull(whole):
             raise UnusableError(f"{image} is not here and could not be pulled: {reason}")
     return image
 
@@ -62,12 +62,8 @@ def is_ours(image: str) -> bool:
     return image.startswith(f"{REPOSITORY}:")
 
 
-def can_be_built() -> bool:
-    return platform.system() == "Linux" and os.geteuid() == 0
-
-
 def _archive() -> Path:
-    if not can_be_built():
+    if not is_root_on_linux():
         raise ClusterError(f"{wanted()} cannot be had, and to build a node image needs root on Linux")
     binaries.ensure(node_root.PROGRAMS)
     folder = binaries.cache().parent / "kind-node"

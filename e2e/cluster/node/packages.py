@@ -1,11 +1,10 @@
 """The programs of the machine that a node needs."""
 
-import os
-import platform
 from pathlib import Path
 
 from e2e.cluster import packages
 from e2e.cluster.errors import ClusterError
+from e2e.cluster.machine import is_root_on_linux
 
 PROGRAMS = {
     "containerd": "containerd",
@@ -22,7 +21,7 @@ CNI_PACKAGE = "containernetworking-plugins"
 
 def require_node_support() -> None:
     """Install what is missing; say clearly when this machine cannot have a node."""
-    if platform.system() != "Linux" or os.geteuid() != 0:
+    if not is_root_on_linux():
         raise ClusterError("a node needs root on Linux; without --node a cluster needs neither")
     packages.install(_missing(), purpose="a node")
     if still := _missing():
