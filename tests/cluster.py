@@ -2,7 +2,7 @@
 
 The shared one is what `RUKPAK_TEST_KUBECONFIG` names, else one that the first test to need it brings up, once for all
 workers. It belongs to a keeper, a process that ends it together with the run, however the run ends. Tests that break
-the server get a private one; at most two of those are alive at once.
+the server get a private one; at most three of those are alive at once.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.files import locked, write_private
 
 SHARED = "RUKPAK_TEST_KUBECONFIG"
-PRIVATE_PLANES = 2
+PRIVATE_PLANES = 3
 PATIENCE_SECONDS = 170.0
 KEEPER = "keeper.json"
 
@@ -44,7 +44,7 @@ def private_control_plane(run_directory: Path, tmp_path: Path) -> Iterator[Contr
 
 @contextmanager
 def private_plane(run_directory: Path, folder: Path) -> Iterator[ControlPlane]:
-    """For fixtures of a wider scope. A module that has one must not ask for a second: there are only two places."""
+    """For fixtures of a wider scope. A module that has one must not ask for a second: there are only three places."""
     with _place(run_directory), ControlPlane.start(folder, tied_to_caller=True) as plane:
         yield plane
 

@@ -26,7 +26,7 @@ StartOperator = Callable[..., Operator]
 class Kept:
     """The worker's control plane for this folder, from the first test that needs it to the last one in a row.
 
-    It holds one of the two places for private control planes, so it may not outlive the folder's tests.
+    It holds one of the places for private control planes, so it may not outlive the folder's tests.
     """
 
     def __init__(self) -> None:
