@@ -1,21 +1,25 @@
 """The base of the operator's image: a minimal Debian with Python, git and ssh, made without any registry.
 
-RUKPAK_BASE_IMAGE names another base. The made one is kept by the engine under a tag that is the hash of its recipe.
+Where none can be made (it needs root and apt) it is a public one. RUKPAK_BASE_IMAGE names another. The made one is kept
+by the engine under a tag that is the hash of its recipe.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from e2e.cluster import debian
+from e2e.cluster.machine import is_root_on_linux
 
 if TYPE_CHECKING:
     from e2e.engine import Engine
 
+PUBLIC = "docker.io/library/python:3.11-bookworm"
 PACKAGES = ("python3", "python3-venv", "ca-certificates", "git", "openssh-client")
 
 
@@ -24,6 +28,8 @@ def ensure(engine: Engine) -> str:
     given = os.environ.get("RUKPAK_BASE_IMAGE", "")
     if given:
         return given
+    if not is_root_on_linux() or not shutil.which("apt-get"):
+        return PUBLIC
     image = f"localhost/rukpak-py/base:{_recipe_key()}"
     if not engine.has(image):
         _make(engine, image)

@@ -13,6 +13,7 @@ import pytest
 
 from e2e import chart, image, sample_image
 from e2e.cluster import foreign
+from e2e.cluster.state import StateDir
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS, Release
 from e2e.steps import Steps
@@ -34,7 +35,8 @@ def kubectl() -> Kubectl:
 @pytest.fixture(scope="session")
 def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The operator's image, of the sources at hand, and the sample's; unless the cluster is said to have them."""
-    if foreign.is_wanted() and foreign.has_images():
+    is_foreign = StateDir(kubectl.kubeconfig.parent).read().get("provider") == "kubeconfig"
+    if is_foreign and foreign.has_images():
         return
     archives = [image.build(Steps()), sample_image.write(tmp_path_factory.mktemp("images") / "sample.tar")]
     for archive in archives:

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from e2e.cluster import packages
 from e2e.cluster.errors import ClusterError
+from e2e.cluster.machine import is_root_on_linux
 
 
 class Engine(Protocol):
@@ -99,9 +100,9 @@ def find(cache: Path) -> Engine:
         if _succeeds(["docker", "build", "--help"]):
             return Docker()
         print("docker cannot build here (its component buildx is missing): building with buildah", flush=True)
+    if not is_root_on_linux():
+        raise ClusterError("building an image needs a Docker engine that answers, or root on Linux for buildah")
     packages.require({"buildah": "buildah"}, purpose="building an image without a Docker engine")
-    if os.geteuid() != 0:
-        raise ClusterError("building an image needs a Docker engine that answers, or root for buildah")
     return Buildah(store=cache / "containers")
 
 

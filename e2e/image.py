@@ -81,8 +81,8 @@ def main() -> int:
         print(f"make image: {error}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as error:
-        program, *rest = error.cmd
-        print(f"make image: `{program} {rest[0]}` failed; what it printed is above", file=sys.stderr)
+        said = f": {error.stderr.strip()}" if error.stderr else "; what it printed is above"
+        print(f"make image: `{' '.join(error.cmd)}` failed{said}", file=sys.stderr)
         return 1
     print(f"{name()} is in {archive.relative_to(ROOT)} ({archive.stat().st_size / 1e6:.0f} MB)")
     return 0

@@ -1,10 +1,10 @@
 """A minimal Debian, made by mmdebstrap: what images are built on where no registry is reached."""
 
-import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
 from e2e.cluster import packages
+from e2e.cluster.programs import output
 
 SUITE = "bookworm"
 EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
@@ -20,7 +20,7 @@ def recipe(included: Collection[str]) -> list[str]:
 def bootstrap(included: Collection[str], target: Path, *, purpose: str) -> None:
     """Make the file system: a folder, or an archive when the target's name ends in .tar."""
     packages.require(PROGRAMS, purpose=purpose)
-    subprocess.run([*recipe(included), str(target), *_sources()], check=True)
+    output([*recipe(included), str(target), *_sources()])
 
 
 def _sources() -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from e2e.cluster.files import write_private
 
+NAME_ANNOTATION = "io.containerd.image.name"  # in the index of an OCI archive
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -73,11 +74,14 @@ def write_image_of(layer: Path, target: Path, *, name: str, configuration: Image
 
 
 def names_in(archive: Path) -> list[str]:
-    """The images of a docker-archive."""
+    """The images of a docker-archive or an OCI archive."""
     with tarfile.open(archive) as opened:
-        manifest = opened.extractfile("manifest.json")
-        entries = json.load(manifest) if manifest is not None else []
-    return [name for entry in entries for name in entry.get("RepoTags") or ()]
+        documents = {member.name: member for member in opened if member.name in {"manifest.json", "index.json"}}
+        described = {name: json.load(opened.extractfile(member) or io.BytesIO()) for name, member in documents.items()}
+    if "manifest.json" in described:
+        return [name for entry in described["manifest.json"] for name in entry.get("RepoTags") or ()]
+    annotations = [one.get("annotations", {}) for one in described.get("index.json", {}).get("manifests", ())]
+    return [one[NAME_ANNOTATION] for one in annotations if NAME_ANNOTATION in one]
 
 
 def _members(name: str, configuration: ImageConfiguration, digest: str) -> tuple[str, dict[str, bytes]]:

@@ -75,9 +75,13 @@ def host_address(path: Path) -> str:
     """Where the API server of this cluster reaches programs of this machine."""
     state = StateDir(path)
     record = state.read()
-    if record.get("provider") == "kind" and record["outside"]:
-        return str(record["outside"])
-    return address.LOOPBACK if record.get("provider") == "built" else address.facing(state.kubeconfig)
+    match record.get("provider"):
+        case "built":
+            return address.LOOPBACK
+        case "kind" if ours := KindCluster.read(record).host_address:
+            return ours
+        case _:
+            return address.facing(state.kubeconfig)
 
 
 def problems(state: StateDir) -> list[str]:
@@ -145,7 +149,10 @@ def _create(state: StateDir, *, node: bool) -> None:
                 _create_built(state, node=node)
     except BaseException as error:
         # What failed is explained by the logs; what was interrupted leaves nothing.
-        _remove(state, keep={"logs"} if isinstance(error, ClusterError) else ())
+        try:
+            _remove(state, keep={"logs"} if isinstance(error, ClusterError) else ())
+        except ClusterError as left:
+            raise ClusterError(f"{error or 'interrupted'}\nWhat was made could not be removed: {left}") from error
         raise
 
 

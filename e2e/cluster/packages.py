@@ -1,12 +1,15 @@
 """Programs of the machine: found on PATH, else installed by apt as root, else named in an error."""
 
+import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
 
+SERVICES = ("docker.service", "docker.socket", "containerd.service")
 SYSTEM_FOLDERS = ("/usr/sbin", "/sbin")  # not on every PATH, and half of what a node needs lies there
 
 
@@ -19,9 +22,13 @@ def require(programs: Mapping[str, str], *, purpose: str) -> None:
 
 def missing(programs: Mapping[str, str]) -> set[str]:
     """The packages of those programs that are not on PATH."""
+    search_system_folders()
+    return {package for program, package in programs.items() if not shutil.which(program)}
+
+
+def search_system_folders() -> None:
     search = os.environ.get("PATH", "").split(os.pathsep)
     os.environ["PATH"] = os.pathsep.join([*search, *(folder for folder in SYSTEM_FOLDERS if folder not in search)])
-    return {package for program, package in programs.items() if not shutil.which(program)}
 
 
 def install(packages: Collection[str], *, purpose: str) -> None:
@@ -32,15 +39,28 @@ def install(packages: Collection[str], *, purpose: str) -> None:
         raise ClusterError(f"{purpose} needs these Debian packages, or what they are called here: {' '.join(names)}")
     print(f"installing {' '.join(names)}, for {purpose} ...", flush=True)
     command = ["install", "--yes", "--no-install-recommends", *names]
-    if not _apt(*command):
-        _apt("update")
+    with _no_services():
         if not _apt(*command):
-            raise ClusterError(f"apt-get install {' '.join(names)} failed: run it by hand to see why")
+            _apt("update")
+            if not _apt(*command):
+                raise ClusterError(f"apt-get install {' '.join(names)} failed: run it by hand to see why")
+
+
+@contextlib.contextmanager
+def _no_services() -> Iterator[None]:
+    """Packages start their services where systemd runs; ours run apart from any of the machine's own."""
+    if not Path("/run/systemd/system").is_dir():
+        yield
+        return
+    subprocess.run(["systemctl", "mask", "--runtime", *SERVICES], check=False, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["systemctl", "unmask", "--runtime", *SERVICES], check=False, capture_output=True)
 
 
 def _apt(*arguments: str) -> bool:
-    # RUNLEVEL=1: a package's service is not started; ours runs apart from any of the machine's own.
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}  # no services without systemd
     done = subprocess.run(
         ["apt-get", "-qq", *arguments],
         env=environment,

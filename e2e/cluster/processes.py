@@ -18,12 +18,12 @@ from pathlib import Path
 
 from e2e.cluster.errors import ClusterError, ComponentError, PortTakenError
 from e2e.cluster.files import write_private
+from e2e.cluster.machine import environment_without_proxies
 
 POLL_SECONDS = 0.05
 TAIL_LINES = 15
 TAIL_BYTES = 16_384
 KILL_SECONDS = 10.0
-PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 PROGRAMS = (
     *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
     *("containerd", "containerd-shim-runc-v2", "kubelet", "kube-proxy", "dockerd"),
@@ -79,7 +79,7 @@ class Processes:
         pid = os.posix_spawn(
             argv[0],
             list(argv),
-            _environment(with_proxies=through_proxy),
+            dict(os.environ) if through_proxy else environment_without_proxies(),
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, str(self.log(name)), appended, 0o600),
@@ -181,10 +181,6 @@ def start_time(pid: int) -> str:
     state, threads, started = fields[0], fields[17], fields[19]
     # A zombie with threads is still ending: it holds its sockets.
     return "" if state in "ZX" and int(threads) <= 1 else started
-
-
-def _environment(*, with_proxies: bool) -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if with_proxies or name.lower() not in PROXIES}
 
 
 def _process(entry: dict[str, object]) -> Process:

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from e2e.cluster import packages
+
 # Counters and what the kernel changes by itself.
-VOLATILE = re.compile(
-    r"^(fs\.(dentry|inode|file|aio|quota|binfmt)|kernel\.(random|ns_last_pid|pty|hung|tainted|sched_|perf_)|"
-    r"net\.netfilter\.nf_conntrack_(count|buckets)|debug|dev\.|sunrpc)"
+VOLATILE = (
+    r"(?:fs\.(?:dentry|inode|file|aio|quota|binfmt)|kernel\.(?:random|ns_last_pid|pty|hung|tainted|sched_|perf_)|"
+    r"net\.netfilter\.nf_conntrack_(?:count|buckets)|debug|dev\.|sunrpc)"
 )
 FOLDERS = (
     "/lib/modules",
@@ -24,10 +26,12 @@ FOLDERS = (
     "/var/lib/kubelet",
     "/etc/cni",
 )
+CGROUPS = re.compile(r"rukpak|kube|docker|libpod|k8s\.io|containerd")
 LOOKED_AT = re.compile(r"^(kind|docker|containerd|runc|kube|etcd|coredns|pause|buildah|podman|conmon|ctr|unshare)")
 
 
 def main() -> None:
+    packages.search_system_folders()
     for line in lines():
         print(line)
 
@@ -35,13 +39,13 @@ def main() -> None:
 def lines() -> Iterator[str]:
     yield from _counted("process", _programs())
     yield from _shown("link", ["ip", "-brief", "link"], r"^\S+")
-    yield from _shown("route", ["ip", "route", "show", "table", "all"], r".*")
+    yield from _shown("route", ["ip", "route", "show", "table", "all"], r".*?(?=\s+expires \S+|$)")
     for program in ("iptables-save", "ip6tables-save", "iptables-legacy-save", "ip6tables-legacy-save"):
         yield from _shown(program, [program], r"^[:-]\S+ .*?(?= \[|$)")
     mounted = Path("/proc/self/mountinfo").read_text().splitlines()
     yield from _counted("mount", (" ".join(line.split()[4:5]) for line in mounted))
-    yield from sorted(f"cgroup {folder}" for folder in Path("/sys/fs/cgroup").glob("*/*/") if folder.is_dir())
-    yield from (line for line in _shown("setting", ["sysctl", "--all"], r".*") if not VOLATILE.match(line[8:]))
+    yield from sorted(f"cgroup {folder}" for folder in _cgroups())
+    yield from _shown("setting", ["sysctl", "--all"], rf"(?!{VOLATILE}).*")
     yield from (f"folder {folder}" for folder in FOLDERS if Path(folder).exists())
 
 
@@ -55,10 +59,18 @@ def _programs() -> Iterator[str]:
             yield name
 
 
+def _cgroups() -> Iterator[Path]:
+    """In both versions; those of the machine's services come and go."""
+    for folder in [*Path("/sys/fs/cgroup").glob("*"), *Path("/sys/fs/cgroup").glob("*/*")]:
+        if folder.is_dir() and CGROUPS.match(folder.name):
+            yield folder
+
+
 def _shown(what: str, command: list[str], pattern: str) -> Iterator[str]:
     try:
         shown = subprocess.run(command, check=False, capture_output=True, text=True).stdout
     except FileNotFoundError:
+        yield f"{what}: {command[0]} is not on PATH"
         return
     for line in sorted(shown.splitlines()):
         if found := re.match(pattern, line):

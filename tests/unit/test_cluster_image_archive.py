@@ -55,3 +55,15 @@ def test_a_whole_file_system_becomes_one_layer(tmp_path: Path) -> None:
     described = json.loads(parts[manifest["Config"]])
     assert described["config"]["StopSignal"] == "SIGRTMIN+3"
     assert described["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer.read_bytes()).hexdigest()}"]
+
+
+def test_an_oci_archive_names_its_images_in_its_index(tmp_path: Path) -> None:
+    index = json.dumps(
+        {"manifests": [{"annotations": {"io.containerd.image.name": "example.test/app:1"}}, {}]}
+    ).encode()
+    target = tmp_path / "oci.tar"
+    with tarfile.open(target, "w") as archive:
+        entry = tarfile.TarInfo("index.json")
+        entry.size = len(index)
+        archive.addfile(entry, io.BytesIO(index))
+    assert names_in(target) == ["example.test/app:1"]

@@ -12,18 +12,26 @@ from e2e.cluster import binaries, foreign, lifecycle
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.image_archive import Image, write_image
 from e2e.cluster.kind import cluster as kind
-from e2e.cluster.kind import daemon, engine
+from e2e.cluster.kind import daemon, engine, node_image
 from e2e.cluster.kind.cluster import KindCluster
-from e2e.cluster.kind.engine import Engine, UnusableError, usable_engine
+from e2e.cluster.kind.engine import ContainerEngine, UnusableError, usable_engine
 from e2e.cluster.state import StateDir
 
 Install = Callable[[str, str], Path]
 
-READY_NODE = '{"items":[{"status":{"conditions":[{"type":"Ready","status":"True"}]}}]}'
-FRESH_NODE = '{"items":[{"status":{"conditions":[{"type":"Ready","status":"False"}]}}]}'
+READY_NODE = '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}]}'
+FRESH_NODE = '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready","status":"False"}]}}]}'
 WRITES_KUBECONFIG = (
     '[ "$1" = create ] && for word; do case "$word" in --kubeconfig=*) echo config > "${word#*=}" ;; esac; done; exit 0'
 )
+
+
+@pytest.fixture(autouse=True)
+def _machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the real machine is changed, also by root."""
+    monkeypatch.setattr(kind, "MODULES", tmp_path / "modules")
+    monkeypatch.setattr(kind, "record_settings", lambda _state: None)
+    monkeypatch.setattr(kind, "restore_settings", lambda _state: None)
 
 
 @pytest.fixture
@@ -83,10 +91,9 @@ def test_an_image_that_cannot_be_pulled_is_named_with_the_reason(install: Instal
         kind.create_if_usable(state)
 
 
-def test_a_slow_pull_is_not_waited_for(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "PULL_SECONDS", 0.2)
+def test_a_slow_pull_is_not_waited_for(install: Install) -> None:
     install("docker", "exec /bin/sleep 60")
-    assert Engine(program="docker").pull("some/image:1") == "not done within 0.2 s"
+    assert ContainerEngine(program="docker").pull("some/image:1", seconds=0.2) == "not done within 0.2 s"
 
 
 def test_the_kubeconfig_appears_when_the_node_is_ready(
@@ -106,9 +113,19 @@ def test_a_node_that_is_not_ready_is_a_failure_although_kind_ends_well(
     install("kind", WRITES_KUBECONFIG)
     install("docker", '[ "$1" = exec ] && echo "kubelet: cgroup v1 is not supported" || true')
     has_node(install, monkeypatch, FRESH_NODE)
-    with pytest.raises(UnusableError, match=r"(?s)not ready within.*cgroup v1 is not supported"):
+    with pytest.raises(UnusableError, match=r"(?s)not ready within 120 s: n\n.*cgroup v1 is not supported"):
         kind.create_if_usable(state)
     assert not state.kubeconfig.exists()
+
+
+def test_a_cluster_without_a_node_is_not_ready(
+    install: Install, state: StateDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("kind", WRITES_KUBECONFIG)
+    install("docker", "exit 0")
+    has_node(install, monkeypatch, '{"items":[]}')
+    with pytest.raises(UnusableError, match="it has no node"):
+        kind.create_if_usable(state)
 
 
 def test_a_cluster_that_cannot_be_created_is_deleted_and_explained(
@@ -118,6 +135,7 @@ def test_a_cluster_that_cannot_be_created_is_deleted_and_explained(
     install("docker", '[ "$1" = exec ] && echo "the cause, of the journal" || true')
     with pytest.raises(UnusableError, match=r"(?s)preparing nodes.*the cause, of the journal"):
         kind.create_if_usable(state)
+    kind.remove(state, KindCluster.read(state.read()))
     created, deleted = (tmp_path / "calls").read_text().splitlines()
     assert created.startswith("create cluster")
     assert deleted.startswith(f"delete cluster --kubeconfig={state.kubeconfig}")
@@ -127,11 +145,86 @@ def test_a_cluster_that_cannot_be_created_is_deleted_and_explained(
 def test_what_was_there_before_stays(install: Install, state: StateDir, tmp_path: Path) -> None:
     install("kind", "exit 0")
     install("docker", f'echo "$*" >> {tmp_path}/calls')
-    state.claim()
-    state.kind.mkdir()
-    there = KindCluster(engine=Engine(program="docker"), image="kindest/node:v1", found_network=True)
+    kind.MODULES.mkdir()
+    there = KindCluster(engine=ContainerEngine(program="docker"), image="kindest/node:v1", found_network=True)
     kind.remove(state, there)
     assert not (tmp_path / "calls").exists()
+    assert kind.MODULES.exists()
+
+
+def test_what_was_made_goes(install: Install, state: StateDir, tmp_path: Path) -> None:
+    install("kind", "exit 0")
+    install("docker", f'echo "$*" >> {tmp_path}/calls')
+    kind.MODULES.mkdir()
+    image = f"{node_image.REPOSITORY}:1"
+    made = KindCluster(engine=ContainerEngine(program="docker"), image=image, found_modules=False)
+    kind.remove(state, made)
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls == [f"image rm {image}", "ps --all --quiet --filter network=kind", "network rm kind"]
+    assert not kind.MODULES.exists()
+
+
+def test_a_network_that_somebody_uses_stays(install: Install, state: StateDir, tmp_path: Path) -> None:
+    install("kind", "exit 0")
+    install("docker", f'echo "$*" >> {tmp_path}/calls; [ "$1" = ps ] && echo 0123abcd')
+    kind.remove(state, KindCluster(engine=ContainerEngine(program="docker"), image="kindest/node:v1"))
+    assert "network rm" not in (tmp_path / "calls").read_text()
+
+
+def test_an_engine_that_is_gone_keeps_the_record_and_puts_the_machine_back(install: Install, state: StateDir) -> None:
+    install("kind", "echo Cannot connect >&2; exit 1")
+    kind.MODULES.mkdir()
+    made = KindCluster(engine=ContainerEngine(program="docker"), image="kindest/node:v1", found_modules=False)
+    with pytest.raises(ClusterError, match="Cannot connect\nSee to it that docker answers, then run `down` again"):
+        kind.remove(state, made)
+    assert not kind.MODULES.exists()
+
+
+def test_the_daemon_of_a_cluster_is_remembered(
+    install: Install, state: StateDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("docker", 'echo "$DOCKER_HOST"')
+    monkeypatch.setenv("DOCKER_HOST", "unix:///first")
+    cluster = KindCluster(engine=usable_engine(), image="kindest/node:v1")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///another")
+    again = KindCluster.read(json.loads(json.dumps(cluster.record())))
+    assert again == cluster
+    assert again.engine.run("info").stdout == "unix:///first\n"
+
+
+def test_podman_that_calls_itself_docker_is_podman(install: Install) -> None:
+    install("docker", "echo podman version 4.3.1")
+    install("podman", "exit 0")
+    assert usable_engine().program == "podman"
+
+
+def test_without_root_an_engine_that_cannot_is_a_failure(
+    install: Install, state: StateDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "is_root_on_linux", lambda: False)
+    monkeypatch.setattr(node_image, "is_root_on_linux", lambda: False)
+    install("kind", "exit 0")
+    install("docker", '[ "$1" = info ] || { echo no route to host >&2; exit 1; }')
+    with pytest.raises(UnusableError, match="building a node image needs root on Linux"):
+        kind.create(state)
+
+
+def test_root_goes_on_with_a_daemon_of_the_project(
+    install: Install, state: StateDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("kind", f'[ "$1" = create ] && [ -z "$DOCKER_HOST" ] && exit 1; {WRITES_KUBECONFIG}')
+    install("docker", "exit 0")
+    has_node(install, monkeypatch, READY_NODE)
+    monkeypatch.setattr(kind, "is_root_on_linux", lambda: True)
+    ours = KindCluster(
+        engine=ContainerEngine(program="docker", daemon={"DOCKER_HOST": "unix:///ours"}),
+        image=f"{node_image.REPOSITORY}:1",
+        has_daemon=True,
+        node_address="10.201.0.2",
+    )
+    monkeypatch.setattr(kind, "_with_daemon", lambda state: kind._claimed(state, ours))
+    assert kind.create(state).has_daemon
+    assert "apiServerAddress: 10.201.0.2" in (state.kind / "config.yaml").read_text()
 
 
 def test_a_provider_that_nobody_knows_is_refused(state: StateDir, monkeypatch: pytest.MonkeyPatch) -> None:

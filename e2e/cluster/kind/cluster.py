@@ -1,10 +1,13 @@
-"""Create and delete a cluster of kind, and load images into it."""
+"""Create and delete a cluster of kind, and load images into it.
+
+What a cluster is made of is recorded before it is made, so that `remove` finds it whatever happened in between.
+"""
 
 import contextlib
 import json
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,16 +16,17 @@ from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import write_private
 from e2e.cluster.kind import node_image
 from e2e.cluster.kind.daemon import Daemon
-from e2e.cluster.kind.engine import Engine, UnusableError, run_bounded, usable_engine
-from e2e.cluster.machine import is_root_on_linux
+from e2e.cluster.kind.engine import PULL_SECONDS, ContainerEngine, UnusableError, run_bounded, usable_engine
+from e2e.cluster.machine import environment_without_proxies, is_root_on_linux
 from e2e.cluster.node.layout import Layout
 from e2e.cluster.processes import Processes
-from e2e.cluster.settings import CHANGED_BY_OTHERS, record_settings, restore_settings
+from e2e.cluster.settings import record_settings, restore_settings
 from e2e.cluster.state import StateDir
 from e2e.cluster.steps import step
 
 CREATE_SECONDS = 300.0
 READY_SECONDS = 120
+PATIENT_PULL_SECONDS = 900.0  # when kind was asked for
 API_PORT = 6443
 NETWORK = "kind"  # of the engine; kind makes it and leaves it
 MODULES = Path("/lib/modules")  # kind mounts it, and a machine without modules need not have it
@@ -33,36 +37,21 @@ JOURNAL_LINES = 60
 class KindCluster:
     """How the cluster of a state directory was made; what `cluster.json` says of it."""
 
-    engine: Engine
+    engine: ContainerEngine
     image: str
     has_daemon: bool = False  # the engine is a daemon of ours
     found_network: bool = False
     found_modules: bool = True
-    outside: str = ""  # the address of this machine for the cluster; only with a daemon of ours
-    inside: str = ""  # where published ports are; else on this machine
+    host_address: str = ""  # of this machine, for the cluster; empty: like that of any other program
+    node_address: str = ""  # where published ports are; empty: on this machine
 
     def record(self) -> dict[str, Any]:
-        return {
-            "provider": "kind",
-            "node": True,
-            "engine": self.engine.program,
-            "engine_host": self.engine.host,
-            "image": self.image,
-            "has_daemon": self.has_daemon,
-            "found_network": self.found_network,
-            "found_modules": self.found_modules,
-            "outside": self.outside,
-            "inside": self.inside,
-        }
+        return {"provider": "kind", "node": True, "kind": asdict(self)}
 
     @classmethod
     def read(cls, record: dict[str, Any]) -> Self:
-        return cls(
-            engine=Engine(program=record["engine"], host=record["engine_host"]),
-            **{name: record[name] for name in ("image", "has_daemon", "found_network", "found_modules")},
-            outside=record["outside"],
-            inside=record["inside"],
-        )
+        found = record["kind"]
+        return cls(**{**found, "engine": ContainerEngine(**found["engine"])})
 
 
 def create_if_usable(state: StateDir) -> KindCluster:
@@ -70,37 +59,39 @@ def create_if_usable(state: StateDir) -> KindCluster:
     if not shutil.which("kind"):
         raise UnusableError("kind is not on PATH")
     engine = usable_engine()
-    return _create(state, _claimed(state, KindCluster(engine=engine, image=node_image.pulled(engine))))
+    image = node_image.pulled(engine, seconds=PULL_SECONDS)
+    return _create(state, _claimed(state, KindCluster(engine=engine, image=image)))
 
 
 def create(state: StateDir) -> KindCluster:
     """With what is there, or with a Docker daemon of ours: root on Linux."""
     _program()
     try:
-        engine = usable_engine()
-        return _create(state, _claimed(state, KindCluster(engine=engine, image=_image(engine))))
+        return _create_with(state, usable_engine())
     except UnusableError as reason:
         if not is_root_on_linux():
             raise
-        print(f"{reason}\nwith a Docker daemon of ours, then", flush=True)
+        print(f"{reason}\nusing a Docker daemon of this project instead", flush=True)
     if state.exists:
         remove(state, KindCluster.read(state.read()))
     return _create(state, _with_daemon(state))
 
 
 def remove(state: StateDir, cluster: KindCluster) -> None:
-    if cluster.has_daemon:
-        Daemon(state).stop(Processes(record=state.processes, logs=state.logs))
-    else:
-        _delete(state, cluster)
-        if node_image.is_ours(cluster.image):
-            cluster.engine.remove_image(cluster.image)
-        if not cluster.found_network:
-            cluster.engine.remove_network(NETWORK)
-    if not cluster.found_modules:
-        with contextlib.suppress(OSError):
-            MODULES.rmdir()
-    restore_settings(_settings(state))
+    try:
+        if cluster.has_daemon:
+            Daemon(state).stop(Processes(record=state.processes, logs=state.logs))
+        else:
+            _delete(state, cluster)
+            if node_image.is_ours(cluster.image):
+                cluster.engine.remove_image(cluster.image)
+            if not cluster.found_network:
+                cluster.engine.remove_unused_network(NETWORK)
+    finally:
+        if not cluster.found_modules:
+            with contextlib.suppress(OSError):
+                MODULES.rmdir()
+        restore_settings(state.path)
 
 
 def load_image(state: StateDir, cluster: KindCluster, archive: Path) -> None:
@@ -109,38 +100,41 @@ def load_image(state: StateDir, cluster: KindCluster, archive: Path) -> None:
         raise ClusterError(f"kind could not load {archive}: {done.stderr.strip()[-500:]}")
 
 
+def _create_with(state: StateDir, engine: ContainerEngine) -> KindCluster:
+    try:
+        image = node_image.pulled(engine, seconds=PATIENT_PULL_SECONDS)
+        return _create(state, _claimed(state, KindCluster(engine=engine, image=image)))
+    except node_image.NotPulledError as reason:
+        print(reason, flush=True)
+    with node_image.ours() as ours:
+        cluster = _claimed(state, KindCluster(engine=engine, image=ours.name))
+        ours.load(engine)
+    return _create(state, cluster)
+
+
 def _with_daemon(state: StateDir) -> KindCluster:
     daemon = Daemon(state)
-    cluster = _claimed(state, KindCluster(engine=daemon.engine, image="", has_daemon=True))
-    with step("starting a Docker daemon"):
-        outside, inside = daemon.start(Processes(record=state.processes, logs=state.logs))
-    image = node_image.ours(daemon.engine)
-    found = KindCluster.read({**cluster.record(), "image": image, "outside": outside, "inside": inside})
-    state.write(found.record())
-    return found
+    with node_image.ours() as ours:
+        cluster = _claimed(state, KindCluster(engine=daemon.engine, image=ours.name, has_daemon=True))
+        with step("starting a Docker daemon"):
+            host_address, node_address = daemon.start(Processes(record=state.processes, logs=state.logs))
+        cluster = replace(cluster, host_address=host_address, node_address=node_address)
+        state.write(cluster.record())
+        ours.load(daemon.engine)
+    return cluster
 
 
 def _claimed(state: StateDir, cluster: KindCluster) -> KindCluster:
-    """Recorded before anything is made, so that it can be taken away again whatever happens."""
     state.claim()
     state.kind.mkdir(mode=0o700, exist_ok=True)
-    record_settings(_settings(state), CHANGED_BY_OTHERS)
-    found_network = not cluster.has_daemon and cluster.engine.has_network(NETWORK)
     needs_modules = is_root_on_linux() and not MODULES.exists()
-    seen = {"found_network": found_network, "found_modules": not needs_modules}
-    found = KindCluster.read({**cluster.record(), **seen})
+    found_network = not cluster.has_daemon and cluster.engine.has_network(NETWORK)
+    found = replace(cluster, found_network=found_network, found_modules=not needs_modules)
     state.write(found.record())
+    record_settings(state.path)
     if needs_modules:
-        MODULES.mkdir()
+        MODULES.mkdir(exist_ok=True)
     return found
-
-
-def _image(engine: Engine) -> str:
-    try:
-        return node_image.pulled(engine)
-    except UnusableError as reason:
-        print(reason, flush=True)
-        return node_image.ours(engine)
 
 
 def _create(state: StateDir, cluster: KindCluster) -> KindCluster:
@@ -149,34 +143,38 @@ def _create(state: StateDir, cluster: KindCluster) -> KindCluster:
     with step("creating a cluster with kind"):
         done = _kind(state, cluster, ["create", "cluster", *options, f"--wait={READY_SECONDS}s", "--retain"])
     if done.returncode != 0:
-        journal = _journal(state, cluster)
-        _delete(state, cluster)
-        raise UnusableError(f"kind could not create a cluster: {done.stderr.strip()[-1000:]}{journal}")
-    if not _is_ready(unfinished):  # kind ends well when its own wait runs out
-        journal = _journal(state, cluster)
-        _delete(state, cluster)
-        raise UnusableError(f"kind's node was not ready within {READY_SECONDS} s{journal}")
+        raise UnusableError(f"kind could not create a cluster: {done.stderr.strip()[-1000:]}{_journal(state, cluster)}")
+    if reason := _not_ready(unfinished):  # kind ends well when its own wait runs out
+        raise UnusableError(f"kind made a cluster, but {reason}{_journal(state, cluster)}")
     write_private(state.kubeconfig, unfinished.read_bytes())
     return cluster
 
 
 def _configuration(state: StateDir, cluster: KindCluster) -> Path:
     text = node_image.CONFIGURATION.read_text()
-    if cluster.inside:
+    if cluster.node_address:
         # With a port: kind looks for a free one on this machine, which does not have the address.
-        text += f"networking:\n  apiServerAddress: {cluster.inside}\n  apiServerPort: {API_PORT}\n"
+        text += f"networking:\n  apiServerAddress: {cluster.node_address}\n  apiServerPort: {API_PORT}\n"
     configuration = state.kind / "config.yaml"
     write_private(configuration, text)
     return configuration
 
 
-def _is_ready(kubeconfig: Path) -> bool:
+def _not_ready(kubeconfig: Path) -> str:
+    """Why its nodes cannot be used; empty when all of them are ready."""
     command = [str(binaries.path("kubectl")), f"--kubeconfig={kubeconfig}", "get", "nodes", "--output=json"]
-    listed = subprocess.run(command, check=False, capture_output=True, text=True)
+    listed = run_bounded(command, environment=environment_without_proxies(), seconds=READY_SECONDS)
     if listed.returncode != 0:
-        return False
-    conditions = [node["status"]["conditions"] for node in json.loads(listed.stdout)["items"]]
-    return all(any(one["type"] == "Ready" and one["status"] == "True" for one in each) for each in conditions)
+        return f"its API server does not answer: {listed.stderr.strip()[-500:]}"
+    nodes = json.loads(listed.stdout)["items"]
+    if not nodes:
+        return "it has no node"
+    waiting = [node["metadata"]["name"] for node in nodes if not _is_ready(node)]
+    return f"not ready within {READY_SECONDS} s: {', '.join(waiting)}" if waiting else ""
+
+
+def _is_ready(node: dict[str, Any]) -> bool:
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
 
 
 def _journal(state: StateDir, cluster: KindCluster) -> str:
@@ -195,7 +193,10 @@ def _journal(state: StateDir, cluster: KindCluster) -> str:
 def _delete(state: StateDir, cluster: KindCluster) -> None:
     done = _kind(state, cluster, ["delete", "cluster", f"--kubeconfig={state.kubeconfig}"])
     if done.returncode != 0:
-        raise ClusterError(f"kind could not delete its cluster: {done.stderr.strip()[-500:]}")
+        raise ClusterError(
+            f"kind could not delete its cluster: {done.stderr.strip()[-500:]}\n"
+            f"See to it that {cluster.engine.program} answers, then run `down` again."
+        )
 
 
 def _kind(state: StateDir, cluster: KindCluster, arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -209,7 +210,3 @@ def _program() -> str:
 
 def _name(state: StateDir) -> str:
     return f"rukpak-{Layout(state).identity}"
-
-
-def _settings(state: StateDir) -> Path:
-    return state.kind / "settings.json"

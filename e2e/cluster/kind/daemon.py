@@ -17,9 +17,10 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from e2e.cluster import packages
-from e2e.cluster.kind.engine import Engine
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.kind.engine import ContainerEngine
 from e2e.cluster.node.cgroups import remove_cgroups
-from e2e.cluster.node.host import choose_network, ip, occupied_networks
+from e2e.cluster.node.host import free_network, ip
 from e2e.cluster.node.layout import Layout
 from e2e.cluster.processes import Processes, kill_strays
 from e2e.cluster.state import StateDir
@@ -35,6 +36,7 @@ PROGRAMS = {
     "unshare": "util-linux",
 }
 START_SECONDS = 60.0
+LONGEST_SOCKET = 107  # the kernel's limit
 PREFIX = 30  # of the network between the two links: two addresses
 # A place of its own for sockets and locks; and somebody who stays, to reap what loses its parent.
 INSIDE = 'mount -t tmpfs tmpfs /run || exit 1; "$@" & wait $!'
@@ -49,16 +51,19 @@ class Daemon:
         self._namespace = Path("/run/netns", f"rukpak-{identity}")
         self._link = f"rukind{identity}"
         self._cgroup = f"rukpak-kind-{identity}"
-        self.engine = Engine(program="docker", host=f"unix://{state.kind / 'docker.sock'}")
+        self._socket = state.kind / "docker.sock"
+        self.engine = ContainerEngine(program="docker", daemon={"DOCKER_HOST": f"unix://{self._socket}"})
 
     @property
     def has_parts(self) -> bool:
         return self._namespace.exists() or Path("/sys/class/net", self._link).exists()
 
     def start(self, processes: Processes) -> tuple[str, str]:
-        """Give the addresses of the two links: this machine's, and the one where published ports are."""
+        """Give this machine's address for the cluster, and the one where published ports are."""
+        self._refuse_unusable_state()
         packages.require(PROGRAMS, purpose="kind without a container engine")
-        outside, inside = self._make_network()
+        with free_network() as network:
+            outside, inside = self._make_network(network.address)
         entered = [_path("nsenter"), f"--net={self._namespace}"]
         apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
         processes.start("dockerd", [*entered, *apart, "sh", "-c", INSIDE, "sh", *self._command()])
@@ -75,6 +80,12 @@ class Daemon:
         if Path("/sys/class/net", self._link).exists():
             ip("link", "delete", self._link)
 
+    def _refuse_unusable_state(self) -> None:
+        if self._state.path.is_relative_to("/run"):
+            raise ClusterError(f"{self._state.path} is below /run, which the daemon cannot see: choose another")
+        if len(str(self._socket)) > LONGEST_SOCKET:
+            raise ClusterError(f"{self._socket} is too long for a socket: choose a shorter --state")
+
     def _remove_folder(self) -> None:
         """`ip netns` makes a mount of the folder, and leaves it."""
         folder = self._namespace.parent
@@ -83,8 +94,7 @@ class Daemon:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
-    def _make_network(self) -> tuple[str, str]:
-        outside = choose_network(occupied_networks()).address
+    def _make_network(self, outside: str) -> tuple[str, str]:
         inside = str(IPv4Address(outside) + 1)
         name, peer = self._namespace.name, "eth0"
         ip("netns", "add", name)
@@ -101,7 +111,7 @@ class Daemon:
         return [
             _path("dockerd"),
             f"--data-root={self._state.kind / 'docker'}",
-            f"--host={self.engine.host}",
+            f"--host=unix://{self._socket}",
             f"--cgroup-parent=/{self._cgroup}",
             "--exec-opt=native.cgroupdriver=cgroupfs",
             "--oom-score-adjust=0",

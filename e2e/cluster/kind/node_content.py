@@ -11,8 +11,8 @@ import tomllib
 from pathlib import Path
 
 from e2e.cluster import binaries
-from e2e.cluster.errors import ClusterError
 from e2e.cluster.image_archive import Image, write_image
+from e2e.cluster.programs import output
 
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "etcd", "coredns")
 PROGRAMS = (*COMPONENTS, "pause")
@@ -20,6 +20,7 @@ PATH = "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # xtables-nft-multi is each of these, by the name that it is called.
 IPTABLES = tuple(f"{family}{verb}" for family in ("iptables", "ip6tables") for verb in ("", "-save", "-restore"))
 ANSWER_SECONDS = 30
+LOAD_SECONDS = 300.0
 LOADING = "kind/loading"  # in the node's file system, while the store is filled
 SOCKET = f"/{LOADING}/containerd.sock"
 LOAD = f"""\
@@ -52,19 +53,14 @@ def store_images(root: Path, *, version: str) -> None:
         write_image(image, loading / f"{name}.tar")
     (loading / "containerd.toml").write_text(CONFIGURATION)
     apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={root / 'proc'}"]
-    done = subprocess.run(
-        [*apart, "chroot", str(root), "/bin/sh", "-c", LOAD], check=False, capture_output=True, text=True
-    )
-    if done.returncode != 0:
-        raise ClusterError(f"the node's containerd did not take its images: {done.stderr.strip()[-1000:]}")
+    output([*apart, "chroot", str(root), "/bin/sh", "-c", LOAD], seconds=LOAD_SECONDS)
     shutil.rmtree(loading)
 
 
 def _names(version: str) -> dict[str, str]:
     """What kubeadm calls each image of this version, by the last part of its name."""
     command = [str(binaries.location("kubeadm")), "config", "images", "list", f"--kubernetes-version={version}"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return {name.rpartition("/")[2].partition(":")[0]: name for name in printed}
+    return {name.rpartition("/")[2].partition(":")[0]: name for name in output(command).split()}
 
 
 def _images(root: Path, names: dict[str, str]) -> list[Image]:
@@ -92,8 +88,7 @@ def _iptables(root: Path) -> dict[str, bytes]:
     }
     extensions = [f"/{file.relative_to(root)}" for file in root.glob("usr/lib/*/xtables/*.so")]
     command = ["chroot", str(root), "ldd", multi, "/usr/sbin/nft", *extensions]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    libraries = set(re.findall(r"(/lib\S*/\S+) \(0x", printed))
+    libraries = set(re.findall(r"(/lib\S*/\S+) \(0x", output(command)))
     return files | {path: _read(root, path) for path in (*extensions, *libraries)}
 
 

@@ -6,14 +6,15 @@ from a fixed configuration instead of kindnetd (one node only), and the storage 
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from e2e.cluster import binaries, debian
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.kind import node_content
+from e2e.cluster.programs import output
 
+KIND_MODULE = "sigs.k8s.io/kind"
 PROGRAMS = ("kind", "kubelet", "kubeadm", "kubectl", *node_content.PROGRAMS)
 PACKAGES = (
     "systemd",
@@ -31,6 +32,8 @@ UNWANTED_UNITS = (
     "lib/systemd/system/sockets.target.wants/*udev*",
     "lib/systemd/system/sockets.target.wants/*initctl*",
     "lib/systemd/system/basic.target.wants/*",
+    # Settings for the whole kernel, not for the node alone.
+    "usr/lib/sysctl.d/*",
 )
 UNITS = ("kubelet", "containerd", "undo-mount-hacks")
 PODS = "10.244.0.0/24"  # of the first node of kind's default range
@@ -40,9 +43,18 @@ def bootstrap(root: Path) -> None:
     debian.bootstrap(PACKAGES, root, purpose="building kind's node image")
 
 
-def furnish(root: Path) -> None:
+def kind_files() -> Path:
+    """The files of images/base in kind's module, whose binary may come from a cache without it."""
+    module = json.loads(output(["go", "-C", str(binaries.KIND.folder), "mod", "download", "-json", KIND_MODULE]))
+    files = Path(module["Dir"], "images/base/files")
+    if not files.is_dir():
+        raise ClusterError(f"{files} does not exist: this version of kind builds its node image in another way")
+    return files
+
+
+def furnish(root: Path, base_files: Path) -> None:
     version = binaries.kubernetes_version()
-    _copy_kind_files(root)
+    _copy_files(base_files, root)
     _choose_units(root)
     _set_up_runtime(root)
     for name in ("kubelet", "kubeadm", "kubectl"):
@@ -55,16 +67,11 @@ def furnish(root: Path) -> None:
 
 def pack(root: Path, target: Path) -> Path:
     command = ["tar", "--create", f"--file={target}", f"--directory={root}", "--numeric-owner", "--sort=name", "."]
-    subprocess.run(command, check=True)
+    output(command)
     return target
 
 
-def _copy_kind_files(root: Path) -> None:
-    listed = ["go", "-C", str(binaries.KIND.folder), "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind"]
-    module = Path(subprocess.run(listed, check=True, capture_output=True, text=True).stdout.strip())
-    files = module / "images/base/files"
-    if not files.is_dir():
-        raise ClusterError(f"{module} has no {files.relative_to(module)}: this kind is built in another way")
+def _copy_files(files: Path, root: Path) -> None:
     for source in sorted(files.rglob("*")):
         inside = source.relative_to(files)
         target = root / inside
@@ -99,8 +106,7 @@ def _set_up_runtime(root: Path) -> None:
         (root / "usr/local/bin" / program).symlink_to(f"/usr/bin/{program}")
     (root / "opt/cni").mkdir(parents=True)
     (root / "opt/cni/bin").symlink_to("/usr/lib/cni")
-    printed = subprocess.run(["chroot", str(root), "ctr", "oci", "spec"], check=True, capture_output=True).stdout
-    specification: dict[str, Any] = json.loads(printed)
+    specification: dict[str, Any] = json.loads(output(["chroot", str(root), "ctr", "oci", "spec"]))
     hooks = specification.setdefault("hooks", {}).setdefault("createContainer", [])
     hooks.append({"path": "/kind/bin/mount-product-files.sh"})
     specification["process"].pop("rlimits", None)

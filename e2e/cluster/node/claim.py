@@ -4,9 +4,8 @@ from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import locked, write_private
+from e2e.cluster.machine import RUN, network_namespace
 from e2e.cluster.node import iptables
-
-RUN = Path("/run")
 
 
 def claim(state: Path) -> None:
@@ -37,8 +36,7 @@ def release(state: Path) -> None:
 
 
 def _holder_file() -> Path:
-    namespace = Path("/proc/self/ns/net").readlink().name
-    return RUN / f"rukpak-node-{''.join(filter(str.isdigit, namespace))}"
+    return RUN / f"rukpak-node-{network_namespace()}"
 
 
 def _read(file: Path) -> Path | None:

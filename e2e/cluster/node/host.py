@@ -4,18 +4,29 @@ import contextlib
 import ipaddress
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from e2e.cluster import machine
 from e2e.cluster.errors import ClusterError
+from e2e.cluster.files import locked
 from e2e.cluster.network import Network
 from e2e.cluster.node import iptables
 from e2e.cluster.node.layout import Layout
-from e2e.cluster.settings import CHANGED_BY_OTHERS, SYSCTL, change_settings, record_settings, restore_settings
+from e2e.cluster.programs import output
+from e2e.cluster.settings import BRIDGE_FILTER, FORWARDING, SYSCTL, change_settings, record_settings, restore_settings
 
-BRIDGE_FILTER = "net/bridge/bridge-nf-call-iptables"
-NEEDED = {"net/ipv4/ip_forward": "1", BRIDGE_FILTER: "1"}
+NEEDED = {FORWARDING: "1", BRIDGE_FILTER: "1"}
 FIRST_RANGE, LAST_RANGE = 201, 250
+
+
+@contextlib.contextmanager
+def free_network() -> Iterator[Network]:
+    """A network that nobody else takes before the block has put it on a link."""
+    lock = machine.RUN / f"rukpak-network-{machine.network_namespace()}.lock"
+    with locked(lock):
+        yield choose_network(occupied_networks())
+        lock.unlink()
 
 
 def choose_network(occupied: Iterable[ipaddress.IPv4Network]) -> Network:
@@ -39,7 +50,7 @@ def occupied_networks() -> list[ipaddress.IPv4Network]:
 
 def change_host(layout: Layout, network: Network) -> None:
     _load_bridge_filter()
-    record_settings(layout.host_record, [*NEEDED, *CHANGED_BY_OTHERS])
+    record_settings(layout.folder.parent)
     change_settings(NEEDED)
     ip("link", "add", layout.bridge, "type", "bridge")
     ip("address", "add", f"{network.address}/{ipaddress.ip_network(network.pods).prefixlen}", "dev", layout.bridge)
@@ -49,7 +60,7 @@ def change_host(layout: Layout, network: Network) -> None:
 
 def restore_host(layout: Layout) -> None:
     iptables.remove_ours()
-    restore_settings(layout.host_record)
+    restore_settings(layout.folder.parent)
     if layout.has_bridge:
         ip("link", "delete", layout.bridge)
 
@@ -66,7 +77,4 @@ def _load_bridge_filter() -> None:
 
 
 def ip(*arguments: str) -> str:
-    done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ClusterError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
-    return done.stdout
+    return output(["ip", *arguments])

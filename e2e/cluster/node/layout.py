@@ -26,7 +26,6 @@ class Layout:
         self.cni = self.folder / "cni"
         self.kubelet = self.folder / "kubelet"
         self.pod_logs = self.folder / "pod-logs"
-        self.host_record = self.folder / "host.json"
 
     @property
     def has_bridge(self) -> bool:

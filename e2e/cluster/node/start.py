@@ -9,7 +9,7 @@ from e2e.cluster.image_archive import Image, write_image
 from e2e.cluster.network import Network
 from e2e.cluster.node import containerd, kubernetes
 from e2e.cluster.node.claim import claim
-from e2e.cluster.node.host import change_host, choose_network, occupied_networks
+from e2e.cluster.node.host import change_host, free_network
 from e2e.cluster.node.layout import NAME, PAUSE_IMAGE, Layout
 from e2e.cluster.node.packages import require_node_support
 from e2e.cluster.ports import free_ports
@@ -28,8 +28,8 @@ def prepare_machine(state: StateDir) -> Network:
     claim(state.path)
     layout = Layout(state)
     layout.make()
-    network = choose_network(occupied_networks())
-    change_host(layout, network)
+    with free_network() as network:
+        change_host(layout, network)
     return network
 
 
