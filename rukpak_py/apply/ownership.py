@@ -7,8 +7,7 @@ from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import ObjectKey
-
-NAMED_IN_AN_EVENT = 10  # an Event has at most 1,024 characters
+from rukpak_py.core.wording import counted, named
 
 
 class Situation(Enum):
@@ -55,15 +54,14 @@ def may_take(found: Situation, adopt: Adopt) -> bool:
 
 def adopted(taken: Collection[ObjectKey]) -> str:
     """The text of the Event `Adopted`."""
-    named = ", ".join(map(str, sorted(taken)[:NAMED_IN_AN_EVENT]))
-    rest = f" and {len(taken) - NAMED_IN_AN_EVENT} more" if len(taken) > NAMED_IN_AN_EVENT else ""
-    return f"adopted {len(taken)} object{'s' if len(taken) != 1 else ''}: {named}{rest}"
+    return f"adopted {counted(len(taken))}: {named(sorted(taken))}"
 
 
 def belongs_to_deployment(key: ObjectKey, name: str) -> str:
     return (
         f'{key} belongs to the BundleDeployment "{name}"; '
-        "remove it from one of the two bundles, or delete that BundleDeployment"
+        "remove it from one of the two bundles, or, to hand its objects over, delete that BundleDeployment "
+        f"with --cascade=orphan and set spec.adopt: {Adopt.IF_UNOWNED} here"
     )
 
 

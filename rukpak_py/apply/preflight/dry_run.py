@@ -8,6 +8,7 @@ from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import GroupKind
+from rukpak_py.core.wording import joined
 from rukpak_py.kube.resources import NAMESPACES
 
 NOT_FOUND = "required resource not found: "
@@ -22,7 +23,7 @@ def refusal_of(failures: list[Failure]) -> Refusal | None:
     if not failures:
         return None
     failure_kinds = frozenset(failure.kind for failure in failures)
-    text = " && ".join(failure.message for failure in failures)
+    text = joined(failure.message for failure in failures)
     return Refusal(
         message=NOT_FOUND + text if failure_kinds == {FailureKind.MISSING} else text,
         failure_kinds=failure_kinds,

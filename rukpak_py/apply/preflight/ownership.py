@@ -7,19 +7,20 @@ from rukpak_py.apply.plan import Action, Plan
 from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.wording import joined
 
 
 def refused(plan: Plan) -> Refusal | None:
     if not plan.refused:
         return None
-    return _conflict("; ".join(change.reason for change in plan.refused), {change.key for change in plan.refused})
+    return _conflict(joined(change.reason for change in plan.refused), {change.key for change in plan.refused})
 
 
 def free_for_a_moment(owners: Mapping[ObjectKey, str]) -> Refusal | None:
     """Names that are free now, and that the deployment they were refused for is about to fill again."""
     if not owners:
         return None
-    message = "; ".join(belongs_to_deployment(key, owners[key]) for key in sorted(owners))
+    message = joined(belongs_to_deployment(key, owners[key]) for key in sorted(owners))
     return _conflict(message, set(owners))
 
 

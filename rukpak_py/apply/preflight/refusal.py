@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.wording import joined
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +45,7 @@ def merged(refusals: Sequence[Refusal]) -> Refusal | None:
     if len(refusals) < 2:
         return refusals[0] if refusals else None
     return Refusal(
-        message=" && ".join(refusal.message for refusal in refusals),
+        message=joined(refusal.message for refusal in refusals),
         failure_kinds=frozenset[FailureKind]().union(*(refusal.failure_kinds for refusal in refusals)),
         waits_for=_all(refusal.waits_for for refusal in refusals),
     )

@@ -29,6 +29,7 @@ from rukpak_py.controllers.outcome import again, retry_unless_stalled
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.wording import joined, named
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
 SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
@@ -86,7 +87,7 @@ class Applier:
         await prune(planned.target, plan.prune, change_set)
         attempt.state.created.clear()
         if change_set.pruned:
-            text = f"deleted again, because the install was refused: {texts.named(sorted(change_set.pruned))}"
+            text = f"deleted again, because the install was refused: {named(sorted(change_set.pruned))}"
             self._warn(attempt, EventReason.WITHDRAWN, text)
 
     def _unfinished(
@@ -97,7 +98,7 @@ class Applier:
         if change_set.failures:
             state.applied.absent.clear()  # what was free may be why
             failure_kinds = {failure.kind for failure in change_set.failures}
-            text = "; ".join(failure.message for failure in change_set.failures)
+            text = joined(failure.message for failure in change_set.failures)
             return lagging(attempt, failure_kinds, text) or self._failed(
                 attempt, change_set.failures, is_drift=is_drift
             )

@@ -15,6 +15,7 @@ from rukpak_py.controllers.deployment.status import (
     summary_of_failures,
 )
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.wording import joined
 
 
 def refused(deployment: BundleDeployment, refusal: Refusal) -> Report:
@@ -24,7 +25,7 @@ def refused(deployment: BundleDeployment, refusal: Refusal) -> Report:
 
 
 def failed(deployment: BundleDeployment, failures: Sequence[Failure], *, is_drift: bool = False) -> Report:
-    text = " && ".join(failure.message for failure in failures)
+    text = joined(failure.message for failure in failures)
     failure_kinds = {failure.kind for failure in failures}
     message = NOT_FOUND + text if failure_kinds == {FailureKind.MISSING} else text
     summary = Summary.RETRYING if is_drift else summary_of_failures(failure_kinds)

@@ -35,6 +35,7 @@ from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.metrics import PRUNED
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.wording import joined, named
 
 LOG = logging.getLogger(__name__)
 HELD_BACK_SECONDS = 600.0  # of waiting for health before the condition names what is not pruned
@@ -128,10 +129,10 @@ class Finish:
             await release(planned.target, live, change_set)
         if change_set.pruned:
             PRUNED.inc(len(change_set.pruned))
-            text = f"deleted {texts.named(change_set.pruned)}, which left the content"
+            text = f"deleted {named(change_set.pruned)}, which left the content"
             self._tell(attempt, EventReason.PRUNED, text)
         if change_set.failures:
-            text = "could not prune: " + " && ".join(failure.message for failure in change_set.failures)
+            text = "could not prune: " + joined(failure.message for failure in change_set.failures)
             report = self._report(applied, Summary.RETRYING, Reason.RETRYING, text, healthy, note=text)
             return StageResult(outcome=retry(), report=report)
         if change_set.waiting:

@@ -1,11 +1,10 @@
 """What a deployment says in more than one place: the same words in conditions, Events and the log."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from rukpak_py.core.objects import ObjectKey
-
-NAMED = 10  # objects that a line names; the others are counted
+from rukpak_py.core.wording import counted, named
 
 SUSPENDED = "spec.suspend is true: nothing is applied, corrected or pruned"
 RESUMED = "reconciling again"
@@ -27,16 +26,6 @@ class KeptObject(Protocol):
     def namespace(self) -> str: ...
     @property
     def name(self) -> str: ...
-
-
-def counted(number: int, noun: str = "object") -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def named(names: Iterable[object], most: int = NAMED) -> str:
-    listed = [str(one) for one in names]
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
 
 
 def instantiated(bundle: str) -> str:

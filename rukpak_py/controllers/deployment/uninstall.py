@@ -32,6 +32,7 @@ from rukpak_py.controllers.finalizers import remove_finalizer
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.outcome import DONE, again, retry
 from rukpak_py.controllers.ports import Recorder
+from rukpak_py.core.wording import joined
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CRDS
@@ -110,7 +111,7 @@ class Uninstall:
         await run_bounded(lambda live: orphan(target, live, change_set), lives)
         if not change_set.failures:
             return await self._end(deployment)
-        text = "Orphaning: " + " && ".join(failure.message for failure in change_set.failures)
+        text = "Orphaning: " + joined(failure.message for failure in change_set.failures)
         return StageResult(outcome=retry(), report=_report(text))
 
     async def _delete(
@@ -123,7 +124,7 @@ class Uninstall:
         if hidden:
             text += f"; {hidden.text()}"
         if change_set.failures:
-            text += "; " + " && ".join(failure.message for failure in change_set.failures)
+            text += "; " + joined(failure.message for failure in change_set.failures)
         return _waiting(text, hidden)
 
     async def _left(self, crds: Sequence[ObservedObject]) -> str:

@@ -158,7 +158,8 @@ async def test_of_two_deployments_that_ship_the_same_object_the_second_is_refuse
     )
     text = (
         f'ConfigMap {stage.namespace}/settings belongs to the BundleDeployment "{first}"; '
-        "remove it from one of the two bundles, or delete that BundleDeployment"
+        "remove it from one of the two bundles, or, to hand its objects over, delete that BundleDeployment "
+        "with --cascade=orphan and set spec.adopt: IfUnowned here"
     )
     found = await stage.until_deployment(second, says("Ready", "False", "Conflict"))
     assert condition(found, "Installed")["message"] == text

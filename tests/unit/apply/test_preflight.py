@@ -156,8 +156,11 @@ def test_a_name_that_its_owner_is_about_to_fill_again_is_not_free() -> None:
     assert ownership.free_for_a_moment({}) is None
     refusal = ownership.free_for_a_moment({key("b"): "other", key("a"): "third"})
     assert refusal is not None
-    first, second = refusal.message.split("remove it from one of the two bundles, or delete that BundleDeployment; ")
-    assert first.startswith('ConfigMap ns/a belongs to the BundleDeployment "third"')
+    first, second = refusal.message.split(" && ")
+    assert first == (
+        'ConfigMap ns/a belongs to the BundleDeployment "third"; remove it from one of the two bundles, or, to hand '
+        "its objects over, delete that BundleDeployment with --cascade=orphan and set spec.adopt: IfUnowned here"
+    )
     assert second.startswith('ConfigMap ns/b belongs to the BundleDeployment "other"')
     assert refusal.waits_for.objects == {key("a"), key("b")}
 

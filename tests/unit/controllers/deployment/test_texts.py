@@ -36,7 +36,6 @@ HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object,
                 "reverting at most once a minute. Stop it, or remove the field from the bundle"
             ),
         ),
-        (texts.named(keys(12), 2), "ConfigMap ns/c0, ConfigMap ns/c1 and 10 more"),
         (
             texts.over_budget(keys(1), 0),
             (
