@@ -8,8 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head
+from rukpak_py.apply.order import is_builtin
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
+from rukpak_py.core.wording import joined, named
 from rukpak_py.kube.resources import Resource
+
+NAMED_PER_KIND = 3  # objects of a missing kind, in a line
 
 
 class KindState(Enum):
@@ -82,3 +86,20 @@ def missing_kinds_text(missing: Iterable[Head]) -> str:
         for head in missing
     ]
     return f"required resource not found: [{', '.join(entries)}]"
+
+
+def missing_kinds_brief(missing: Iterable[Head]) -> str:
+    """One line, and one statement per kind."""
+    by_kind: dict[GroupVersionKind, list[ObjectKey]] = {}
+    for head in missing:
+        by_kind.setdefault(head.gvk, []).append(head.key)
+    return joined(
+        f"{named(keys, NAMED_PER_KIND)}: the cluster has no kind {gvk.kind} ({gvk.api_version}); {_advice(gvk)}"
+        for gvk, keys in by_kind.items()
+    )
+
+
+def _advice(gvk: GroupVersionKind) -> str:
+    if is_builtin(gvk.group):
+        return "use a version that the cluster serves, or remove it from the bundle"
+    return "install its CRD or add it to the bundle"

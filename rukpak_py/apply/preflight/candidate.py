@@ -12,3 +12,4 @@ class Candidate:
     desired: tuple[Desired, ...]
     resolution: Resolution
     has_namespace: Callable[[str], bool]
+    install_namespace: str = ""  # where objects go that name none

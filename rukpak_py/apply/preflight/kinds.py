@@ -1,6 +1,6 @@
 """Gate: the cluster has every kind that the content needs, or the content brings it; and it can store objects of it."""
 
-from rukpak_py.apply.kinds import missing_kinds_text
+from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
 from rukpak_py.apply.results import FailureKind
@@ -14,6 +14,7 @@ def missing(candidate: Candidate) -> Refusal | None:
         return None
     return Refusal(
         message=missing_kinds_text(heads),
+        brief=missing_kinds_brief(heads),
         failure_kinds=frozenset({FailureKind.MISSING}),
         waits_for=WaitsFor(kinds=frozenset(head.gvk.group_kind for head in heads)),
     )

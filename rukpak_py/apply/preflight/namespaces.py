@@ -1,9 +1,13 @@
 """Gate: every namespace that objects go to is there, or the content brings it."""
 
 from rukpak_py.apply.preflight.candidate import Candidate
+from rukpak_py.apply.preflight.dry_run import NOT_FOUND
 from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
 from rukpak_py.apply.results import FailureKind
+from rukpak_py.core.wording import joined, named
 from rukpak_py.kube.resources import NAMESPACES
+
+NAMED = 3  # objects that need a namespace, in a message
 
 
 def missing(candidate: Candidate) -> Refusal | None:
@@ -12,13 +16,19 @@ def missing(candidate: Candidate) -> Refusal | None:
     absent = sorted(name for name in needed if not candidate.has_namespace(name))
     if not absent:
         return None
-    names = ", ".join(f'namespaces "{name}" not found' for name in absent)
-    message = (
-        f"required resource not found: {names}; create what is missing, add it to the bundle, "
-        "or set spec.installNamespace and spec.createNamespace"
-    )
+    text = joined(_text(candidate, name) for name in absent)
     return Refusal(
-        message=message,
+        message=NOT_FOUND + text,
+        brief=text,
         failure_kinds=frozenset({FailureKind.MISSING}),
         waits_for=WaitsFor(namespaces=frozenset(absent)),
     )
+
+
+def _text(candidate: Candidate, namespace: str) -> str:
+    keys = sorted(one.key for one in candidate.desired if one.key.namespace == namespace)
+    if namespace == candidate.install_namespace:
+        advice = "create it, add it to the bundle, set spec.createNamespace: true, or change spec.installNamespace"
+    else:
+        advice = "create it or add it to the bundle"
+    return f'Namespace "{namespace}" not found (needed by {named(keys, NAMED)}); {advice}'

@@ -29,10 +29,14 @@ class WaitsFor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
-    """`is_gone`: the deployment itself is gone, and there is nothing to be said to anybody."""
+    """`brief`: one line instead of the message where there is room for one only; empty: the message's first.
+
+    `is_gone`: the deployment itself is gone, and there is nothing to be said to anybody.
+    """
 
     message: str
     failure_kinds: frozenset[FailureKind]
+    brief: str = ""
     waits_for: WaitsFor = field(default_factory=WaitsFor)
     is_gone: bool = False
     retry_after: float = 0.0
@@ -46,6 +50,7 @@ def merged(refusals: Sequence[Refusal]) -> Refusal | None:
         return refusals[0] if refusals else None
     return Refusal(
         message=joined(refusal.message for refusal in refusals),
+        brief=joined(refusal.brief or refusal.message for refusal in refusals),
         failure_kinds=frozenset[FailureKind]().union(*(refusal.failure_kinds for refusal in refusals)),
         waits_for=_all(refusal.waits_for for refusal in refusals),
     )

@@ -1,6 +1,7 @@
 """What went wrong, as reports: each names every object concerned and what to do about it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary, summary_of
@@ -21,7 +22,9 @@ from rukpak_py.core.wording import joined
 def refused(deployment: BundleDeployment, refusal: Refusal) -> Report:
     """A gate did not let the content pass: nothing was written."""
     reason = Reason.CONFLICT if refusal.failure_kinds == {FailureKind.CONFLICT} else None
-    return not_installed(deployment, refusal.message, summary_of_failures(set(refusal.failure_kinds)), reason)
+    summary = summary_of_failures(set(refusal.failure_kinds))
+    report = not_installed(deployment, refusal.message, summary, reason)
+    return replace(report, message=refusal.brief or refusal.message)
 
 
 def failed(deployment: BundleDeployment, failures: Sequence[Failure], *, is_drift: bool = False) -> Report:

@@ -31,12 +31,13 @@ class Gates:
         self._deployments = deployments
         self._states = states
 
-    def before_looking(self, rendered: Rendered) -> Refusal | None:
+    def before_looking(self, attempt: Attempt, rendered: Rendered) -> Refusal | None:
         return refusal_before_looking(
             Candidate(
                 desired=rendered.desired,
                 resolution=rendered.resolution,
                 has_namespace=self._cluster.has_namespace,
+                install_namespace=attempt.install_namespace,
             )
         )
 

@@ -83,7 +83,7 @@ class ContentReconciler:
         if isinstance(rendered, StageResult):
             return rendered
         is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
-        lacking = self._gates.before_looking(rendered)
+        lacking = self._gates.before_looking(attempt, rendered)
         if lacking is not None and not is_installed:
             return self._refused(attempt, lacking)
         seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)

@@ -54,7 +54,14 @@ def _failed_aspects(before: BundleDeploymentStatus, after: BundleDeploymentStatu
         if new is None or not (new.status == ConditionStatus.FALSE or new.reason == Reason.RECONCILE_FAILED):
             continue
         if old is None or (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
-            yield warning(new.reason, first_line(new.message))
+            yield warning(new.reason, _line(after, new))
+
+
+def _line(status: BundleDeploymentStatus, condition: Condition) -> str:
+    """Its first line; where the original's text takes several, Ready has one that says the same."""
+    ready, line = find_condition(status.conditions, ConditionType.READY), first_line(condition.message)
+    is_about_it = ready is not None and (ready.status, ready.reason) == (condition.status, condition.reason)
+    return ready.message if ready is not None and is_about_it and ready.message != brief(line) else line
 
 
 def _failed_as_a_whole(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
@@ -63,7 +70,7 @@ def _failed_as_a_whole(before: BundleDeploymentStatus, after: BundleDeploymentSt
     if new is None:
         return
     kind, text = _spoken_by(after, new)
-    if kind in {ConditionType.HAS_VALID_BUNDLE, ConditionType.INSTALLED}:
+    if kind in {ConditionType.HAS_VALID_BUNDLE, ConditionType.INSTALLED} or _is_told_by_an_aspect(after, new):
         return
     reason = Reason.UNHEALTHY if new.reason == Reason.STILL_UNHEALTHY else new.reason
     if old is None or (_is_worse(old, new) if new.reason in _HEALTH else _differs(old, new)):
@@ -106,6 +113,11 @@ def _spoken_by(status: BundleDeploymentStatus, ready: Condition) -> tuple[Condit
             if line and brief(line) == ready.message:
                 return (kind if number == 0 else None), line
     return None, ready.message
+
+
+def _is_told_by_an_aspect(status: BundleDeploymentStatus, ready: Condition) -> bool:
+    aspects = (find_condition(status.conditions, kind) for kind in _ASPECTS if kind is not ConditionType.HEALTHY)
+    return any(one is not None and (one.status, one.reason) == (ready.status, ready.reason) for one in aspects)
 
 
 def _is_worse(old: Condition, new: Condition) -> bool:

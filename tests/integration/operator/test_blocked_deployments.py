@@ -81,7 +81,7 @@ async def test_what_it_waits_for_wakes_it_at_once(tenant: Tenant, operator: Oper
     if missing == "kind":
         await block(tenant, thing(group, "one", tenant.namespace), text="ensure CRDs are installed first")
     else:
-        await block(tenant, config_map("one", place), text=f'namespaces "{place}" not found')
+        await block(tenant, config_map("one", place), text=f'Namespace "{place}" not found')
     await is_between_two_tries(operator)
     came = time.monotonic()
     if missing == "kind":

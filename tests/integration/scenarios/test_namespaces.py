@@ -23,8 +23,11 @@ async def test_the_install_namespace_is_where_they_go(stage: Stage) -> None:
 
 async def test_a_missing_namespace_is_named_and_waited_for(stage: Stage) -> None:
     await stage.deploy(await stage.content(homeless(), settings(stage.namespace, "other")), installNamespace=stage.name)
-    text = f'required resource not found: namespaces "{stage.name}" not found; create what is missing'
-    found = await stage.until_deployment(stage.name, says("Installed", "False", "InstallFailed", text))
+    text = f'Namespace "{stage.name}" not found (needed by ConfigMap {stage.name}/settings); create it, add it'
+    found = await stage.until_deployment(
+        stage.name, says("Installed", "False", "InstallFailed", f"required resource not found: {text}")
+    )
+    assert condition(found, "Ready")["message"].startswith(text)
     assert says("Reconciling", "True")(found)
     assert not condition(found, "Stalled")
     assert not await stage.has_settings("other")

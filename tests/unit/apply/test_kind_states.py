@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from rukpak_py.apply.kinds import KindFacts, KindState, Resolution, kind_state, missing_kinds_text
+from rukpak_py.apply.kinds import KindFacts, KindState, Resolution, kind_state, missing_kinds_brief, missing_kinds_text
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 
@@ -94,3 +94,13 @@ def test_missing_kinds_are_told_in_the_originals_words() -> None:
         'no matches for kind "Basket" in version "shop.example.org/v1"\nensure CRDs are installed first]'
     )
     assert missing_kinds_text([head, head]).count("no matches for kind") == 2
+
+
+def test_missing_kinds_are_told_in_one_line_too() -> None:
+    baskets = [Head(gvk=BASKET, namespace="shop", name=name) for name in "abcd"]
+    policy = Head(gvk=GroupVersionKind("policy", "v1beta1", "PodSecurityPolicy"), namespace="", name="p")
+    assert missing_kinds_brief([*baskets, policy]) == (
+        "Basket shop/a, Basket shop/b, Basket shop/c and 1 more: the cluster has no kind Basket (shop.example.org/v1); "
+        "install its CRD or add it to the bundle && PodSecurityPolicy p: the cluster has no kind PodSecurityPolicy "
+        "(policy/v1beta1); use a version that the cluster serves, or remove it from the bundle"
+    )

@@ -35,13 +35,18 @@ EVERY_VERB = frozenset({"get", "list", "watch", "create", "patch", "delete", "de
 
 
 def candidate(
-    *manifests: dict[str, Any], there: str = "", missing: tuple[Head, ...] = (), resources: tuple[Resource, ...] = ()
+    *manifests: dict[str, Any],
+    there: str = "",
+    missing: tuple[Head, ...] = (),
+    resources: tuple[Resource, ...] = (),
+    install_namespace: str = "",
 ) -> Candidate:
     known = {one.gvk: one for one in (CONFIG_MAPS, NAMESPACES, *resources)}
     return Candidate(
         desired=tuple(desired(manifest) for manifest in manifests),
         resolution=Resolution(states=dict.fromkeys(known, KindState.SERVED), resources=known, missing=missing),
         has_namespace=lambda name: name in there.split(),
+        install_namespace=install_namespace,
     )
 
 
@@ -123,14 +128,31 @@ def test_a_namespace_must_be_there_or_in_the_content(
     assert (list(refusal.waits_for.namespaces) if refusal is not None else []) == absent
     for name in absent:
         assert refusal is not None
-        assert f'required resource not found: namespaces "{name}" not found; create what is missing' in refusal.message
+        assert refusal.message == (
+            f'required resource not found: Namespace "{name}" not found (needed by ConfigMap ns/a); '
+            "create it or add it to the bundle"
+        )
+        assert refusal.message.endswith(refusal.brief)
+
+
+def test_a_missing_namespace_is_told_with_some_of_its_objects() -> None:
+    refusal = namespaces.missing(candidate(*map(config_map, "abcde"), install_namespace="ns"))
+    assert refusal is not None
+    assert refusal.brief == (
+        'Namespace "ns" not found (needed by ConfigMap ns/a, ConfigMap ns/b, ConfigMap ns/c and 2 more); '
+        "create it, add it to the bundle, set spec.createNamespace: true, or change spec.installNamespace"
+    )
 
 
 def test_everything_that_is_refused_before_looking_is_named() -> None:
     refusal = before_looking(candidate(config_map(), missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
     assert refusal is not None
     assert 'kind "Basket"' in refusal.message
-    assert 'namespaces "ns" not found' in refusal.message
+    assert 'Namespace "ns" not found' in refusal.message
+    assert refusal.brief == (
+        "Basket ns/b: the cluster has no kind Basket (shop.example.org/v1); install its CRD or add it to the bundle "
+        '&& Namespace "ns" not found (needed by ConfigMap ns/a); create it or add it to the bundle'
+    )
     assert refusal.waits_for == WaitsFor(kinds=frozenset({BASKET.group_kind}), namespaces=frozenset({"ns"}))
 
 
@@ -283,6 +305,7 @@ def test_refusals_are_merged_with_all_that_ends_them() -> None:
     assert merged([one]) is one
     assert merged([one, other]) == Refusal(
         message="one && other",
+        brief="one && other",
         failure_kinds=frozenset({FailureKind.CONFLICT, FailureKind.MISSING}),
         waits_for=WaitsFor(
             objects=frozenset({key("a")}), namespaces=frozenset({"n"}), kinds=frozenset({GroupKind("", "K")})

@@ -103,9 +103,9 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
     resolution = Resolution(states={CONFIG_MAPS.gvk: KindState.SERVED}, resources={CONFIG_MAPS.gvk: CONFIG_MAPS})
     rendered = Rendered(desired=(A,), resolution=resolution, objects=(), size=0)
-    assert bench.gates.before_looking(rendered) is None
+    assert bench.gates.before_looking(attempt(), rendered) is None
     elsewhere = replace(A, head=replace(A.head, namespace="elsewhere"))
-    refusal = bench.gates.before_looking(replace(rendered, desired=(elsewhere,)))
+    refusal = bench.gates.before_looking(attempt(), replace(rendered, desired=(elsewhere,)))
     assert refusal is not None
     assert refusal.waits_for == WaitsFor(namespaces=frozenset({"elsewhere"}))
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import ConditionStatus, Reason
+from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.deployment import failures, texts
@@ -234,6 +235,16 @@ def test_a_line_that_is_noted_elsewhere_is_told_in_full() -> None:
     )
     (note,) = transitions(READY, after(READY, report))
     assert (note.reason, note.message) == ("PruneBudgetExceeded", text)
+
+
+def test_a_refusal_whose_full_text_takes_several_lines_is_one_event_in_one_line() -> None:
+    refusal = Refusal(
+        message="required resource not found: [a\nb]",
+        brief="Widget default/w: the cluster has no kind Widget",
+        failure_kinds=frozenset({FailureKind.MISSING}),
+    )
+    (note,) = transitions(FRESH, after(FRESH, failures.refused(deployment(), refusal)))
+    assert (note.reason, note.message) == ("InstallFailed", "Widget default/w: the cluster has no kind Widget")
 
 
 def test_trouble_that_ends_in_an_upgrade_is_told_as_that_alone() -> None:
