@@ -44,6 +44,7 @@ class ObservedObject:
     other_tool: str = ""  # who else manages it, when no controller and no label of ours says whose it is
     is_from_upstream: bool = False  # the original operator installed it, for the deployment that our labels name
     is_left_to_collector: bool = False  # other owners, or a finalizer of the garbage collector: it alone deletes this
+    held_by: tuple[str, ...] = ()  # the finalizers of what is being deleted: it waits for them
     health: Health | None = None  # None: a kind without health, or not seen in full yet
 
     @property
@@ -85,5 +86,6 @@ def observed_object(
         and not applied
         and annotations.get(HELM_RELEASE_ANNOTATION, "") == labelled_for,
         is_left_to_collector=len(metadata.owner_references) > 1 or not COLLECTOR.isdisjoint(metadata.finalizers),
+        held_by=tuple(metadata.finalizers) if metadata.is_deleted else (),
         health=health,
     )

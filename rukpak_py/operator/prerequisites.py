@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES, not_served
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, KindNotServedError
 from rukpak_py.kube.resources import CRDS, NAMESPACES, Resource
@@ -37,6 +37,7 @@ class Prerequisites:
         self._asked_at = -math.inf
         self._missing: str | None = "the API server has not been asked yet"
         self._is_missing = asyncio.Event()
+        self._is_told = False  # in the log
 
     @property
     def missing(self) -> str | None:
@@ -76,10 +77,14 @@ class Prerequisites:
         missing = "; ".join(text for text in found if text is not None) or None
         if missing is None:
             self._is_missing.clear()
+            if self._is_told:
+                LOG.info("may lead: nothing is missing any more")
+            self._is_told = False
         else:
             self._is_missing.set()
             if missing != self._missing:
                 LOG.warning("not leading: %s", missing)
+                self._is_told = True
         self._missing, self._asked_at = missing, self._clock()
         return missing is None
 
@@ -88,8 +93,7 @@ class Prerequisites:
             version = await self._client.current_version(resource, verb="review")
             await self._client.try_watch(resource, version)
         except KindNotServedError:
-            gvk = resource.gvk
-            return f"the API server does not serve {gvk.kind} ({gvk.api_version}); install config/crds"
+            return not_served(resource)
         except (ApiError, TimeoutError) as error:
             return f"cannot list and watch {resource.plural}: {str(error) or 'no answer in time'}"
         return None

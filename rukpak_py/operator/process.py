@@ -197,6 +197,7 @@ class Replica:
         if self._settings.leader_elect:
             await self._elector.run(self._lead)
         else:
+            LOG.info("leading without a lease")
             await self._lead()
 
     async def _lead(self) -> None:

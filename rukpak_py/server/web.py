@@ -1,8 +1,10 @@
 """The operator's web servers: admission over TLS, probes and metrics in the clear. No request bodies are ever logged.
 
-A check is asked on each probe and answers None when all is well, else what is not.
+A check is asked on each probe and answers None when all is well, else what is not. What keeps a process from being
+ready is logged once each time that it changes, and so is its end.
 """
 
+import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from rukpak_py.core.errors import UnavailableError
 Check = Callable[[], str | None]
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
+_LOG = logging.getLogger(__name__)
 _SHUTDOWN_SECONDS = 5.0
 
 
@@ -37,8 +40,8 @@ class Address:
 def probe_app(*, live: Mapping[str, Check], ready: Mapping[str, Check]) -> web.Application:
     """`/healthz` says that the process works, `/readyz` that it can serve; both name what is wrong."""
     app = web.Application()
-    app.router.add_get("/healthz", _probe(live))
-    app.router.add_get("/readyz", _probe(ready))
+    app.router.add_get("/healthz", _probe(live, lambda _: None))
+    app.router.add_get("/readyz", _probe(ready, _ReadinessLog().say))
     return app
 
 
@@ -84,13 +87,27 @@ class WebServer:
         return port
 
 
-def _probe(checks: Mapping[str, Check]) -> Handler:
+class _ReadinessLog:
+    def __init__(self) -> None:
+        self._said: list[str] | None = None
+
+    def say(self, wrong: list[str]) -> None:
+        if wrong == self._said:
+            return
+        self._said = wrong
+        if wrong:
+            _LOG.info("not ready: %s", "; ".join(wrong))
+        else:
+            _LOG.info("ready")
+
+
+def _probe(checks: Mapping[str, Check], say: Callable[[list[str]], None]) -> Handler:
     async def handle(_: web.Request) -> web.Response:
-        wrong = {name: text for name, check in checks.items() if (text := check()) is not None}
+        wrong = sorted(f"{name}: {text}" for name, check in checks.items() if (text := check()) is not None)
+        say(wrong)
         if not wrong:
             return web.Response(text="ok\n")
-        lines = [f"{name}: {text}\n" for name, text in sorted(wrong.items())]
-        return web.Response(status=503, text="".join(lines))
+        return web.Response(status=503, text="".join(f"{line}\n" for line in wrong))
 
     return handle
 

@@ -25,12 +25,12 @@ from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.existence import Existence
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.controllers.kinds import BUNDLES, not_served
 from rukpak_py.controllers.status_write import object_meta
 from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, NotFoundError, StaleError
 
 
 class Templates:
@@ -81,6 +81,8 @@ class Templates:
             body = created.json or b""
         except AlreadyExistsError:
             body = await self._client.get(BUNDLES, "", name)
+        except KindNotServedError as error:
+            raise UnavailableError(not_served(BUNDLES)) from error
         bundle = read_bundle(body)
         if _is_orphan_of(bundle, deployment, wanted):
             bundle = await self._adopt(bundle, deployment)

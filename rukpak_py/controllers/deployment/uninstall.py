@@ -32,7 +32,7 @@ from rukpak_py.controllers.finalizers import remove_finalizer
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.outcome import DONE, again, retry
 from rukpak_py.controllers.ports import Recorder
-from rukpak_py.core.wording import joined
+from rukpak_py.core.wording import counted, joined, named
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CRDS
@@ -90,12 +90,12 @@ class Uninstall:
     ) -> StageResult:
         instances = [one for one in ours if not is_builtin(one.key.group)]
         if instances:
-            return await self._delete(deployment, instances, "custom resource(s)", hidden)
+            return await self._delete(deployment, instances, "custom resource", hidden)
         if hidden:
             return _waiting(f"Deleting: {hidden.text()}", hidden)
         crds = [one for one in ours if one.gvk.group_kind == CRDS.group_kind]
         if crds:
-            return await self._delete(deployment, crds, "CRD(s)", hidden, await self._left(crds))
+            return await self._delete(deployment, crds, "CRD", hidden, await self._left(crds))
         return await self._end(deployment)
 
     async def _end(self, deployment: BundleDeployment) -> StageResult:
@@ -119,8 +119,8 @@ class Uninstall:
     ) -> StageResult:
         change_set = ChangeSet()
         await prune(self._target(deployment), sorted(lives, key=lambda live: live.key), change_set)
-        waiting = ", ".join(str(live.key) for live in lives[:NAMED])
-        text = f"Deleting: waiting for {len(lives)} {what} to go: {waiting}{detail}"
+        waiting = named(map(_with_finalizers, lives), NAMED)
+        text = f"Deleting: waiting for {counted(len(lives), what)} to be deleted: {waiting}{detail}"
         if hidden:
             text += f"; {hidden.text()}"
         if change_set.failures:
@@ -147,6 +147,12 @@ class Uninstall:
         return Target(
             owner=owner, last_applied=LastApplied(), resource_of=self._kinds.resource_of(), client=self._client
         )
+
+
+def _with_finalizers(live: ObservedObject) -> str:
+    if not live.held_by:
+        return str(live.key)
+    return f"{live.key} ({'finalizer' if len(live.held_by) == 1 else 'finalizers'} {', '.join(live.held_by)})"
 
 
 def _waiting(text: str, hidden: Hidden) -> StageResult:

@@ -84,6 +84,9 @@ async def test_a_replica_that_may_not_list_what_it_needs_leaves_the_lease_to_oth
     await user.may(ALL)
     await eventually(lambda: leads(narrow), what="it leads with the rights", seconds=15)
     await eventually(lambda: is_ready(narrow), what="it is ready")
+    assert f"not ready: api: cannot list and watch {missing}" in narrow.log
+    assert "may lead: nothing is missing any more" in narrow.log
+    assert narrow.log.rindex("server.web: ready") > narrow.log.rindex("server.web: not ready: ")
     assert narrow.is_running
     assert narrow.starts == 1, "it waited, and never ended"
 

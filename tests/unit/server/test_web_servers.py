@@ -35,6 +35,20 @@ async def test_readiness_lists_what_is_not_ready() -> None:
         await server.stop()
 
 
+async def test_what_is_not_ready_is_logged_when_it_changes_and_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="rukpak_py.server.web")
+    wrong: list[str | None] = [None]
+    server = WebServer(app=probe_app(live={}, ready={"api": lambda: wrong[0]}), address=LOOPBACK)
+    await server.start()
+    try:
+        for reason in ("no Bundles", "no Bundles", "no CRDs", None, None):
+            wrong[0] = reason
+            await get(server, "/readyz")
+    finally:
+        await server.stop()
+    assert caplog.messages == ["not ready: api: no Bundles", "not ready: api: no CRDs", "ready"]
+
+
 async def test_metrics_are_prometheus_text() -> None:
     server = WebServer(app=metrics_app(), address=LOOPBACK)
     await server.start()

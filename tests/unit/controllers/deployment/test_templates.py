@@ -23,7 +23,8 @@ from rukpak_py.controllers.deployment.existence import Existence
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient
+from rukpak_py.kube.errors import KindNotServedError
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.values import bundle, bundle_of, deployment, owner_of, source, spec
 
 SHOP = deployment()
@@ -108,6 +109,13 @@ async def test_a_bundle_that_cannot_be_created_is_said_with_the_servers_words(be
     with pytest.raises(type(error), match=str(error)):
         await bench.bundle_of(SHOP)
     assert len(bench.bundles) == 0
+
+
+async def test_without_the_crd_of_bundles_it_says_what_to_install(bench: Bench) -> None:
+    bench.client.failing["create"] = refusal(KindNotServedError, "404 page not found")
+    with pytest.raises(UnavailableError) as raised:
+        await bench.bundle_of(SHOP)
+    assert str(raised.value) == "the API server does not serve Bundle (core.rukpak.io/v1alpha1): install config/crds"
 
 
 LIKE_OURS = bundle_of(SHOP)

@@ -105,12 +105,12 @@ async def test_custom_resources_go_first_then_crds_then_the_finalizer(bench: Ben
     of = bench.deleted()
     result = await bench.proceed(of)
     assert bench.writes == ["delete Basket x"]
-    assert message(result) == "Deleting: waiting for 1 custom resource(s) to go: Basket ns/x"
+    assert message(result) == "Deleting: waiting for 1 custom resource to be deleted: Basket ns/x"
     assert result.outcome.after == LOOK_AGAIN_SECONDS
     bench.watches.informer(BASKETS).say(key("x", BASKET), shown(name="x"), None)
     result = await bench.proceed(of)
     assert bench.writes[1:] == [f"delete CustomResourceDefinition {CRD_NAME}"]
-    assert message(result) == f"Deleting: waiting for 1 CRD(s) to go: CustomResourceDefinition {CRD_NAME}"
+    assert message(result) == f"Deleting: waiting for 1 CRD to be deleted: CustomResourceDefinition {CRD_NAME}"
     bench.watches.informer(CRDS).say(key(CRD_NAME, CRDS.gvk, ""), shown(name=CRD_NAME), None)
     assert await bench.proceed(of) == StageResult(outcome=DONE)
     assert bench.writes[2:] == FINALIZER_GOES
@@ -119,10 +119,15 @@ async def test_custom_resources_go_first_then_crds_then_the_finalizer(bench: Ben
 
 
 async def test_what_is_going_already_is_waited_for_and_not_deleted_again(bench: Bench) -> None:
-    bench.has(BASKETS, "x", deletionTimestamp=NOW)
+    bench.has(BASKETS, "x", deletionTimestamp=NOW, finalizers=["example.com/hold"])
+    bench.has(BASKETS, "y", deletionTimestamp=NOW, finalizers=["example.com/hold", "other"])
+    bench.has(BASKETS, "z", deletionTimestamp=NOW)
     result = await bench.proceed(bench.deleted())
     assert bench.writes == []
-    assert "waiting for 1 custom resource(s) to go: Basket ns/x" in message(result)
+    assert message(result) == (
+        "Deleting: waiting for 3 custom resources to be deleted: Basket ns/x (finalizer example.com/hold), "
+        "Basket ns/y (finalizers example.com/hold, other), Basket ns/z"
+    )
 
 
 async def test_a_delete_that_is_refused_is_told(bench: Bench) -> None:
@@ -136,7 +141,7 @@ async def test_many_are_counted_and_some_are_named(bench: Bench) -> None:
     for number in range(7):
         bench.has(BASKETS, f"x{number}")
     text = message(await bench.proceed(bench.deleted()))
-    assert "waiting for 7 custom resource(s) to go: Basket ns/x0, " in text
+    assert "waiting for 7 custom resources to be deleted: Basket ns/x0, " in text
     assert "x5" not in text
 
 
