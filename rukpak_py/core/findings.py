@@ -50,6 +50,17 @@ class InvalidBundleError(ContentError):
         super().__init__("\n".join(map(str, findings)) if text is None else text)
         self.findings = tuple(findings)
 
+    @property
+    def advised(self) -> str:
+        """The text, and what to do about it."""
+        hints = dict.fromkeys(finding.hint for finding in self.findings if finding.hint)
+        return " ".join([f"{str(self).rstrip('.')}.", *hints]) if hints else str(self)
+
     def __reduce__(self) -> tuple[type["InvalidBundleError"], tuple[tuple[Finding, ...], str]]:
         """Between processes both travel; by default the text would come for the findings."""
         return type(self), (self.findings, str(self))
+
+
+def advised(error: Exception) -> str:
+    """The text of an error, with the advice of its findings where it has any."""
+    return error.advised if isinstance(error, InvalidBundleError) else str(error)

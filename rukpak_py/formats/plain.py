@@ -1,6 +1,7 @@
 """plain+v0: the files directly in `manifests` are Kubernetes manifests, and are applied as they are.
 
-Every file counts, whatever its name. Only the first defect is reported, in upstream's words. Rendering demands more
+Every file counts, whatever its name. Only the first defect is reported, in upstream's words, with
+the advice of its rule. Rendering demands more
 than checking, as upstream does: what cannot be applied (no apiVersion, no name) fails there.
 """
 
@@ -14,9 +15,25 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import NotJsonError, Object, ObjectKey
 from rukpak_py.formats.format import SMALL, RenderOptions
-from rukpak_py.formats.plain_reading import Flaw, Manifest, read
-from rukpak_py.formats.plain_rules import NO_OBJECTS, RULES, no_name, no_version
+from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.plain_reading import Flaw, Manifest, read, two_places
+from rukpak_py.formats.plain_rules import (
+    DIFFERENT,
+    EMPTY,
+    HINTS,
+    NO_NAME,
+    NO_OBJECTS,
+    NO_VERSION,
+    NOT_JSON,
+    RULES,
+    TOO_LARGE,
+    no_name,
+    no_version,
+)
 from rukpak_py.formats.rendered_size import RenderedSize
+from rukpak_py.formats.rules import Place
+
+RENDERING = "read bundle objects from bundle: "
 
 
 class PlainFormat:
@@ -29,21 +46,21 @@ class PlainFormat:
             try:
                 size.check(manifest.value)
             except ContentError as error:
-                raise ContentError(f"{prefix}{manifest.file}: {error}") from error
+                raise _refused(TOO_LARGE, prefix, manifest, str(error)) from error
         if is_empty:
-            raise ContentError(NO_OBJECTS)
+            raise _refusal(_finding(EMPTY, Place(file=MANIFESTS), NO_OBJECTS), NO_OBJECTS)
 
     def render(self, tree: Tree, options: RenderOptions) -> list[Object]:
         """Identical objects are one; different ones of the same identity are a defect of the bundle."""
-        prefix = "read bundle objects from bundle: "
         size = RenderedSize(options.limits)
         seen: dict[ObjectKey, _Origin] = {}
-        for manifest in _manifests(tree, options.limits, prefix=prefix):
-            origin = _Origin(file=manifest.file, object=_applicable(manifest, size, prefix))
+        for manifest in _manifests(tree, options.limits, prefix=RENDERING):
+            origin = _Origin(manifest=manifest, object=_applicable(manifest, size))
             first = seen.setdefault(_identity(origin.object, options), origin)
             if first.object.json != origin.object.json:
-                key = origin.object.head.key
-                raise ContentError(f"{prefix}{key} is defined differently in {first.file} and in {manifest.file}")
+                where = two_places(first.manifest, manifest)
+                problem = f"{origin.object.head.key} is defined differently {where}"
+                raise _refusal(_finding(DIFFERENT, manifest.place("metadata", "name"), problem), RENDERING + problem)
         return [origin.object for origin in seen.values()]
 
     def stays_small(self, tree: Tree) -> bool:
@@ -53,44 +70,52 @@ class PlainFormat:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Origin:
-    file: str
+    manifest: Manifest
     object: Object
 
 
 def _manifests(tree: Tree, limits: Limits, *, prefix: str) -> Iterator[Manifest]:
     for found in read(tree, limits):
         if isinstance(found, Flaw):
-            raise _refusal(found, prefix + found.message) from found.error
+            finding = _finding(RULES[found.kind], found.place, found.message, hint=found.hint, at=found.at)
+            raise _refusal(finding, prefix + found.message) from found.error
         yield found
 
 
-def _refusal(flaw: Flaw, text: str) -> ContentError:
-    """With the advice, for those who show findings."""
-    if not flaw.hint:
-        return ContentError(text)
-    line, column = flaw.at or (0, 0)
-    finding = Finding(
-        rule=RULES[flaw.kind],
+def _finding(
+    rule: str, place: Place, message: str, *, hint: str | None = None, at: tuple[int, int] | None = None
+) -> Finding:
+    line, column = at or (0, 0)
+    return Finding(
+        rule=rule,
         severity=Severity.ERROR,
-        message=flaw.message,
-        hint=flaw.hint,
-        file=flaw.place.file,
+        message=message,
+        hint=hint or HINTS[rule],
+        file=place.file,
         line=line,
         column=column,
     )
+
+
+def _refusal(finding: Finding, text: str) -> ContentError:
+    """Upstream's text, with the advice for those who show it."""
     return InvalidBundleError([finding], text=text)
 
 
-def _applicable(manifest: Manifest, size: RenderedSize, prefix: str) -> Object:
+def _refused(rule: str, prefix: str, manifest: Manifest, problem: str) -> ContentError:
+    return _refusal(_finding(rule, manifest.place(), problem), f"{prefix}{manifest.file}: {problem}")
+
+
+def _applicable(manifest: Manifest, size: RenderedSize) -> Object:
     try:
         rendered = size.render(manifest.value)
     except NotJsonError as error:
-        raise ContentError(f"{prefix}{manifest.file}: {manifest.value['kind']}: {error}") from error
+        raise _refused(NOT_JSON, RENDERING, manifest, f"{manifest.value['kind']}: {error}") from error
     except ContentError as error:
-        raise ContentError(f"{prefix}{manifest.file}: {error}") from error
-    problem = no_version(rendered.head) or no_name(rendered.head)
-    if problem:
-        raise ContentError(f"{prefix}{manifest.file}: {problem}")
+        raise _refused(TOO_LARGE, RENDERING, manifest, str(error)) from error
+    for rule, problem in ((NO_VERSION, no_version(rendered.head)), (NO_NAME, no_name(rendered.head))):
+        if problem:
+            raise _refused(rule, RENDERING, manifest, problem)
     return rendered
 
 

@@ -49,6 +49,15 @@ class Manifest:
         return Place(file=self.file, document=self.index, path=(*self.inside, *path), on_key=on_key)
 
 
+def two_places(first: Manifest, second: Manifest) -> str:
+    """Where two manifests stand: their files, or where those do not tell them apart, their documents."""
+    if first.file != second.file:
+        return f"in {first.file} and in {second.file}"
+    if first.index != second.index:
+        return f"in documents {first.index + 1} and {second.index + 1} of {first.file}"
+    return f"in two items of document {first.index + 1} of {first.file}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flaw:
     kind: FlawKind

@@ -6,13 +6,19 @@ from typing import Final
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Head, Object, ObjectKey
 from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.plain_reading import FlawKind, Manifest, PlainReading
+from rukpak_py.formats.plain_reading import FlawKind, Manifest, PlainReading, two_places
 from rukpak_py.formats.rendered_size import RenderedSize
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[PlainReading] = Family(title="Plain bundles", origin="rukpak, when it unpacks a plain bundle")
 
 NO_OBJECTS: Final = "invalid bundle: found zero objects: plain+v0 bundles are required to contain at least one object"
+EMPTY: Final = "PLAIN-004"
+NO_VERSION: Final = "PLAIN-005"
+NO_NAME: Final = "PLAIN-006"
+DIFFERENT: Final = "PLAIN-007"
+NOT_JSON: Final = "PLAIN-008"
+TOO_LARGE: Final = "PLAIN-009"
 _OWN: Final = "rukpak-py, when it renders a plain bundle"
 
 
@@ -44,13 +50,13 @@ def is_readable(reading: PlainReading) -> Iterator[Problem]:
     yield from _of(reading, FlawKind.NO_MANIFEST)
 
 
-@FAMILY.rule("PLAIN-004", title="There is at least one object", hint="Add a manifest to manifests/.")
+@FAMILY.rule(EMPTY, title="There is at least one object", hint="Add a manifest to manifests/.")
 def has_objects(reading: PlainReading) -> Iterator[Problem]:
     if not reading.manifests and not reading.flaws:
         yield Problem(message=NO_OBJECTS, place=Place(file=MANIFESTS))
 
 
-@FAMILY.rule("PLAIN-005", title="Every object has an apiVersion", hint="Add apiVersion.", origin=_OWN)
+@FAMILY.rule(NO_VERSION, title="Every object has an apiVersion", hint="Add apiVersion.", origin=_OWN)
 def has_versions(reading: PlainReading) -> Iterator[Problem]:
     for manifest, rendered in _rendered(reading):
         if problem := no_version(rendered.head):
@@ -58,7 +64,7 @@ def has_versions(reading: PlainReading) -> Iterator[Problem]:
 
 
 @FAMILY.rule(
-    "PLAIN-006",
+    NO_NAME,
     title="Every object has a name",
     hint="Add metadata.name: what is applied again and again cannot get a new name each time.",
     origin=_OWN,
@@ -70,7 +76,7 @@ def has_names(reading: PlainReading) -> Iterator[Problem]:
 
 
 @FAMILY.rule(
-    "PLAIN-007",
+    DIFFERENT,
     title="Objects of one name are equal",
     hint="Remove one of them, or give it another name.",
     origin=_OWN,
@@ -83,13 +89,13 @@ def objects_of_one_name_are_equal(reading: PlainReading) -> Iterator[Problem]:
         first, content = seen.setdefault(rendered.head.key, (manifest, rendered.json))
         if content != rendered.json:
             yield Problem(
-                message=f"{rendered.head.key} is defined differently in {first.file} and in {manifest.file}",
+                message=f"{rendered.head.key} is defined differently {two_places(first, manifest)}",
                 place=manifest.place("metadata", "name"),
             )
 
 
 @FAMILY.rule(
-    "PLAIN-008",
+    NOT_JSON,
     title="Every object can be written as JSON",
     hint="Use numbers of at most 64 bits, and less nesting.",
     origin=_OWN,
@@ -103,7 +109,7 @@ def is_json(reading: PlainReading) -> Iterator[Problem]:
 
 
 @FAMILY.rule(
-    "PLAIN-009",
+    TOO_LARGE,
     title="No object, and not all of them together, is larger than a cluster takes",
     hint="Make it smaller, or split it: aliases are written out wherever they are used.",
     origin="rukpak-py, when it unpacks a plain bundle",
@@ -127,6 +133,9 @@ RULES: Final = {
 }
 
 
+HINTS: Final = {rule.id: rule.hint for rule in FAMILY.rules}
+
+
 def no_version(head: Head) -> str:
     return "" if head.gvk.version else f"{head.gvk.kind} {head.name} has no apiVersion"
 
@@ -134,7 +143,7 @@ def no_version(head: Head) -> str:
 def no_name(head: Head) -> str:
     if head.name:
         return ""
-    return f"an object of kind {head.gvk.kind} has no metadata.name; generateName will not do"
+    return f"an object of kind {head.gvk.kind} has no metadata.name; generateName is not supported; set metadata.name"
 
 
 def _of(reading: PlainReading, kind: FlawKind) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ import pytest
 
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import advised
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats import format_of_class
 from rukpak_py.formats.plain import PlainFormat
@@ -20,6 +21,12 @@ def tree_of(files: dict[str, bytes], *directories: str) -> Tree:
     for directory in directories:
         builder.add_directory(directory)
     return builder.build()
+
+
+def advised_refusal(tree: Tree) -> str:
+    with pytest.raises(ContentError) as caught:
+        PLAIN.check(tree)
+    return advised(caught.value)
 
 
 def refusal(tree: Tree) -> str:
@@ -112,6 +119,28 @@ def test_p4_there_must_be_an_object(data: bytes) -> None:
 
 def test_p4_holds_for_an_empty_directory() -> None:
     assert "found zero objects" in refusal(tree_of({}, "manifests"))
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        (
+            {},
+            (
+                f"{PREFIX}readdir manifests: file does not exist. "
+                "Put the manifests into a directory manifests/ at the root of the bundle, and give that root."
+            ),
+        ),
+        (
+            {"manifests/sub/b.yaml": CONFIG_MAP},
+            'found "manifests/sub". Move its files up into manifests/, or out of the bundle.',
+        ),
+        ({"manifests/a": b"5"}, "or move it out of manifests/: every file there counts, whatever its name."),
+        ({"manifests/a": b""}, "are required to contain at least one object. Add a manifest to manifests/."),
+    ],
+)
+def test_a_refusal_has_the_advice_of_its_rule(files: dict[str, bytes], text: str) -> None:
+    assert advised_refusal(tree_of(files)).endswith(text)
 
 
 def test_good_bundles_pass() -> None:

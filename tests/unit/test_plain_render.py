@@ -12,6 +12,7 @@ from rukpak_py.core.objects import Object
 from rukpak_py.formats import RenderOptions
 from rukpak_py.formats.plain import PlainFormat
 
+POD = "apiVersion: v1, kind: Pod"
 OPTIONS = RenderOptions(install_namespace="target")
 
 
@@ -81,6 +82,23 @@ def test_different_objects_of_one_identity_are_refused(namespace: str) -> None:
         render(a=config_map("a"), b=other)
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (config_map("a") + "---\n" + config_map("b") + "---\n" + config_map("a", "data: {}"), "documents 1 and 3 of"),
+        (
+            "\n- ".join(
+                ["kind: List\nitems:", *(f"{{{POD}, metadata: {{name: a}}{more}}}" for more in ("", ", x: 1"))]
+            ),
+            "two items of document 1 of",
+        ),
+    ],
+)
+def test_in_one_file_their_documents_are_named(text: str, where: str) -> None:
+    with pytest.raises(ContentError, match=rf" a is defined differently in {where} manifests/f$"):
+        render(f=text)
+
+
 def test_namespaces_tell_objects_apart() -> None:
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: elsewhere}\n"
     assert len(render(a=config_map("a"), b=other)) == 2
@@ -91,7 +109,10 @@ def test_namespaces_tell_objects_apart() -> None:
     [
         ("kind: ConfigMap\nmetadata: {name: a}\n", "manifests/f: ConfigMap a has no apiVersion"),
         ("apiVersion: v1\nkind: ConfigMap\n", "manifests/f: an object of kind ConfigMap has no metadata.name"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", "no metadata.name; generateName will not do"),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n",
+            "generateName is not supported; set metadata.name",
+        ),
         ("apiVersion: v1\nkind: Pod\nmetadata: {name: 5}\n", "no metadata.name"),
         ("apiVersion: v1\nkind: Pod\nmetadata: a\n", "no metadata.name"),
         (

@@ -9,6 +9,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.controllers.jobs import ContentBudget, Jobs
 from rukpak_py.controllers.ports import Content, Sources
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.findings import advised
 from rukpak_py.core.metrics import FETCH_SECONDS
 from rukpak_py.sources.source import FetchRequest
 
@@ -100,4 +101,4 @@ async def _unpack(request: FetchRequest, provisioner_class: str, sources: Source
         prefix = "persist bundle content: "
         return Unpacked(digest=await content.keep(fetched.tree), resolved=fetched.resolved)
     except RukPakError as error:
-        return Failed(message=f"{prefix}{error}", error=error)
+        return Failed(message=f"{prefix}{advised(error)}", error=error)

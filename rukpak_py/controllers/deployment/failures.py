@@ -16,6 +16,7 @@ from rukpak_py.controllers.deployment.status import (
     summary_of_failures,
 )
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.findings import advised
 from rukpak_py.core.wording import joined
 
 
@@ -43,8 +44,9 @@ def held_back(deployment: BundleDeployment, message: str) -> Report:
 def unloadable(error: RukPakError) -> Report:
     """The content cannot be rendered or normalised."""
     summary, reason = summary_of(error)
-    valid = Aspect(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message=str(error))
-    return Report(summary=summary, reason=reason, message=str(error), valid=valid)
+    message = advised(error)
+    valid = Aspect(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message=message)
+    return Report(summary=summary, reason=reason, message=message, valid=valid)
 
 
 def not_installed(

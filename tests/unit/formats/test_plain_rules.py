@@ -83,7 +83,10 @@ def test_p4_there_must_be_an_object() -> None:
         ("kind: Pod\nmetadata: {name: p}\n", "manifests/b:1:1: Pod p has no apiVersion [PLAIN-005]"),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-}\n",
-            ("manifests/b:3:1: an object of kind Pod has no metadata.name; generateName will not do [PLAIN-006]"),
+            (
+                "manifests/b:3:1: an object of kind Pod has no metadata.name; generateName is not supported; "
+                "set metadata.name [PLAIN-006]"
+            ),
         ),
         (
             CONFIG_MAP + "data: {a: b}\n",

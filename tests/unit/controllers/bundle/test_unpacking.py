@@ -11,12 +11,14 @@ from rukpak_py.controllers.bundle.unpacking import Failed, Result, Unpacked, Unp
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
 from rukpak_py.controllers.ports import Sources
 from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.unit.controllers.fakes import FakeContent, FakeSources, tree, until
 from tests.unit.controllers.values import bundle, source, spec
 from tests.unit.controllers.values import unpacked as unpacked_bundle
 
 FILES = tree(f=b"1")
+ADVISED = Finding(rule="A", severity=Severity.ERROR, message="empty", hint="Add a manifest.")
 
 
 class Bench:
@@ -58,6 +60,12 @@ async def test_content_is_fetched_checked_and_kept() -> None:
             UnavailableError,
         ),
         (FakeSources(tree=FILES), FakeContent(refusing=ContentError("empty")), "empty", ContentError),
+        (
+            FakeSources(tree=FILES),
+            FakeContent(refusing=InvalidBundleError([ADVISED], text="invalid bundle: empty")),
+            "invalid bundle: empty. Add a manifest.",
+            ContentError,
+        ),
     ],
 )
 async def test_each_step_fails_in_its_own_words(
