@@ -167,6 +167,8 @@ class EventReason(StrEnum):
     RESUMED = "Resumed"
     KEPT = "Kept"
     PRUNED = "Pruned"
+    RELEASED = "Released"
+    REPLACED = "Replaced"
     ADOPTED = "Adopted"
     DRIFT_CORRECTED = "DriftCorrected"
     FIELDS_LEFT_OUT = "FieldsLeftOut"

@@ -7,6 +7,7 @@
 * A phase with failures is the last one: nothing is built on what is not there. All failures of it are reported.
 """
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from rukpak_py.apply.plan import WRITES, Action, Change, Plan
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.repair import without_fields
+from rukpak_py.apply.replacing import failure_of_change, why_not_deleted, why_replaced
 from rukpak_py.apply.results import ChangeSet, Failure
 from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target, run_bounded
@@ -39,6 +41,7 @@ from rukpak_py.kube.errors import (
 )
 from rukpak_py.kube.resources import Resource
 
+LOG = logging.getLogger(__name__)
 REPAIRS = 10  # unknown fields are removed one answer at a time; a body with more of them is refused
 
 
@@ -58,7 +61,7 @@ class Engine:
                 return  # the name was taken just now: the real apply tells
             except RukPakError as error:
                 if not (isinstance(error, InvalidError) and await self._may_replace(target, change)):
-                    failures.append(failure_of(change.key, error))
+                    failures.append(failure_of_change(change, error))
 
         await run_bounded(try_out, [change for change in plan.writes if not skip(change)])
         return sorted(failures, key=lambda failure: failure.key)
@@ -89,10 +92,14 @@ class Engine:
             applied = await self._written(target, change, change_set)
         except InvalidError as error:
             if change.live is None or not await self._may_replace(target, change):
-                change_set.failures.append(failure_of(change.key, error))
+                change_set.failures.append(failure_of_change(change, error))
                 return
             await delete(target, change.live, change_set)
             change_set.waiting.append(f"{change.key} is being replaced")
+            if change.key in change_set.pruned:
+                why = why_replaced(error)
+                LOG.info("deleted %s, to re-create it: %s", change.key, why)
+                target.last_applied.deleted_to_replace[change.key] = why
         except RukPakError as error:
             target.last_applied.look_again(change.key)
             change_set.failures.append(failure_of(change.key, error))
@@ -100,11 +107,8 @@ class Engine:
             self._take_in(target, change, applied, change_set)
 
     async def _may_replace(self, target: Target, change: Change) -> bool:
-        """Whether only the past of the object stands in the way: as a new one, the server would take it.
-
-        What was there before us is not ours to delete.
-        """
-        if not change.desired.force or change.live is None or change.action is Action.TAKE or change.live.outlives:
+        """Whether only the past of the object stands in the way: as a new one, the server would take it."""
+        if not change.desired.force or change.live is None or why_not_deleted(change):
             return False
         try:
             await target.client.create(_resource(target, change), change.key.namespace, change.form.body, dry_run=True)
@@ -199,6 +203,9 @@ class Engine:
         match change.action:
             case Action.CREATE:
                 change_set.created.append(change.key)
+                why = target.last_applied.deleted_to_replace.pop(change.key, None)
+                if why is not None:
+                    change_set.replaced[change.key] = why
             case Action.TAKE:
                 change_set.taken.append(change.key)
             case Action.UPDATE:

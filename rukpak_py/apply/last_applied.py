@@ -4,7 +4,7 @@
 hash was changed by somebody. It is empty for what belongs to the content and was not seen by this process yet.
 `uids`: the object that we applied, so that one whose label was stripped is told from one that somebody else put in its
 place. `absent`: names that a GET of the current attempt found free, so that an attempt that has to wait between two
-phases does not ask again.
+phases does not ask again. `deleted_to_replace`: objects that are created again as soon as they are gone, and why.
 """
 
 from collections.abc import Iterable
@@ -19,6 +19,7 @@ class LastApplied:
     fields: dict[ObjectKey, str] = field(default_factory=dict)
     uids: dict[ObjectKey, str] = field(default_factory=dict)
     absent: set[ObjectKey] = field(default_factory=set)
+    deleted_to_replace: dict[ObjectKey, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

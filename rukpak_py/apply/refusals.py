@@ -1,6 +1,5 @@
 """From an error to a failure of one object: its kind of trouble, and the text that a user reads."""
 
-from rukpak_py.api.names import FORCE_ANNOTATION
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
@@ -16,15 +15,14 @@ from rukpak_py.kube.errors import (
     TooLargeError,
 )
 
-REPLACE = (
-    f'set the annotation {FORCE_ANNOTATION}: "true" on the object in the bundle, or spec.overrides[].force, '
-    "to delete and re-create it"
-)
 
-
-def failure_of(key: ObjectKey, error: RukPakError) -> Failure:
+def failure_of(key: ObjectKey, error: RukPakError, *, when_immutable: str = "") -> Failure:
+    """`when_immutable`: what helps when the server does not let a field change."""
     retry_after = getattr(error, "retry_after", None) or 0.0
-    return Failure(key=key, kind=failure_kind(key, error), message=_text(key, error), retry_after=retry_after)
+    text = _text(key, error)
+    if when_immutable and isinstance(error, ApiError) and is_immutable_change(error):
+        text = f"{text}; {when_immutable}"
+    return Failure(key=key, kind=failure_kind(key, error), message=text, retry_after=retry_after)
 
 
 def failure_kind(key: ObjectKey, error: RukPakError) -> FailureKind:
@@ -48,7 +46,6 @@ def failure_kind(key: ObjectKey, error: RukPakError) -> FailureKind:
 
 
 def _text(key: ObjectKey, error: RukPakError) -> str:
-    """One line: the object, field and cause, and what helps. The server's text names no kind and no namespace."""
+    """One line: the object, field and cause. The server's text names no kind and no namespace."""
     message = concise_message(error) if isinstance(error, ApiError) else str(error)
-    named = message if str(key) in message else f"{key}: {message}"
-    return f"{named}; {REPLACE}" if isinstance(error, ApiError) and is_immutable_change(error) else named
+    return message if str(key) in message else f"{key}: {message}"

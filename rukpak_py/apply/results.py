@@ -35,6 +35,7 @@ class ChangeSet:
     updated: list[ObjectKey] = field(default_factory=list)
     corrected: list[ObjectKey] = field(default_factory=list)
     taken: list[ObjectKey] = field(default_factory=list)
+    replaced: dict[ObjectKey, str] = field(default_factory=dict)  # created again after a deletion for this, and why
     pruned: list[ObjectKey] = field(default_factory=list)
     gone: list[ObservedObject] = field(default_factory=list)  # of those that were pruned, as they were
     failures: list[Failure] = field(default_factory=list)

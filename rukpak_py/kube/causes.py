@@ -10,6 +10,7 @@ from rukpak_py.kube.errors import ApiError, Cause
 
 SHOWN_CAUSES = 5
 CAUSE_CHARACTERS = 500
+NO_FIELD = "<nil>"
 VALUE_CHARACTERS = 64  # a short scalar helps to find the mistake; a dump of a structure hides the cause
 
 _INVALID = "Invalid value: "
@@ -33,11 +34,17 @@ def is_immutable_change(error: ApiError) -> bool:
     return error.reason == "Invalid" and any(_IMMUTABLE.search(cause.message) for cause in error.causes)
 
 
+def immutable_fields(error: ApiError) -> list[str]:
+    """The fields that the server does not let change."""
+    named = (cause.field for cause in error.causes if cause.field and _IMMUTABLE.search(cause.message))
+    return list(dict.fromkeys(field for field in named if field != NO_FIELD))
+
+
 def _concise(cause: Cause) -> str:
     text, *diff = cause.message.splitlines() or [""]
     if text.startswith(_INVALID):
         text = _without_value(text if not diff else _one_line(cause.message))
-    named = _one_line(f"{cause.field}: {text}" if cause.field and cause.field != "<nil>" else text)
+    named = _one_line(f"{cause.field}: {text}" if cause.field and cause.field != NO_FIELD else text)
     return named if len(named) <= CAUSE_CHARACTERS else f"{named[: CAUSE_CHARACTERS - 1]}…"
 
 

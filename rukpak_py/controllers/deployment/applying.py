@@ -128,6 +128,8 @@ class Applier:
             APPLIED.labels(action).inc(len(getattr(change_set, action)))
         for warning in change_set.warnings:
             self._warn(attempt, EventReason.FIELDS_LEFT_OUT, warning)
+        for key, why in change_set.replaced.items():
+            self._tell(attempt, EventReason.REPLACED, f"deleted and re-created {key}: {why}")
         if change_set.taken:
             self._tell(attempt, EventReason.ADOPTED, adopted(change_set.taken))
         if reverted:

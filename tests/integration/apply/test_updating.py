@@ -139,10 +139,12 @@ async def test_an_immutable_field_is_told_with_its_cause_and_what_helps_in_one_l
 ) -> None:
     await room.installed(before)
     (failure,) = (await room.bring(after)).failures
-    assert failure.message == told.format(room.namespace) + (
+    help_text = (
         'the annotation core.rukpak.io/force: "true" on the object in the bundle, or spec.overrides[].force, '
         "to delete and re-create it"
     )
+    lost = "; its data is lost with it" if after["kind"] == "PersistentVolumeClaim" else ""
+    assert failure.message == told.format(room.namespace) + help_text + lost
     assert await room.engine.dry_run(room.target, await room.plan(after), skip=lambda _change: False) == [failure]
 
 
@@ -153,17 +155,44 @@ async def test_an_immutable_field_and_our_annotation_replace_the_object(room: Ro
     assert not change_set.failures
     assert change_set.waiting == [f"Deployment {room.namespace}/d is being replaced"]
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
-    assert names((await room.installed(forced(deployment(app="b")))).created) == ["d"]
+    change_set = await room.installed(forced(deployment(app="b")))
+    assert names(change_set.created) == ["d"]
+    assert {key.name: why for key, why in change_set.replaced.items()} == {"d": "spec.selector is immutable"}
     assert (await room.read(deployment()))["metadata"]["uid"] != uid
 
 
-async def test_what_was_there_before_us_is_never_replaced(room: Room) -> None:
-    """Adopted or not yet: our annotation is about objects of the content, not about what somebody else made."""
-    await room.somebody_creates(deployment(app="theirs"))
-    change_set = await room.bring(forced(deployment(app="b")), adopt=Adopt.IF_UNOWNED)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.REFUSED]
-    assert await room.exists(deployment())
-    assert (await room.read(deployment()))["spec"]["selector"]["matchLabels"] == {"app": "theirs"}
+NOT_DELETED = "and is not deleted: put the old value back, or delete it yourself"
+
+
+def fixed(x: str) -> Manifest:
+    """No controller writes to it, so nothing changes between looking at it and taking it."""
+    return {**config_map("fixed", x=x), "immutable": True}
+
+
+async def test_what_is_being_adopted_is_never_replaced(room: Room) -> None:
+    await room.somebody_creates(fixed("theirs"))
+    (failure,) = (await room.bring(forced(fixed("ours")), adopt=Adopt.IF_UNOWNED)).failures
+    assert failure.kind is FailureKind.REFUSED
+    assert failure.message.endswith(f"it existed before this BundleDeployment {NOT_DELETED}")
+    assert (await room.read(fixed("theirs")))["data"] == {"x": "theirs"}
+
+
+async def test_what_was_adopted_is_replaced_by_a_later_upgrade(room: Room) -> None:
+    """It is ours like everything else that goes with its deployment: nothing tells it from what we created."""
+    await room.somebody_creates(fixed("1"))
+    await room.installed(forced(fixed("1")), adopt=Adopt.IF_UNOWNED)
+    change_set = await room.bring(forced(fixed("2")))
+    assert change_set.waiting == [f"ConfigMap {room.namespace}/fixed is being replaced"]
+
+
+async def test_an_adopted_claim_is_never_replaced(room: Room) -> None:
+    await room.somebody_creates(claim("ReadWriteOnce"))
+    await room.installed(forced(claim("ReadWriteOnce")), adopt=Adopt.IF_UNOWNED)
+    (failure,) = (await room.bring(forced(claim("ReadOnlyMany")))).failures
+    assert failure.message.endswith(
+        f"; it is a PersistentVolumeClaim that existed before this BundleDeployment {NOT_DELETED}"
+    )
+    assert await room.exists(claim("ReadWriteOnce"))
 
 
 async def test_content_that_no_server_takes_never_costs_the_object_that_runs(room: Room) -> None:
@@ -173,6 +202,7 @@ async def test_content_that_no_server_takes_never_costs_the_object_that_runs(roo
     wrong["spec"]["selector"]["matchLabels"] = {"app": "not the template's"}
     change_set = await room.bring(forced(wrong))
     assert [failure.kind for failure in change_set.failures] == [FailureKind.REFUSED]
+    assert FORCE_ANNOTATION not in change_set.failures[0].message
     assert await room.exists(deployment())
 
 

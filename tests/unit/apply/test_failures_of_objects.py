@@ -64,17 +64,16 @@ def test_an_immutable_field_is_told_with_what_helps() -> None:
     message = 'Deployment.apps "web" is invalid: spec.selector: Invalid value: {"a":null}: field is immutable'
     error = errors.InvalidError(Refusal(subject="s", status=422, reason="Invalid", message=message, causes=[cause]))
     web = key("web", gvk=GroupVersionKind("apps", "v1", "Deployment"), namespace="shop")
-    assert failure_of(web, error).message == (
-        "Deployment shop/web: spec.selector: field is immutable; "
-        'set the annotation core.rukpak.io/force: "true" on the object in the bundle, or spec.overrides[].force, '
-        "to delete and re-create it"
-    )
+    text = "Deployment shop/web: spec.selector: field is immutable"
+    assert failure_of(web, error, when_immutable="put it back").message == f"{text}; put it back"
+    assert failure_of(web, error).message == text
 
 
 def test_what_is_wrong_otherwise_is_told_without_that() -> None:
     cause = Cause(reason="FieldValueInvalid", field="spec.replicas", message="Invalid value: -1: must not be negative")
     error = errors.InvalidError(Refusal(subject="s", status=422, reason="Invalid", message="m", causes=[cause]))
-    assert failure_of(key(), error).message == "ConfigMap ns/a: spec.replicas: Invalid value: -1: must not be negative"
+    text = "ConfigMap ns/a: spec.replicas: Invalid value: -1: must not be negative"
+    assert failure_of(key(), error, when_immutable="put it back").message == text
 
 
 def test_a_failure_is_one_line() -> None:

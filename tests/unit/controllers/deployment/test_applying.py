@@ -216,6 +216,13 @@ async def test_warnings_and_adoption_are_told(bench: Bench) -> None:
     assert bench.events.texts[1] == ("Adopted", "adopted 1 object: ConfigMap ns/a")
 
 
+async def test_an_object_that_was_deleted_and_re_created_is_told_with_the_reason(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(created=[key("a")], replaced={key("a"): "spec.selector is immutable"})
+    one = attempt()
+    await bench.apply(one, bench.planned(one, A))
+    assert bench.events.texts == [("Replaced", "deleted and re-created ConfigMap ns/a: spec.selector is immutable")]
+
+
 # What could not be applied
 
 
