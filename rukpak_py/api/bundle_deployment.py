@@ -29,6 +29,7 @@ class KeptReason(StrEnum):
     HOLDS_OBJECTS = "HoldsObjects"  # a Namespace: everything in it would go, too
     HOLDS_DATA = "HoldsData"  # a PersistentVolumeClaim or a PersistentVolume
     HAS_INSTANCES = "HasInstances"  # a CRD with instances that the deployment does not own: they would go, too
+    HAD_INSTANCES = "HadInstances"  # the same, and they are gone since: it may be deleted now
     INSTANCES_UNKNOWN = "InstancesUnknown"  # a CRD whose instances could not be listed
 
 
@@ -172,7 +173,8 @@ class KeptObject(ApiType, frozen=True, kw_only=True):
         str,
         doc(
             "`HoldsObjects` (a Namespace), `HoldsData` (a claim or a volume), `HasInstances` (a CRD with instances"
-            " of others) or `InstancesUnknown` (a CRD whose instances could not be listed)."
+            " of others), `HadInstances` (the same, and they are gone) or `InstancesUnknown` (a CRD whose instances"
+            " could not be listed)."
         ),
     ]
 

@@ -172,5 +172,6 @@ class EventReason(StrEnum):
     ADOPTED = "Adopted"
     DRIFT_CORRECTED = "DriftCorrected"
     FIELDS_LEFT_OUT = "FieldsLeftOut"
+    OVERRIDE_UNMATCHED = "OverrideUnmatched"
     WITHDRAWN = "Withdrawn"
     ORDER_NOT_KEPT = "OrderNotKept"

@@ -84,10 +84,15 @@ def installed_options(entry: Installation, spec_options: InstallOptions) -> Inst
 
 def override_of(overrides: Iterable[Override], key: ObjectKey, *, install_namespace: str) -> Override:
     """What the overrides say of an object. One that names the namespace comes before one that leaves it out."""
-    matches = [one for one in overrides if one.name == key.name and (one.group, one.kind) == (key.group, key.kind)]
-    named = [one for one in matches if one.namespace == key.namespace]
-    implied = [one for one in matches if not one.namespace and key.namespace == install_namespace]
-    return next(iter([*named, *implied]), NO_OVERRIDE)
+    found = [one for one in overrides if matches(one, key, install_namespace=install_namespace)]
+    return max(found, key=lambda one: one.namespace == key.namespace, default=NO_OVERRIDE)
+
+
+def matches(override: Override, key: ObjectKey, *, install_namespace: str) -> bool:
+    """Whether the override may be about this object."""
+    if (override.group, override.kind, override.name) != (key.group, key.kind, key.name):
+        return False
+    return override.namespace == key.namespace or (not override.namespace and key.namespace == install_namespace)
 
 
 def flag(annotations: Mapping[str, str], name: str, *, override: bool | None = None) -> bool | None:

@@ -83,7 +83,7 @@ class PrunePolicy:
         return [live for live in leaving if self._depends_on_instances(live)]
 
     def _depends_on_instances(self, live: ObservedObject) -> bool:
-        unlisted = fate(live, override=self._override(live), was_kept=live.key in self.kept)
+        unlisted = fate(live, override=self._override(live))
         return unlisted.reason is KeptReason.INSTANCES_UNKNOWN
 
     def _override(self, live: ObservedObject) -> Override:
@@ -95,7 +95,8 @@ DEFAULT_PRUNE_POLICY = PrunePolicy()  # no overrides; no CRD goes, because nobod
 
 def kept_for_instances(kept: Iterable[KeptObject]) -> frozenset[ObjectKey]:
     """`PrunePolicy.kept` from the status."""
-    return frozenset(_key(one) for one in kept if one.reason == KeptReason.HAS_INSTANCES)
+    reasons = {KeptReason.HAS_INSTANCES, KeptReason.HAD_INSTANCES}
+    return frozenset(_key(one) for one in kept if one.reason in reasons)
 
 
 def still_kept(kept: Iterable[KeptObject], owned: Mapping[ObjectKey, ObservedObject]) -> tuple[KeptObject, ...]:

@@ -102,7 +102,8 @@ async def release(target: Target, live: ObservedObject, change_set: ChangeSet) -
         "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
         "annotations": {OWNER_UID_ANNOTATION: None, APPLIED_ANNOTATION: None},
     }
-    await _disown(target, live, marks, change_set)
+    if await _disown(target, live, marks, change_set):
+        change_set.released.append(live.key)
 
 
 async def orphan(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:
@@ -110,20 +111,22 @@ async def orphan(target: Target, live: ObservedObject, change_set: ChangeSet) ->
     await _disown(target, live, {}, change_set)
 
 
-async def _disown(target: Target, live: ObservedObject, marks: dict[str, Any], change_set: ChangeSet) -> None:
-    """Remove our owner reference, and these marks."""
+async def _disown(target: Target, live: ObservedObject, marks: dict[str, Any], change_set: ChangeSet) -> bool:
+    """Remove our owner reference, and these marks. False: it is not there any more, or could not be changed."""
+    is_there = True
     try:
         resource = target.resource_of(live.key)
         metadata = await target.client.get_metadata(resource, live.key.namespace, live.key.name)
         if metadata.uid != live.uid:
-            return
+            return False
         others = [msgspec.to_builtins(one) for one in metadata.owner_references if one.uid != target.owner.uid]
         identity = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
         body = {"metadata": {**identity, **marks, "ownerReferences": others or None}}
         await target.client.patch(resource, live.key.namespace, live.key.name, canonical_json(body))
     except (NotFoundError, KindNotServedError):
-        pass
+        is_there = False
     except RukPakError as error:
         change_set.failures.append(failure_of(live.key, error))
-        return
+        return False
     target.last_applied.forget(live.key)
+    return is_there

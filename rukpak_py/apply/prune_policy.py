@@ -7,7 +7,8 @@
 * A released object loses both, and stays for good: it said `prune: "false"`, or was never ours to delete.
 * `prune` of an override wins over the annotation of the live object. Neither gets an object deleted that the
   deployment does not control.
-* A CRD that was kept for its instances stays kept when they are gone: it must not vanish weeks after the upgrade.
+* A CRD that was kept for its instances stays kept when they are gone, and says that they are: it must not vanish weeks
+  after the upgrade.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.names import PRUNE_ANNOTATION
 from rukpak_py.api.options import NO_OVERRIDE
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import CRD_KIND
@@ -28,6 +30,7 @@ _KEPT_KINDS: Mapping[GroupKind, KeptReason] = {
 _DETAILS: Mapping[KeptReason, str] = {
     KeptReason.HOLDS_OBJECTS: "with it, everything in it would be deleted",
     KeptReason.HOLDS_DATA: "with it, its data would be lost",
+    KeptReason.HAD_INSTANCES: "its instances are gone since",
     KeptReason.HAS_INSTANCES: "it had instances that would have been deleted with it",
 }
 
@@ -71,14 +74,14 @@ NOT_LISTED = UnlistedInstances(why="nobody has listed them yet")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """`reason` and `detail` say why an object is kept."""
+    """`reason` and `detail` say why an object is kept, `detail` also who wants it released; empty: nobody said so."""
 
     fate: Fate
     reason: KeptReason | None = None
     detail: str = ""
 
 
-_PRUNE, _RELEASE = Verdict(fate=Fate.PRUNE), Verdict(fate=Fate.RELEASE)
+_PRUNE = Verdict(fate=Fate.PRUNE)
 
 
 def fate(
@@ -91,7 +94,7 @@ def fate(
     """`was_kept`: a CRD that was kept for its instances before."""
     allowed = live.prune if override.prune is None else override.prune
     if live.outlives or allowed is False:
-        return _RELEASE
+        return Verdict(fate=Fate.RELEASE, detail=_who_said_no(live, override))
     if live.is_deleted or allowed:
         return _PRUNE
     reason = _KEPT_KINDS.get(live.gvk.group_kind)
@@ -102,10 +105,18 @@ def fate(
     return _PRUNE
 
 
+def _who_said_no(live: ObservedObject, override: Override) -> str:
+    if override.prune is False:
+        return "prune: false in spec.overrides"
+    return f'{PRUNE_ANNOTATION}: "false"' if live.prune is False else ""
+
+
 def _fate_of_crd(instances: ForeignInstances, *, was_kept: bool) -> Verdict:
     match instances:
         case Instances(count=count) if count:
             return _keep(KeptReason.HAS_INSTANCES, f"with it, {instances} would be deleted")
+        case Instances() if was_kept:
+            return _keep(KeptReason.HAD_INSTANCES)
         case _ if was_kept:
             return _keep(KeptReason.HAS_INSTANCES)
         case UnlistedInstances(why=why):

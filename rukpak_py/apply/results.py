@@ -37,6 +37,7 @@ class ChangeSet:
     taken: list[ObjectKey] = field(default_factory=list)
     replaced: dict[ObjectKey, str] = field(default_factory=dict)  # created again after a deletion for this, and why
     pruned: list[ObjectKey] = field(default_factory=list)
+    released: list[ObjectKey] = field(default_factory=list)  # left in the cluster, not managed any more
     gone: list[ObservedObject] = field(default_factory=list)  # of those that were pruned, as they were
     failures: list[Failure] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)

@@ -14,10 +14,12 @@ from enum import Enum, auto
 from rukpak_py.api.bundle_deployment import Prune, PruneWhen
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus, EventReason, Reason
+from rukpak_py.api.options import options_of
 from rukpak_py.apply.health import HealthStatus, describe, has_health
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.leaving import still_kept, without_kept
+from rukpak_py.apply.leaving import kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.read_live import field_managers, owned_but_unlabelled
 from rukpak_py.apply.results import ChangeSet
@@ -40,6 +42,7 @@ from rukpak_py.core.wording import joined, named
 LOG = logging.getLogger(__name__)
 HELD_BACK_SECONDS = 600.0  # of waiting for health before the condition names what is not pruned
 HIDDEN_SECONDS = 60.0  # between two looks at kinds that cannot be seen
+KEPT_CRDS_SECONDS = 300.0  # between two looks at the instances of CRDs that are kept for theirs
 NAMED_CONFLICTS = 5
 
 
@@ -131,6 +134,8 @@ class Finish:
             PRUNED.inc(len(change_set.pruned))
             text = f"deleted {named(change_set.pruned)}, which left the content"
             self._tell(attempt, EventReason.PRUNED, text)
+        for text in _released_texts(planned.plan, change_set):
+            self._tell(attempt, EventReason.RELEASED, text)
         if change_set.failures:
             text = "could not prune: " + joined(failure.message for failure in change_set.failures)
             report = self._report(applied, Summary.RETRYING, Reason.RETRYING, text, healthy, note=text)
@@ -175,6 +180,8 @@ class Finish:
                 outcome = both(outcome, again(max(1.0, left)))
         if verdict.look_again is not None:
             outcome = both(outcome, again(verdict.look_again))
+        if kept_for_instances(applied.kept):
+            outcome = both(outcome, again(KEPT_CRDS_SECONDS))
         report = self._report(applied, verdict.summary, verdict.reason, verdict.message, verdict.healthy)
         is_finished = is_healthy and (planned is None or planned.is_whole)
         result = StageResult(outcome=outcome, report=report, is_finished=is_finished)
@@ -233,10 +240,18 @@ class Finish:
             summary=summary,
             reason=reason,
             message=message,
-            installed=installed(attempt.bundle.metadata.name, note, texts.kept_text(kept)),
+            installed=installed(attempt.bundle.metadata.name, note, texts.kept_text(kept), *self._unmatched(attempt)),
             healthy=healthy,
             fields=fields,
         )
+
+    def _unmatched(self, attempt: Attempt) -> list[str]:
+        """Overrides of the spec that are about nothing that the deployment has; of other options they say nothing."""
+        spec = attempt.deployment.spec
+        if not spec.overrides or options_of(spec).overrides != attempt.options.overrides:
+            return []
+        keys = attempt.state.applied.fields.keys() | self._owned(attempt).keys()
+        return texts.unmatched_overrides(spec.overrides, keys, attempt.install_namespace)
 
     def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
         return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
@@ -264,6 +279,15 @@ def prune_step(spec: Prune, leaving: int) -> PruneStep:
     if spec.max_objects is not None and leaving > spec.max_objects:
         return PruneStep.OVER_BUDGET
     return PruneStep.DELETE
+
+
+def _released_texts(plan: Plan, change_set: ChangeSet) -> list[str]:
+    """One for each way in which it was said that they stay."""
+    by_detail: dict[str, list[ObjectKey]] = {}
+    for live in plan.release:
+        if live.key in change_set.released:
+            by_detail.setdefault(plan.prune_policy.fate(live).detail, []).append(live.key)
+    return [texts.released(keys, detail) for detail, keys in by_detail.items()]
 
 
 def _unhealthy(lives: Sequence[ObservedObject]) -> list[ObservedObject]:

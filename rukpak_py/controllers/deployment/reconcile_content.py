@@ -12,16 +12,16 @@ from dataclasses import replace
 from time import monotonic
 
 from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import Reason
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.leaving import without_kept
+from rukpak_py.apply.leaving import kept_for_instances, without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.deployment import failures
 from rukpak_py.controllers.deployment.applying import Applied, Applier, lagging
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.finish import Finish
+from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS, Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -112,7 +112,7 @@ class ContentReconciler:
 
     def _as_applied(self, attempt: Attempt, hidden: Hidden) -> Applied | None:
         """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""
-        if not attempt.is_settled:
+        if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
             return None
         found = differences(attempt.state.applied, without_kept(self._owned(attempt), attempt.deployment.status.kept))
         different = {key for key in found if key not in hidden}
@@ -124,6 +124,7 @@ class ContentReconciler:
     async def _finished(self, applied: Applied, rendered: Rendered, hidden: Hidden) -> StageResult:
         state = applied.attempt.state
         state.settle(applied.attempt.content, rendered.keys, hidden)
+        state.kept_crds_judged_at = monotonic()
         return await self._finish.finish(applied, hidden)
 
     def _lacking(self, attempt: Attempt, applied: Applied | StageResult, refusal: Refusal) -> StageResult:
@@ -167,3 +168,13 @@ class ContentReconciler:
 
     def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
         return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
+
+
+def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
+    """No watch shows instances of others: those of kept CRDs are counted now and then, and when somebody asks."""
+    status = attempt.deployment.status
+    if not kept_for_instances(status.kept):
+        return False
+    asked = attempt.deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
+    is_due = now - attempt.state.kept_crds_judged_at >= KEPT_CRDS_SECONDS
+    return is_due or asked != status.last_handled_reconcile_at

@@ -142,6 +142,7 @@ class DeploymentState:
     waits: PendingWaits = field(default_factory=PendingWaits)
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
     former: FormerObjects = field(default_factory=FormerObjects)
+    kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 

@@ -3,8 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.names import EventReason, Reason
+from rukpak_py.api.options import matches
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.core.wording import counted, named
+from rukpak_py.core.wording import NAMED, counted, named
 
 SUSPENDED = "spec.suspend is true: nothing is applied, corrected or pruned"
 RESUMED = "reconciling again"
@@ -15,6 +18,9 @@ OPTIONS_LOST = (
     "the options that the active bundle was installed with are known by their digest only, and are lost: nothing is "
     "corrected until the bundle of the template is installed"
 )
+UNMATCHED = "spec.overrides["
+NOT_CORRECTED = ": drift is not corrected; "
+_KEPT_NOTES: Mapping[str, str] = {KeptReason.HAD_INSTANCES: " (its instances are gone)"}
 
 
 class KeptObject(Protocol):
@@ -26,6 +32,8 @@ class KeptObject(Protocol):
     def namespace(self) -> str: ...
     @property
     def name(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
 
 
 def instantiated(bundle: str) -> str:
@@ -66,11 +74,30 @@ def kept_text(kept: Collection[KeptObject]) -> str:
     """One line about what left the content and stays, with what allows its deletion; empty for nothing."""
     if not kept:
         return ""
-    names = (f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}" for one in kept)
+    names = (_place(one) + _KEPT_NOTES.get(one.reason, "") for one in kept)
     return (
         f"kept {counted(len(kept))} that left the content: {named(names)}; to delete, "
         'set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in spec.overrides'
     )
+
+
+def released(keys: Collection[ObjectKey], why: str) -> str:
+    """`why`: who said that they stay; empty: they existed before, or outlive the deployment for another reason."""
+    return f"left {named(keys)} in the cluster, no longer managed{f' ({why})' if why else ''}"
+
+
+def unmatched_overrides(
+    overrides: Sequence[Override], keys: Collection[ObjectKey], install_namespace: str
+) -> list[str]:
+    """A line for each entry of `spec.overrides` that is about none of these objects."""
+    found = [
+        f"{UNMATCHED}{number}] ({_place(one)}) matches no object of the bundle and no kept object; "
+        "check kind, namespace and name, or remove the entry"
+        for number, one in enumerate(overrides)
+        if not any(matches(one, key, install_namespace=install_namespace) for key in keys)
+    ]
+    more = len(found) - NAMED
+    return [*found[:NAMED], *([f"{UNMATCHED}]: {more} more match nothing"] if more > 0 else [])]
 
 
 def class_not_served(name: str) -> str:
@@ -85,6 +112,17 @@ def unhealthy_text(lines: Sequence[str], total: int, example: str) -> str:
     if len(lines) == 1:
         return lines[0]
     return "\n".join([f"{len(lines)} of {counted(total)} are not healthy: {example}", *lines])
+
+
+def warning_of(line: str) -> Reason | EventReason | None:
+    """The reason of the Warning for a line of Installed that somebody should look at; None: it is none of those."""
+    if line.startswith(UNMATCHED):
+        return EventReason.OVERRIDE_UNMATCHED
+    return Reason.RECONCILE_FAILED if line == OPTIONS_LOST or NOT_CORRECTED in line else None
+
+
+def _place(one: KeptObject | Override) -> str:
+    return f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}"
 
 
 def _subject(managers: Sequence[str]) -> str:

@@ -4,6 +4,7 @@
 * A Warning when an aspect fails, or fails otherwise, and when Ready does for a reason of its own. Unhealthy objects
   count once they have failed, or when they have been in progress for too long (`StillUnhealthy`); not every change.
 * The end of what a Warning was emitted for.
+* A Warning for each line of Installed about what does not work as somebody may think.
 * Suspended, resumed, no longer served; what left the content and is kept.
 
 Pure, and derived from the status alone: a status that is written once emits its Events once, also when the operator
@@ -28,6 +29,7 @@ def transitions(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -
         *_installed(before, after),
         *_paused(before, after),
         *_failed_aspects(before, after),
+        *_noted(before, after),
         *_failed_as_a_whole(before, after),
         *_recovered(before, after),
         *_kept(before, after),
@@ -53,8 +55,23 @@ def _failed_aspects(before: BundleDeploymentStatus, after: BundleDeploymentStatu
         old, new = find_condition(before.conditions, kind), find_condition(after.conditions, kind)
         if new is None or not (new.status == ConditionStatus.FALSE or new.reason == Reason.RECONCILE_FAILED):
             continue
-        if old is None or (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
+        if old is None or _without_notes(old) != _without_notes(new):
             yield warning(new.reason, _line(after, new))
+
+
+def _noted(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
+    """Lines of Installed about what does not work as somebody may think, whether it is true or false."""
+    old, new = (find_condition(one.conditions, ConditionType.INSTALLED) for one in (before, after))
+    known = set(old.message.splitlines()) if old is not None else set[str]()
+    for line in new.message.splitlines() if new is not None else ():
+        reason = texts.warning_of(line)
+        if reason is not None and line not in known:
+            yield warning(reason, line)
+
+
+def _without_notes(condition: Condition) -> tuple[str, str, list[str]]:
+    lines = [line for line in condition.message.splitlines() if texts.warning_of(line) is None]
+    return condition.status, condition.reason, lines
 
 
 def _line(status: BundleDeploymentStatus, condition: Condition) -> str:

@@ -2,11 +2,13 @@
 
 import json
 
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.integration.scenarios.stage import (
     Document,
     Stage,
+    condition,
     definition,
     is_observed,
     says,
@@ -90,6 +92,14 @@ async def test_a_crd_survives_with_the_instances_of_others(stage: Stage) -> None
     assert "deletionTimestamp" not in (await stage.get(CRDS, "", crd))["metadata"]
     assert await stage.exists(widgets(stage.group), "", "users-own")
     assert kept(status) == [("CustomResourceDefinition", crd, "HasInstances")]
+
+    await stage.client.delete(widgets(stage.group), "", "users-own")
+    now = {"metadata": {"annotations": {"core.rukpak.io/reconcile-at": "now"}}}
+    await stage.client.patch(BUNDLE_DEPLOYMENTS, "", name, json.dumps(now).encode())
+    gone = [("CustomResourceDefinition", crd, "HadInstances")]
+    found = await stage.until_deployment(name, says("Ready", "True"), lambda found: kept(found["status"]) == gone)
+    assert f"{crd} (its instances are gone); to delete, set" in condition(found, "Installed")["message"]
+    assert "deletionTimestamp" not in (await stage.get(CRDS, "", crd))["metadata"]
 
     await stage.client.patch(CRDS, "", crd, json.dumps(ALLOWED).encode())
     await stage.until_definition_gone(crd)

@@ -102,6 +102,8 @@ async def test_an_object_that_says_so_survives_a_pivot(stage: Stage) -> None:
     )["metadata"]
     assert metadata["annotations"] == KEEP
     assert "ownerReferences" not in metadata
+    text = f'left ConfigMap {stage.namespace}/stays in the cluster, no longer managed (core.rukpak.io/prune: "false")'
+    await until_told(stage, name, "Released", f"Normal: {text}")
 
 
 async def test_an_object_that_was_told_to_stay_by_hand_survives_a_pivot(stage: Stage) -> None:

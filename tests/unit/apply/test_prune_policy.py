@@ -100,13 +100,36 @@ def test_each_fate(
         assert (verdict.fate, verdict.reason) == (Fate.KEEP, expected)
         assert verdict.detail
     else:
-        assert (verdict.fate, verdict.reason, verdict.detail) == (expected, None, "")
+        assert (verdict.fate, verdict.reason) == (expected, None)
+        assert not verdict.detail or expected is Fate.RELEASE
 
 
-@pytest.mark.parametrize("instances", [NONE, TWO, DOWN, NOT_LISTED])
-def test_a_crd_that_was_kept_for_its_instances_stays_kept(instances: ForeignInstances) -> None:
+@pytest.mark.parametrize(
+    ("fields", "prune", "expected"),
+    [
+        (FALSE, None, 'core.rukpak.io/prune: "false"'),
+        ({}, False, "prune: false in spec.overrides"),
+        (FALSE, False, "prune: false in spec.overrides"),
+        (ADOPTED, None, ""),
+    ],
+)
+def test_what_is_released_says_who_wants_that(fields: dict[str, Any], *, prune: bool | None, expected: str) -> None:
+    verdict = fate(one(CLAIM, **fields), override=override(prune=prune))
+    assert (verdict.fate, verdict.detail) == (Fate.RELEASE, expected)
+
+
+@pytest.mark.parametrize(
+    ("instances", "reason"),
+    [
+        (NONE, KeptReason.HAD_INSTANCES),
+        (TWO, KeptReason.HAS_INSTANCES),
+        (DOWN, KeptReason.HAS_INSTANCES),
+        (NOT_LISTED, KeptReason.HAS_INSTANCES),
+    ],
+)
+def test_a_crd_that_was_kept_for_its_instances_stays_kept(instances: ForeignInstances, reason: KeptReason) -> None:
     """It must not vanish weeks after the upgrade, when its last instance is deleted or the operator restarts."""
-    assert fate(one(CRD), instances=instances, was_kept=True).reason is KeptReason.HAS_INSTANCES
+    assert fate(one(CRD), instances=instances, was_kept=True).reason is reason
     assert fate(one(CRD, **TRUE), instances=instances, was_kept=True).fate is Fate.PRUNE
 
 
@@ -175,7 +198,7 @@ def test_only_crds_whose_instances_decide_are_looked_into() -> None:
         overrides=(Override(group=CRD.group, kind=CRD.kind, name="overridden", prune=True),),
         kept={one(CRD, "was-kept").key},
     )
-    assert [live.key.name for live in policy.crds_to_list(lives)] == ["decides"]
+    assert [live.key.name for live in policy.crds_to_list(lives)] == ["decides", "was-kept"]
 
 
 def test_kept_objects_are_no_drift_until_an_annotation_decides_about_them() -> None:
@@ -185,6 +208,7 @@ def test_kept_objects_are_no_drift_until_an_annotation_decides_about_them() -> N
     assert [entry.kind for entry in still_kept(kept, lives)] == ["PersistentVolumeClaim", "Namespace"]
 
 
-def test_of_what_the_status_says_is_kept_only_crds_with_instances_stay_so_for_good() -> None:
+def test_of_what_the_status_says_is_kept_only_crds_that_had_instances_stay_so_for_good() -> None:
     kept = [KeptObject(version="v1", kind=reason, name="a", reason=reason) for reason in KeptReason]
-    assert kept_for_instances(kept) == {ObjectKey("", KeptReason.HAS_INSTANCES, "", "a")}
+    reasons = (KeptReason.HAS_INSTANCES, KeptReason.HAD_INSTANCES)
+    assert kept_for_instances(kept) == {ObjectKey("", reason, "", "a") for reason in reasons}

@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt, BundleDeploymentStatus, KeptObject, KeptReason, Prune, PruneWhen
+from rukpak_py.api.bundle_deployment import (
+    Adopt,
+    BundleDeploymentStatus,
+    KeptObject,
+    KeptReason,
+    Override,
+    Prune,
+    PruneWhen,
+)
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import ConditionStatus, Reason
+from rukpak_py.api.options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
@@ -17,6 +26,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.finish import (
     HELD_BACK_SECONDS,
     HIDDEN_SECONDS,
+    KEPT_CRDS_SECONDS,
     Finish,
     PruneStep,
     may_prune,
@@ -325,6 +335,43 @@ async def test_what_is_released_loses_our_marks_and_stays(bench: Bench) -> None:
     left = bench.client.objects["ConfigMap", "b"]["metadata"]
     assert not left.get("ownerReferences")
     assert not left.get("labels")
+    text = 'left ConfigMap ns/b in the cluster, no longer managed (core.rukpak.io/prune: "false")'
+    assert bench.events.texts == [("Released", text)]
+
+
+async def test_what_is_gone_before_it_is_released_is_not_told(bench: Bench) -> None:
+    bench.watches.shows(shown(name="b", annotations={"core.rukpak.io/prune": "false"}))
+    one = bench.attempt()
+    await bench.said(Applied(attempt=one, planned=bench.planned(one)))
+    assert bench.events.texts == []
+
+
+async def test_overrides_that_are_about_nothing_are_told_with_the_installation(bench: Bench) -> None:
+    bench.shows("a")
+    there = Override(kind="ConfigMap", namespace="ns", name="a", prune=False)
+    nothing = Override(kind="ConfigMap", name="q", prune=False)
+    one = bench.attempt(key("a"), overrides=(there, nothing))
+    report = await bench.report(Applied(attempt=one))
+    assert (report.summary, report.installed and report.installed.status) == (Summary.READY, ConditionStatus.TRUE)
+    assert report.installed is not None
+    _, line = report.installed.message.splitlines()
+    assert line.startswith("spec.overrides[1] (ConfigMap q) matches no object")
+
+
+async def test_overrides_of_the_spec_say_nothing_about_content_that_has_others(bench: Bench) -> None:
+    bench.shows("a")
+    nothing = Override(kind="ConfigMap", name="q", prune=False)
+    one = bench.attempt(key("a"), overrides=(nothing,), options=InstallOptions())
+    report = await bench.report(Applied(attempt=one))
+    assert report.installed is not None
+    assert "overrides" not in report.installed.message
+
+
+async def test_kept_crds_that_had_instances_are_looked_at_again(bench: Bench) -> None:
+    bench.shows("a", "n")
+    entry = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="n", reason=KeptReason.HAS_INSTANCES)
+    result = await bench.said(Applied(attempt=bench.attempt(key("a")), kept=(entry,)))
+    assert result.outcome.after == KEPT_CRDS_SECONDS
 
 
 async def test_what_waiting_for_health_holds_back_is_named_after_ten_minutes_and_then_nothing_comes_back(

@@ -1,16 +1,25 @@
 """What becomes of an API server that refuses to show what is there."""
 
+import math
 from typing import Any
 
 import pytest
 
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
 from rukpak_py.api.conditions import Summary
-from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS, ContentReconciler
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS
+from rukpak_py.controllers.deployment.reconcile_content import (
+    ERRORS_QUIET_SECONDS,
+    ContentReconciler,
+    must_judge_kept_crds,
+)
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.outcome import DONE, retry
 from rukpak_py.kube.errors import ForbiddenError
 from tests.unit.controllers.deployment.parts import attempt, controlled_clock
 from tests.unit.controllers.fakes import refusal
+from tests.unit.controllers.values import deployment
 
 ERROR = refusal(ForbiddenError, "may not get widgets")
 
@@ -48,3 +57,31 @@ async def test_requests_that_fail_are_reported_when_it_lasts(monkeypatch: pytest
     visibility.error = None
     assert await content.reconcile_content(one, None) == StageResult(outcome=DONE)
     await fails_at_first()
+
+
+NOW = 1000.0
+
+
+def kept_crd(reason: KeptReason) -> KeptObject:
+    return KeptObject(group="g", version="v1", kind="CustomResourceDefinition", name="a", reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("reason", "judged_at", "asked", "expected"),
+    [
+        (None, -math.inf, "now", False),
+        (KeptReason.HOLDS_DATA, -math.inf, "now", False),
+        (KeptReason.HAS_INSTANCES, -math.inf, "", True),  # after a restart
+        (KeptReason.HAS_INSTANCES, NOW - 1, "", False),
+        (KeptReason.HAS_INSTANCES, NOW - 1, "now", True),
+        (KeptReason.HAS_INSTANCES, NOW - KEPT_CRDS_SECONDS, "", True),
+        (KeptReason.HAD_INSTANCES, NOW - KEPT_CRDS_SECONDS, "", True),  # there may be instances again
+    ],
+)
+def test_instances_of_kept_crds_are_counted_now_and_then_and_when_somebody_asks(
+    reason: KeptReason | None, judged_at: float, asked: str, *, expected: bool
+) -> None:
+    status = BundleDeploymentStatus(kept=(kept_crd(reason),) if reason is not None else ())
+    one = attempt(of=deployment(status=status, annotations={RECONCILE_AT_ANNOTATION: asked}))
+    one.state.kept_crds_judged_at = judged_at
+    assert must_judge_kept_crds(one, NOW) is expected

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.core.objects import ObjectKey
 
@@ -17,6 +18,7 @@ class Kept:
     kind: str
     namespace: str
     name: str
+    reason: str = ""
 
 
 HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in spec.overrides'
@@ -50,6 +52,15 @@ HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object,
                 "ConfigMap ns/c0, ConfigMap ns/c1; set spec.prune.when to AfterApply to delete now"
             ),
         ),
+        (texts.released(keys(1), ""), "left ConfigMap ns/c0 in the cluster, no longer managed"),
+        (
+            texts.released(keys(2), 'core.rukpak.io/prune: "false"'),
+            ('left ConfigMap ns/c0, ConfigMap ns/c1 in the cluster, no longer managed (core.rukpak.io/prune: "false")'),
+        ),
+        (
+            texts.kept_text([Kept("CustomResourceDefinition", "", "x.y", "HadInstances")]),
+            (f"kept 1 object that left the content: CustomResourceDefinition x.y (its instances are gone); {HOW}"),
+        ),
         (texts.kept_text([]), ""),
         (
             texts.kept_text([Kept("Namespace", "", "shop")]),
@@ -63,3 +74,41 @@ HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object,
 )
 def test_texts(shown: str, expected: str) -> None:
     assert shown == expected
+
+
+CHECK = "matches no object of the bundle and no kept object; check kind, namespace and name, or remove the entry"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (Override(kind="ConfigMap", namespace="ns", name="c0"), []),
+        (Override(kind="ConfigMap", name="c0"), []),  # in the install namespace
+        (Override(kind="Namespace", name="shop"), []),
+        (Override(kind="ConfigMap", namespace="other", name="c0"), [f"(ConfigMap other/c0) {CHECK}"]),
+        (Override(kind="Configmap", namespace="ns", name="c0"), [f"(Configmap ns/c0) {CHECK}"]),
+        (Override(group="apps", kind="ConfigMap", name="c0"), [f"(ConfigMap c0) {CHECK}"]),
+        (Override(kind="Namespace", name="shops"), [f"(Namespace shops) {CHECK}"]),
+    ],
+)
+def test_an_override_that_is_about_nothing_is_told(given: Override, expected: list[str]) -> None:
+    there = [*keys(1), ObjectKey("", "Namespace", "", "shop")]
+    matching = Override(kind="ConfigMap", name="c0")
+    found = texts.unmatched_overrides([matching, given], there, "ns")
+    assert found == [f"spec.overrides[1] {text}" for text in expected]
+    assert [texts.warning_of(line) for line in found] == ["OverrideUnmatched"] * len(found)
+
+
+def test_many_of_them_are_counted() -> None:
+    overrides = [Override(kind="ConfigMap", name=f"x{number}") for number in range(13)]
+    found = texts.unmatched_overrides(overrides, [], "ns")
+    assert len(found) == 11
+    assert found[-1] == "spec.overrides[]: 3 more match nothing"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [(texts.instantiated("b"), None), (texts.kept_text([Kept("Namespace", "", "shop")]), None)],
+)
+def test_other_lines_warn_of_nothing(line: str, expected: None) -> None:
+    assert texts.warning_of(line) is expected

@@ -1,12 +1,13 @@
 """Which Events a change of a deployment's status tells: every transition once, and nothing about work in progress."""
 
 from dataclasses import dataclass
+from dataclasses import replace as replace_report
 
 import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
-from rukpak_py.api.conditions import Summary
+from rukpak_py.api.conditions import Summary, find_condition
 from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
@@ -181,6 +182,7 @@ class Kept:
     kind: str
     namespace: str
     name: str
+    reason: str = "HoldsObjects"
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,19 @@ def test_a_refusal_whose_full_text_takes_several_lines_is_one_event_in_one_line(
     )
     (note,) = transitions(FRESH, after(FRESH, failures.refused(deployment(), refusal)))
     assert (note.reason, note.message) == ("InstallFailed", "Widget default/w: the cluster has no kind Widget")
+
+
+UNMATCHED = "spec.overrides[0] (ConfigMap ns/q) matches no object of the bundle and no kept object; check kind"
+
+
+def test_an_override_that_is_about_nothing_is_told_once() -> None:
+    noted = replace_report(applied(), installed=installed("b", UNMATCHED))
+    first = after(READY, noted)
+    (note,) = transitions(READY, first)
+    assert (note.type.value, note.reason, note.message) == ("Warning", "OverrideUnmatched", UNMATCHED)
+    assert find_condition(first.conditions, "Ready") == find_condition(READY.conditions, "Ready")
+    assert told(first, noted) == []
+    assert told(first, applied()) == []
 
 
 def test_trouble_that_ends_in_an_upgrade_is_told_as_that_alone() -> None:
