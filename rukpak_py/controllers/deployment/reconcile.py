@@ -13,6 +13,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, ConditionStatus
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import status as statuses
+from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
@@ -78,8 +79,10 @@ class DeploymentReconciler:
         kept = StageResult(outcome=DONE)
         if result.wrote_nothing and active is not None and active.content != attempt.content:
             kept = await self._content.correct_drift(active)
-        if result.wrote_nothing and result.report is not None and self._is_lost(deployment, active):
-            result = replace(result, report=statuses.with_options_lost(result.report))
+        why = await self._why_not_corrected(deployment, state, active) if result.wrote_nothing else ""
+        if why and result.report is not None:
+            kept = StageResult(outcome=_look_again(why))
+            result = replace(result, report=statuses.with_not_corrected(result.report, why))
         result = _with_kept(result, kept)
         outcome = await self._reporting.report(deployment, result, valid=statuses.validity(wanted))
         told = self._deployments.get(deployment.metadata.name)
@@ -113,25 +116,49 @@ class DeploymentReconciler:
         active = self._active(deployment, state)
         if active is not None:
             return await self._content.reconcile_content(active, active)
-        if self._is_lost(deployment, active):
-            return StageResult(outcome=WAIT, report=statuses.options_lost(deployment.status.active_bundle))
+        why = await self._why_not_corrected(deployment, state, active)
+        if why:
+            report = statuses.not_corrected(deployment.status.active_bundle, why)
+            return StageResult(outcome=_look_again(why), report=report)
         return StageResult(outcome=WAIT)
 
     def _active(self, deployment: BundleDeployment, state: DeploymentState) -> Attempt | None:
         bundle = self._templates.active(deployment)
-        if bundle is None or not bundle.status.digest:
+        if bundle is None or not bundle.status.digest or _has_other_content(bundle, deployment, state):
             return None
         return self._attempts.active(deployment, bundle, state)
 
-    def _is_lost(self, deployment: BundleDeployment, active: Attempt | None) -> bool:
-        """Content is installed, with options that nobody knows any more."""
-        bundle = self._templates.active(deployment)
-        return active is None and bundle is not None and bool(bundle.status.digest)
+    async def _why_not_corrected(
+        self, deployment: BundleDeployment, state: DeploymentState, active: Attempt | None
+    ) -> str:
+        """Empty: nothing is installed, or it is kept as it should be, or what that needs is on its way."""
+        name, bundle = deployment.status.active_bundle, self._templates.active(deployment)
+        if active is not None or not name:
+            return ""
+        if bundle is None:
+            why = await self._templates.restore_active(deployment)
+            return texts.bundle_missing(name, why) if why else ""
+        if not bundle.status.digest:
+            valid = statuses.validity(bundle)
+            return texts.bundle_not_unpacked(name, valid.message) if valid.status is ConditionStatus.FALSE else ""
+        if _has_other_content(bundle, deployment, state):
+            return texts.bundle_has_other_content(name)
+        return texts.OPTIONS_LOST
 
 
 def _is_held_by_us(deployment: BundleDeployment) -> bool:
     """Of another class by now, and being deleted with our finalizer, which nobody else takes away."""
     return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
+
+
+def _has_other_content(bundle: Bundle, deployment: BundleDeployment, state: DeploymentState) -> bool:
+    """Of a former template, and made again: content that was never installed is not what is kept."""
+    digest = deployment.status.digest
+    return bool(digest) and bundle.status.digest != digest and bundle.metadata.name != state.bundle
+
+
+def _look_again(why: str) -> Outcome:
+    return WAIT if why == texts.OPTIONS_LOST else retry()
 
 
 def _with_kept(result: StageResult, kept: StageResult) -> StageResult:

@@ -57,7 +57,7 @@ class RenderingStage:
             return None
         if recall(active, owned):
             return None
-        is_missing = False
+        is_missing = active is None and self._is_bundle_missing(attempt)  # it may be made again
         for before in self._attempts_before(attempt, active):
             with suppress(ContentError):
                 rendered = await self._renderer.rendered(before)
@@ -72,6 +72,10 @@ class RenderingStage:
                         recall_untouched(before, rendered.desired, owned)
         state.former.is_complete = not is_missing
         return None
+
+    def _is_bundle_missing(self, attempt: Attempt) -> bool:
+        there = {one.metadata.name for one in (attempt.bundle, *self._former(attempt.deployment, attempt.bundle))}
+        return attempt.deployment.status.active_bundle not in {"", *there}
 
     def _attempts_before(self, attempt: Attempt, active: Attempt | None) -> list[Attempt]:
         bundles = self._former(attempt.deployment, attempt.bundle)

@@ -122,21 +122,16 @@ def installed(bundle: str, *notes: str) -> Aspect:
 SUSPENDED = Report(summary=Summary.SUSPENDED, reason=Reason.SUSPENDED, message=texts.SUSPENDED)
 
 
-def options_lost(bundle: str) -> Report:
-    """What is installed runs, and nobody knows how to keep it as it was."""
-    return Report(
-        summary=Summary.RETRYING,
-        reason=Reason.UNAVAILABLE,
-        message=texts.OPTIONS_LOST,
-        installed=installed(bundle, texts.OPTIONS_LOST),
-    )
+def not_corrected(bundle: str, why: str) -> Report:
+    """What is installed runs, and cannot be kept as it was."""
+    return Report(summary=Summary.RETRYING, reason=Reason.UNAVAILABLE, message=why, installed=installed(bundle, why))
 
 
-def with_options_lost(refused: Report) -> Report:
+def with_not_corrected(refused: Report, why: str) -> Report:
     """Its successor is refused, and meanwhile nothing of it is corrected."""
     if refused.installed is None:
         return refused
-    aspect = dataclasses.replace(refused.installed, message=f"{refused.installed.message}\n{texts.OPTIONS_LOST}")
+    aspect = dataclasses.replace(refused.installed, message=f"{refused.installed.message}\n{why}")
     return dataclasses.replace(refused, installed=aspect)
 
 

@@ -2,7 +2,8 @@
 
 It has the deployment as its controller (by uid) and a spec that equals the template's. One that a deployment of the
 same name left behind, equal in all, becomes ours; somebody else's Bundle on the name is a named conflict. Bundles of
-former templates that never became active go as soon as the new one exists, so failed edits cannot pile up.
+former templates that never became active go as soon as the new one exists, so failed edits cannot pile up. The Bundle
+of what is installed is made again when somebody deletes it, where the history records its template exactly.
 """
 
 from collections.abc import Callable, Container
@@ -20,14 +21,15 @@ from rukpak_py.api.names import (
     TEMPLATE_HASH_LABEL,
 )
 from rukpak_py.api.reading import read_bundle, to_json
-from rukpak_py.api.template_hash import bundle_name, specs_equal
+from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.existence import Existence
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.kinds import BUNDLES, not_served
 from rukpak_py.controllers.status_write import object_meta
-from rukpak_py.core.errors import ConflictError, UnavailableError
+from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, NotFoundError, StaleError
@@ -74,6 +76,18 @@ class Templates:
         bundle = self._bundles.get(deployment.status.active_bundle)
         controller = bundle.metadata.controller if bundle is not None else None
         return bundle if controller is not None and controller.uid == deployment.metadata.uid else None
+
+    async def restore_active(self, deployment: BundleDeployment) -> str:
+        """Make the missing Bundle of what is installed again, as the history records it. The answer: why not."""
+        name, as_installed = deployment.status.active_bundle, _as_installed(deployment)
+        if as_installed is None:
+            return texts.TEMPLATE_UNKNOWN
+        try:
+            if await self._existence.still_exists(deployment, is_doubtful=True):
+                await self._create(as_installed, name, template_hash(as_installed.spec.template))
+        except RukPakError as error:
+            return str(error)
+        return ""
 
     async def _create(self, deployment: BundleDeployment, name: str, wanted: str) -> Bundle:
         try:
@@ -130,6 +144,15 @@ class Templates:
             left = None  # gone, or another one by now
         if left is None:
             self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
+
+
+def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:
+    """With the template of what is installed. None: what is recorded is not exactly that template."""
+    name, history = deployment.status.active_bundle, deployment.status.history
+    template = history[0].template if history and history[0].bundle == name else None
+    if template is None or bundle_name(deployment.metadata.name, template_hash(template)) != name:
+        return None
+    return replace(deployment, spec=replace(deployment.spec, template=template))
 
 
 def _is_orphan_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:

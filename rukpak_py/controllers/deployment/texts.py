@@ -18,6 +18,10 @@ OPTIONS_LOST = (
     "the options that the active bundle was installed with are known by their digest only, and are lost: nothing is "
     "corrected until the bundle of the template is installed"
 )
+TEMPLATE_UNKNOWN = (
+    "status.history does not record its template exactly, so it is not made again: put the former spec.template back, "
+    "or correct the new one"
+)
 UNMATCHED = "spec.overrides["
 NOT_CORRECTED = ": drift is not corrected; "
 _KEPT_NOTES: Mapping[str, str] = {KeptReason.HAD_INSTANCES: " (its instances are gone)"}
@@ -84,6 +88,21 @@ def kept_text(kept: Collection[KeptObject]) -> str:
 def released(keys: Collection[ObjectKey], why: str) -> str:
     """`why`: who said that they stay; empty: they existed before, or outlive the deployment for another reason."""
     return f"left {named(keys)} in the cluster, no longer managed{f' ({why})' if why else ''}"
+
+
+def bundle_missing(name: str, why: str) -> str:
+    return f'Bundle "{name}", whose content is installed, does not exist{NOT_CORRECTED}{why}'
+
+
+def bundle_not_unpacked(name: str, why: str) -> str:
+    return f'Bundle "{name}", whose content is installed, cannot be unpacked{NOT_CORRECTED}{why}'
+
+
+def bundle_has_other_content(name: str) -> str:
+    return (
+        f'Bundle "{name}" was made again and has other content than is installed{NOT_CORRECTED}'
+        "restore its source, or correct the new spec.template"
+    )
 
 
 def unmatched_overrides(

@@ -190,6 +190,16 @@ async def test_a_former_content_that_cannot_be_had_is_done_without(why: NotRende
     assert bench.fetched == []
 
 
+async def test_after_a_restart_without_its_bundle_what_was_applied_is_recalled_when_that_is_made_again() -> None:
+    bench, active = Bench(), installed("a")
+    upgrade = upgrade_of(active)
+    assert await bench.stage.recall(upgrade, None, {}) is None
+    assert not upgrade.state.former.is_complete
+    bench.renderer.contents[DIGEST], bench.former = ("a",), [active.bundle]
+    assert await bench.stage.recall(upgrade, active, ours("a")) is None
+    assert active.is_untouched
+
+
 async def test_active_content_that_is_missing_is_fetched_again_and_recalled_then() -> None:
     """Its store was lost with the pod: what drifted meanwhile is corrected though its successor is refused."""
     bench, active = Bench(), installed("a")

@@ -12,6 +12,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import (
     BundleDeployment,
     BundleDeploymentStatus,
+    BundleTemplate,
     Installation,
     RecordedOptions,
 )
@@ -41,6 +42,7 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status import Aspect, Report
 from rukpak_py.controllers.deployment.status_writer import WRITE_INTERVAL_SECONDS, DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.texts import instantiated
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
@@ -385,8 +387,84 @@ class TestTheActiveContentIsKept:
     async def test_not_when_its_bundle_is_gone_or_somebody_elses(self, bench: Bench) -> None:
         bench.put(upgrading())
         bench.put_bundle(unpacked(deployment(template=spec("former"), uid="another"), digest=OTHER_DIGEST))
-        assert await bench.reconcile_after_a_while() == WAIT
+        assert await bench.reconcile_after_a_while() == retry()
         assert bench.content.asked == []
+
+
+def recorded(name: str = "former") -> BundleDeployment:
+    """Its history says from which template the content was made."""
+    one = upgrading()
+    entry = replace(one.status.history[0], template=BundleTemplate(spec=spec(name)))
+    return replace(one, status=replace(one.status, history=(entry,)))
+
+
+class TestTheBundleOfWhatIsInstalledIsGone:
+    @pytest.mark.parametrize("is_refused", [False, True])
+    async def test_it_is_made_again_as_the_history_records_it(self, bench: Bench, *, is_refused: bool) -> None:
+        one = bench.put(recorded())
+        if is_refused:
+            bench.put_bundle(unpacked(one))
+            bench.content.results[WANTED] = refused()
+        await bench.reconcile()
+        assert bench.names == {ACTIVE, WANTED}
+        made = read_bundle(bench.client.objects[BUNDLE_KIND, ACTIVE])
+        assert made.spec == spec("former")
+        assert made.metadata.controller is not None
+        assert made.metadata.controller.uid == one.metadata.uid
+
+        bench.put_bundle(replace(made, status=unpacked(FORMER, digest=OTHER_DIGEST).status))
+        bench.content.asked.clear()
+        await bench.reconcile()
+        assert (("correct drift" if is_refused else "reconcile"), ACTIVE, "before") in bench.content.asked
+
+    @pytest.mark.parametrize("one", [upgrading(), recorded("edited by hand")], ids=["no template", "another"])
+    async def test_what_the_history_does_not_record_is_told(self, bench: Bench, one: BundleDeployment) -> None:
+        bench.put(one)
+        assert (await bench.reconcile_after_a_while()).retry
+        assert bench.names == {WANTED}
+        told = texts.bundle_missing(ACTIVE, texts.TEMPLATE_UNKNOWN)
+        assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", f"{instantiated(ACTIVE)}\n{told}")
+        assert ("Warning", "shop", "ReconcileFailed") in bench.events.told
+
+    async def test_a_refused_upgrade_keeps_its_own_failure(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(bench.put(upgrading())))
+        refusal = refused()
+        report = dataclasses.replace(refusal.report, installed=NOT_INSTALLED) if refusal.report else None
+        bench.content.results[WANTED] = dataclasses.replace(refusal, report=report)
+        assert (await bench.reconcile()).retry
+        told = texts.bundle_missing(ACTIVE, texts.TEMPLATE_UNKNOWN)
+        assert bench.conditions["Installed"] == ("False", "UpgradeFailed", f"taken\n{told}")
+        assert bench.conditions["Ready"][2] == "taken"
+
+    async def test_an_api_server_that_does_not_take_it_is_told(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(bench.put(recorded())))
+        bench.content.results[WANTED] = refused()
+        bench.client.failing["create"] = AccessError("denied")
+        assert (await bench.reconcile()).retry
+        assert bench.names == {WANTED}
+
+    async def test_content_that_was_never_installed_is_not_what_is_kept(self, bench: Bench) -> None:
+        bench.put(recorded())
+        bench.put_bundle(unpacked(FORMER, digest=DIGEST))
+        await bench.reconcile_after_a_while()
+        assert bench.content.asked == []
+        assert bench.conditions["Installed"][2].endswith(texts.bundle_has_other_content(ACTIVE))
+
+    async def test_what_cannot_be_unpacked_again_is_told(self, bench: Bench) -> None:
+        bench.put(recorded())
+        bench.put_bundle(failing(FORMER))
+        await bench.reconcile_after_a_while()
+        why = f"Failed to unpack the {ACTIVE} Bundle: empty"
+        assert bench.conditions["Installed"][2].endswith(texts.bundle_not_unpacked(ACTIVE, why))
+
+    async def test_nothing_is_made_for_a_deployment_that_is_gone(self, bench: Bench) -> None:
+        one = bench.put(recorded())
+        bench.put_bundle(unpacked(one))
+        bench.content.results[WANTED] = refused()
+        del bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]
+        await bench.reconcile()
+        assert bench.names == {WANTED}
+        assert bench.gone == ["shop"]
 
 
 class TestFormerBundles:

@@ -23,6 +23,7 @@ from rukpak_py.controllers.deployment.status import (
     status_of,
     summary_of_bundle,
     validity,
+    with_not_corrected,
 )
 from rukpak_py.controllers.deployment.transitions import transitions
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -260,6 +261,14 @@ def test_an_override_that_is_about_nothing_is_told_once() -> None:
     assert find_condition(first.conditions, "Ready") == find_condition(READY.conditions, "Ready")
     assert told(first, noted) == []
     assert told(first, applied()) == []
+
+
+def test_drift_that_cannot_be_corrected_is_told_beside_the_failure_and_does_not_repeat_it() -> None:
+    refused = failed("no", active="b")
+    first = after(READY, refused)
+    noted = with_not_corrected(refused, f'Bundle "b" does not exist{texts.NOT_CORRECTED}do something')
+    assert told(first, noted) == [("Warning", "ReconcileFailed")]
+    assert told(after(first, noted), refused) == []
 
 
 def test_trouble_that_ends_in_an_upgrade_is_told_as_that_alone() -> None:

@@ -1,0 +1,52 @@
+"""Somebody deletes the Bundle of what runs while its successor is refused: what runs is kept all the same."""
+
+import json
+
+from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.scenarios.events import until_told
+from tests.integration.scenarios.stage import Stage, condition, says, settings, widget
+
+CHANGED = b'{"data":{"key":"drift"}}'
+
+
+async def refused_upgrade(stage: Stage) -> tuple[str, str]:
+    """The names of the deployment, and of the Bundle whose content is installed."""
+    name = await stage.installed(await stage.content(settings(stage.namespace, key="v1")))
+    active = (await stage.deployment(name))["status"]["activeBundle"]
+    v2 = await stage.content(settings(stage.namespace, key="v2"), widget(stage.group), name="v2")
+    await stage.edit_template(name, v2)
+    await stage.until_deployment(name, says("Installed", "False", "UpgradeFailed"))
+    return name, active
+
+
+async def test_it_is_made_again_and_drift_is_corrected(stage: Stage) -> None:
+    name, active = await refused_upgrade(stage)
+    before = (await stage.get(BUNDLES, "", active))["metadata"]["uid"]
+    await stage.client.delete(BUNDLES, "", active)
+    await stage.until_bundle(
+        active, lambda one: one["metadata"]["uid"] != before, lambda one: one["status"]["phase"] == "Unpacked"
+    )
+    await stage.client.patch(CONFIG_MAPS, stage.namespace, "settings", CHANGED)
+    await stage.until(CONFIG_MAPS, stage.namespace, "settings", lambda one: one["data"] == {"key": "v1"})
+    found = await stage.deployment(name)
+    assert found["status"]["activeBundle"] == active
+    assert "drift is not corrected" not in condition(found, "Installed")["message"]
+
+
+async def test_what_cannot_be_made_again_is_told(stage: Stage) -> None:
+    """Its content is lost with it: the ConfigMap went in the moment in which nobody used it."""
+    name, active = await refused_upgrade(stage)
+    await stage.edit(name, suspend=True)
+    await stage.until_deployment(name, says("Ready", "False", "Suspended"))
+    await stage.client.delete(BUNDLES, "", active)
+    await stage.until_gone(BUNDLES, "", active)
+    await stage.client.delete(CONFIG_MAPS, "rukpak-system", f"{stage.name}-content")
+    await stage.edit(name, suspend=False)
+
+    text = f'Bundle "{active}", whose content is installed, cannot be unpacked: drift is not corrected; '
+    found = await stage.until_deployment(name, says("Installed", "False", "UpgradeFailed", text))
+    assert "no matches for kind" in condition(found, "Installed")["message"].splitlines()[0]
+    await until_told(stage, name, "ReconcileFailed", f"Warning: {text}")
+    assert (await stage.settings())["data"] == {"key": "v1"}
+    assert json.dumps(found["status"]["history"]).count(active) == 1
