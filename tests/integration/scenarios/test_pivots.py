@@ -84,7 +84,7 @@ async def test_an_upgrade_that_is_blocked_leaves_what_is_installed(stage: Stage)
     where = (CONFIG_MAPS, stage.namespace, "settings")
     blocked = await stage.content(settings(stage.namespace, key="new"), widget(stage.group), name="blocked")
     nameless = await stage.content({"apiVersion": "v1", "kind": "ConfigMap"}, name="nameless")
-    for bad, text in ((blocked, "no matches for kind"), (nameless, "no metadata.name")):
+    for bad, text in ((blocked, "the cluster has no kind Widget"), (nameless, "no metadata.name")):
         await stage.edit_template(stage.name, bad)
         found = await stage.until_deployment(stage.name, says("Ready", "False", "", text))
         assert found["status"]["activeBundle"] == active
