@@ -13,7 +13,7 @@ from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.leases import holder, leads
 from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
-from tests.integration.operator.tenant import Tenant
+from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.waiting import eventually
 
 ENDS_WITHIN = 40.0
@@ -81,3 +81,33 @@ async def test_a_deleted_crd_ends_the_operator_once_and_the_next_process_waits_f
     await tenant.ready()
     assert await tenant.owned(CONFIG_MAPS)
     assert operator.starts == 2, "it ended once"
+
+
+@pytest.mark.usefixtures("crds")
+async def test_what_runs_is_kept_again_when_the_crd_of_bundles_is_back_although_its_successor_is_refused(
+    admin: Client, tenant: Tenant, operators: StartOperator
+) -> None:
+    operator = operators(arguments=["--leader-elect"])
+    await operator.start()
+    await tenant.publish("v1", [config_map("one", tenant.namespace, v="1")])
+    await tenant.deploy("v1")
+    active = (await tenant.ready())["status"]["activeBundle"]
+    missing = {"apiVersion": "missing.example.com/v1", "kind": "Thing", "metadata": {"name": "x"}}
+    await tenant.publish("v2", [config_map("one", tenant.namespace, v="2"), missing])
+    await tenant.deploy("v2")
+    await tenant.until(lambda one: condition(one, "Installed").get("reason") == "UpgradeFailed", what="it is refused")
+
+    await delete(admin, BUNDLE_PLURAL)
+    text = "the API server does not serve Bundle (core.rukpak.io/v1alpha1): install config/crds"
+    await tenant.until(lambda one: condition(one, "Ready").get("message") == text, what="it says what is missing")
+    await operator.stop()
+    await admin.patch(CONFIG_MAPS, tenant.namespace, "one", b'{"data":{"v":"drift"}}', field_manager="somebody")
+
+    await install(admin, definitions())
+    operator.launch()
+
+    async def is_corrected() -> bool:
+        return bool((await tenant.read(CONFIG_MAPS, tenant.namespace, "one"))["data"] == {"v": "1"})
+
+    await eventually(is_corrected, what="drift is corrected")
+    assert (await tenant.deployment())["status"]["activeBundle"] == active
