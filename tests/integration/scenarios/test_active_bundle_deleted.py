@@ -5,7 +5,7 @@ import json
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.scenarios.events import until_told
-from tests.integration.scenarios.stage import Stage, condition, says, settings, widget
+from tests.integration.scenarios.stage import Stage, condition, phase, says, settings, widget
 
 CHANGED = b'{"data":{"key":"drift"}}'
 
@@ -24,9 +24,7 @@ async def test_it_is_made_again_and_drift_is_corrected(stage: Stage) -> None:
     name, active = await refused_upgrade(stage)
     before = (await stage.get(BUNDLES, "", active))["metadata"]["uid"]
     await stage.client.delete(BUNDLES, "", active)
-    await stage.until_bundle(
-        active, lambda one: one["metadata"]["uid"] != before, lambda one: one["status"]["phase"] == "Unpacked"
-    )
+    await stage.until_bundle(active, lambda one: one["metadata"]["uid"] != before, phase("Unpacked"))
     await stage.client.patch(CONFIG_MAPS, stage.namespace, "settings", CHANGED)
     await stage.until(CONFIG_MAPS, stage.namespace, "settings", lambda one: one["data"] == {"key": "v1"})
     found = await stage.deployment(name)
