@@ -103,7 +103,7 @@ async def test_a_replica_that_waits_says_once_what_for(cluster: Client, operator
     await eventually(has_looked_again, what="it looks again and again")
     status, text = await follower.ask("health-probe", "/readyz")
     assert (status, words in text) == (503, True), text
-    assert follower.log.count(words) == 1
+    assert follower.log.count(f"certificates: not ready: {words}") == 1, "beside what the log has of the probe"
 
 
 async def create_configuration(client: Client) -> None:
