@@ -27,7 +27,8 @@ FOLDERS = (
     "/etc/cni",
 )
 CGROUPS = re.compile(r"rukpak|kube|docker|libpod|k8s\.io|containerd")
-LOOKED_AT = re.compile(r"^(kind|docker|containerd|runc|kube|etcd|coredns|pause|buildah|podman|conmon|ctr|unshare)")
+# Not etcd and kube-…: other control planes of this machine come and go, and those of a node have its cgroup.
+LOOKED_AT = re.compile(r"^(kind|docker|containerd|runc|coredns|pause|buildah|podman|conmon|ctr|unshare)")
 
 
 def main() -> None:
