@@ -133,6 +133,21 @@ class SystemConfigMaps:
         )
 
 
+class SystemCredentials:
+    """The Secrets of the system namespace, for the sources. What they hold is never remembered and never logged."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def secret(self, name: str) -> Mapping[str, bytes]:
+        try:
+            manifest = orjson.loads(await self._client.get(SECRETS, self._namespace, name))
+        except NotFoundError as error:
+            raise UnavailableError(f'get secret {self._namespace}/{name}: Secret "{name}" not found') from error
+        return {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
+
+
 class _Reference(msgspec.Struct, frozen=True):
     name: str = ""
 

@@ -23,7 +23,7 @@ from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
-from rukpak_py.operator.adapters import Events, SystemConfigMaps
+from rukpak_py.operator.adapters import Events, SystemConfigMaps, SystemCredentials
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
@@ -133,7 +133,11 @@ class LeaderParts:
 
     def _bundle_reconciler(self, system_namespace: str, limits: Limits) -> BundleReconciler:
         bundles, queue = self.router.bundles.cache, self.router.bundles.queue
-        sources = cluster_sources(config_maps=SystemConfigMaps(self._client, system_namespace), limits=limits)
+        sources = cluster_sources(
+            config_maps=SystemConfigMaps(self._client, system_namespace),
+            credentials=SystemCredentials(self._client, system_namespace),
+            limits=limits,
+        )
         return BundleReconciler(
             client=self._client,
             bundles=bundles,
