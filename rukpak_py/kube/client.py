@@ -72,6 +72,11 @@ class Client:
         """The namespace that the kubeconfig or the pod names."""
         return self._connection.namespace
 
+    @property
+    def server(self) -> str:
+        """The URL of the API server."""
+        return self._connection.server
+
     def acting_as(self, user: str) -> "Client":
         """The same connection with another identity. Its groups are the server's business, never ours.
 

@@ -2,8 +2,10 @@
 
 import base64
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 import orjson
@@ -20,7 +22,9 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
+from rukpak_py.sources.addresses import AddressPolicy, Network
 from rukpak_py.sources.config_maps import ConfigMap
+from rukpak_py.sources.urls import DEFAULT_PORTS
 
 LOG = logging.getLogger(__name__)
 WEBHOOK_CONFIGURATIONS = Resource(
@@ -146,6 +150,17 @@ class SystemCredentials:
         except NotFoundError as error:
             raise UnavailableError(f'get secret {self._namespace}/{name}: Secret "{name}" not found') from error
         return {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
+
+
+def source_addresses(
+    allowed: tuple[Network, ...], server: str, environ: Mapping[str, str] = os.environ
+) -> AddressPolicy:
+    """Never the API server: as we reach it, and as pods do."""
+    url = urlsplit(server)
+    found = {(url.hostname or "", url.port or DEFAULT_PORTS.get(url.scheme, 0))}
+    if host := environ.get("KUBERNETES_SERVICE_HOST"):
+        found.add((host, int(environ.get("KUBERNETES_SERVICE_PORT") or DEFAULT_PORTS["https"])))
+    return AddressPolicy(allowed=allowed, api_servers=frozenset(found))
 
 
 class _Reference(msgspec.Struct, frozen=True):

@@ -15,7 +15,6 @@ from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
-from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
@@ -23,7 +22,7 @@ from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
-from rukpak_py.operator.adapters import Events, SystemConfigMaps, SystemCredentials
+from rukpak_py.operator.adapters import Events, SystemConfigMaps, SystemCredentials, source_addresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
@@ -68,7 +67,7 @@ class LeaderParts:
             client, Discovery(client), on_namespace=self.router.namespace_changed, on_kinds=self._kinds_changed
         )
         config_maps.subscribe(self.router.map_changed)
-        self.bundles = self._bundle_reconciler(settings.system_namespace, settings.limits)
+        self.bundles = self._bundle_reconciler(settings)
         self.deployments = DeploymentParts(
             Surroundings(
                 client=client,
@@ -131,12 +130,13 @@ class LeaderParts:
         except NotFoundError:
             return False
 
-    def _bundle_reconciler(self, system_namespace: str, limits: Limits) -> BundleReconciler:
+    def _bundle_reconciler(self, settings: Settings) -> BundleReconciler:
         bundles, queue = self.router.bundles.cache, self.router.bundles.queue
         sources = cluster_sources(
-            config_maps=SystemConfigMaps(self._client, system_namespace),
-            credentials=SystemCredentials(self._client, system_namespace),
-            limits=limits,
+            config_maps=SystemConfigMaps(self._client, settings.system_namespace),
+            credentials=SystemCredentials(self._client, settings.system_namespace),
+            addresses=source_addresses(settings.allow_source_addresses, self._client.server),
+            limits=settings.limits,
         )
         return BundleReconciler(
             client=self._client,

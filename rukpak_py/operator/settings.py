@@ -15,6 +15,7 @@ from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
 from rukpak_py.server.web import Address
+from rukpak_py.sources.addresses import Network, parse_networks
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
 
@@ -34,6 +35,7 @@ class Settings:
     log_format: str
     pod_name: str
     pod_address: str
+    allow_source_addresses: tuple[Network, ...]
     limits: Limits
 
 
@@ -55,6 +57,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         log_format=given["log_format"],
         pod_name=environ.get("POD_NAME") or f"local-{os.getpid()}",
         pod_address=environ.get("POD_IP", ""),
+        allow_source_addresses=given["allow_source_addresses"],
         limits=limits,
     )
 
@@ -102,6 +105,13 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         None,
         "kubeconfig file; without it KUBECONFIG, the service account of the pod, or ~/.kube/config",
         type=Path,
+    )
+    add(
+        "--allow-source-addresses",
+        "",
+        "addresses and networks, separated by commas, that http and git sources may fetch from although they are "
+        "loopback, link-local or metadata addresses",
+        type=_networks,
     )
     add("--log-level", "info", "debug, info, warning or error", type=_one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=_one_of("text", "json"))
@@ -152,6 +162,13 @@ def _delay(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]+)?", text) or float(text) > LONGEST_DELAY:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds up to {LONGEST_DELAY}")
     return float(text)
+
+
+def _networks(text: str) -> tuple[Network, ...]:
+    try:
+        return parse_networks(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _limit(text: str) -> int:

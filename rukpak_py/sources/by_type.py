@@ -6,6 +6,7 @@ from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import Source as SourceSpec
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
+from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest, Source
@@ -26,6 +27,12 @@ class SourcesByType:
         return await found.fetch(request)
 
 
-def cluster_sources(*, config_maps: ConfigMaps, credentials: Credentials, limits: Limits) -> SourcesByType:
+def cluster_sources(
+    *,
+    config_maps: ConfigMaps,
+    credentials: Credentials,  # noqa: ARG001 - for image, git and http
+    addresses: AddressPolicy,  # noqa: ARG001 - for git and http
+    limits: Limits,
+) -> SourcesByType:
     """Every source that the operator serves, on the ports that it hands in."""
     return SourcesByType({SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits)})

@@ -1,0 +1,38 @@
+"""How a source checks the server that it talks TLS to: by the system's authorities and those of the source.
+
+A private authority is trusted the way Go trusts one, so that a bundle which works elsewhere works here: any certificate
+of `caBundle` may end a chain, an intermediate or the server's own too, and extensions that RFC 5280 demands of an
+authority may be missing.
+"""
+
+import re
+import ssl
+from functools import lru_cache
+
+from rukpak_py.core.errors import ContentError
+
+_CONTEXTS = 64  # reading the system's authorities takes tens of milliseconds
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----", re.ASCII)
+
+
+@lru_cache(maxsize=_CONTEXTS)
+def client_context(ca_bundle: str = "", *, insecure_skip_verify: bool = False) -> ssl.SSLContext:
+    """Blocks for a moment the first time; ContentError when the bundle (PEM) holds no certificate."""
+    context = ssl.create_default_context()
+    if insecure_skip_verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if ca_bundle:
+        _trust(context, ca_bundle)
+    return context
+
+
+def _trust(context: ssl.SSLContext, ca_bundle: str) -> None:
+    """Bundles of systems have comments between their certificates, in any language."""
+    try:
+        context.load_verify_locations(cadata="\n".join(_CERTIFICATE.findall(ca_bundle)))
+    except (ssl.SSLError, ValueError) as error:
+        raise ContentError("caBundle holds no certificate in PEM, or one that cannot be read") from error
