@@ -8,6 +8,8 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
+from rukpak_py.sources.http import HttpSource
+from rukpak_py.sources.http_download import Downloads
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest, Source
 
@@ -30,9 +32,14 @@ class SourcesByType:
 def cluster_sources(
     *,
     config_maps: ConfigMaps,
-    credentials: Credentials,  # noqa: ARG001 - for image, git and http
-    addresses: AddressPolicy,  # noqa: ARG001 - for git and http
+    credentials: Credentials,
+    addresses: AddressPolicy,
     limits: Limits,
 ) -> SourcesByType:
     """Every source that the operator serves, on the ports that it hands in."""
-    return SourcesByType({SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits)})
+    return SourcesByType(
+        {
+            SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits),
+            SourceType.HTTP: HttpSource(credentials, Downloads(addresses=addresses, limits=limits)),
+        }
+    )

@@ -1,0 +1,90 @@
+"""A compressed archive as it arrives: on disk, hashed, within its limit. A small one stays in memory.
+
+Nothing of it is read before it is complete and its checksum is known. It holds no more than two chunks in memory, so
+that any number of servers may take their time.
+"""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from rukpak_py.content.tar import read_archive
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import Limits
+
+_IN_MEMORY = 64 * 1024
+_WRITTEN_AT_ONCE = 128 * 1024
+_READ_AT_ONCE = 256 * 1024
+_GZIP = b"\x1f\x8b\x08"
+
+
+class ArchiveFile:
+    """In a `with` block; the file is gone after it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed by __exit__
+        self._hash = hashlib.sha256()
+        self._size = 0
+        self._pending = bytearray()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        """Of what was added, once it is complete."""
+        return self._hash.hexdigest()
+
+    def expect(self, size: int) -> None:
+        """Refuse an archive of that size before it arrives."""
+        if size > self._limits.archive_bytes:
+            raise self._limits.exceeded("archive_bytes", "the size of the archive")
+
+    async def add(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        self.expect(self._size)
+        self._pending += chunk
+        if len(self._pending) >= _WRITTEN_AT_ONCE:
+            await self._flush()
+
+    async def complete(self) -> None:
+        await self._flush()
+
+    async def tree(self) -> Tree:
+        """What it holds; ContentError, in the words of the contract, when it is not a gzipped tar within all limits."""
+        return await asyncio.to_thread(self._read)
+
+    async def _flush(self) -> None:
+        pending, self._pending = bytes(self._pending), bytearray()
+        await asyncio.to_thread(self._write, pending)
+
+    def _write(self, chunk: bytes) -> None:
+        self._hash.update(chunk)
+        try:
+            self._file.write(chunk)
+        except OSError as error:
+            raise UnavailableError(f"the archive cannot be kept in a temporary file: {error.strerror}") from error
+
+    def _read(self) -> Tree:
+        self._file.seek(0)
+        if self._file.read(len(_GZIP)) != _GZIP:
+            raise ContentError("gzip: invalid header")
+        self._file.seek(0)
+        try:
+            return read_archive(self._chunks(), limits=self._limits)
+        except ContentError as error:
+            raise ContentError(f"error creating FS: {error}") from error
+
+    def _chunks(self) -> Iterator[bytes]:
+        return iter(partial(self._file.read, _READ_AT_ONCE), b"")

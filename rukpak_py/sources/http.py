@@ -1,0 +1,84 @@
+"""Archives on web servers: one GET of a gzipped tar, whose top-level entries are the root of the bundle.
+
+The archive goes to a temporary file first, and its checksum is compared before anything in it is looked at. A place
+among those who hold content in memory is asked for only then: a slow server costs nobody else anything.
+
+What is resolved is the source as it is: a URL names no version. The digest in the Bundle's status is what pins it.
+"""
+
+import asyncio
+
+from rukpak_py.api.names import SourceType
+from rukpak_py.api.source import HttpSource as HttpSpec
+from rukpak_py.api.source import Source
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
+from rukpak_py.core.go_text import quoted
+from rukpak_py.sources.archive_file import ArchiveFile
+from rukpak_py.sources.http_download import Download, Downloads, Login
+from rukpak_py.sources.http_url import InvalidUrlError, Target, UnsupportedSchemeError, basic, parse_url
+from rukpak_py.sources.ports import Credentials
+from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.tls import client_context
+from rukpak_py.sources.urls import masked, masked_entirely
+
+
+class HttpSource:
+    def __init__(self, credentials: Credentials, downloads: Downloads) -> None:
+        self._credentials = credentials
+        self._downloads = downloads
+
+    def lane(self, source: Source) -> str:
+        try:
+            return parse_url(source.http.url if source.http else "").host
+        except InvalidUrlError:
+            return SourceType.HTTP
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        spec = request.source.http
+        if spec is None:
+            raise ContentError("bundle source http configuration is unset")
+        target = _target(spec.url)
+        login = await self._login(spec, target)
+        tls = await asyncio.to_thread(
+            client_context, spec.ca_bundle, insecure_skip_verify=spec.auth.insecure_skip_verify
+        )
+        with _archive(self._downloads) as archive:
+            try:
+                await Download(self._downloads, tls, login).run(target, archive)
+                _compare(archive.sha256, spec.sha256)
+            except RukPakError as error:
+                error.args = (f"GET {masked(spec.url)}: {error}",)
+                raise
+            await request.content_arrives()
+            return Fetched(tree=await archive.tree(), resolved=request.source)
+
+    async def _login(self, spec: HttpSpec, target: Target) -> Login:
+        if name := spec.auth.secret.name:
+            data = await self._credentials.secret(name)
+            header = basic(data.get("username", b""), data.get("password", b""))
+            return Login(header=header, advice=f'username and password of Secret "{name}" are refused')
+        if target.login:
+            return Login(header=target.login, advice="the credentials in the URL are refused")
+        return Login(header="", advice="name a Secret with username and password in auth.secret of the source")
+
+
+def _target(url: str) -> Target:
+    try:
+        return parse_url(url)
+    except UnsupportedSchemeError as error:
+        raise ContentError(f"GET {masked_entirely(url)}: http request for bundle content failed: {error}") from error
+    except InvalidUrlError as error:
+        action = quoted(f"GET {masked_entirely(url)}")
+        raise ContentError(f"create http request {action} for bundle content: {error}") from error
+
+
+def _archive(downloads: Downloads) -> ArchiveFile:
+    try:
+        return ArchiveFile(downloads.limits)
+    except OSError as error:
+        raise UnavailableError(f"a temporary file cannot be made: {error.strerror}") from error
+
+
+def _compare(found: str, expected: str) -> None:
+    if expected and found != expected:
+        raise ContentError(f"the archive has the SHA-256 {found}, but sha256 of the source is {expected}")
