@@ -24,6 +24,7 @@ from rukpak_py.api.names import (
     canonical_class,
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
+from rukpak_py.api.source import Source
 from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Queue
@@ -150,13 +151,26 @@ class EventRouter:
 
     def map_changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         """A ConfigMap that a failing Bundle waits for has come, or has come back with other content."""
-        if new is None:
-            return
+        if new is not None:
+            self._wake_bundles(lambda source: key.name in {item.config_map.name for item in source.config_maps})
+
+    def secret_changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
+        """The same for the Secret that a source names: credentials were missing, or refused."""
+        if new is not None:
+            self._wake_bundles(lambda source: key.name in _secrets_of(source))
+
+    def _wake_bundles(self, is_about: Callable[[Source], bool]) -> None:
         for bundle in self.bundles.cache:
-            source = bundle.spec.source
-            named = {item.config_map.name for item in source.config_maps}
-            if key.name in named and not bundle.status.is_unpacked:
+            if not bundle.status.is_unpacked and is_about(bundle.spec.source):
                 self.bundles.queue.add(bundle.metadata.name)
+
+
+def _secrets_of(source: Source) -> set[str]:
+    """By name, in the system namespace."""
+    return {
+        *((source.image.pull_secret,) if source.image else ()),
+        *(one.auth.secret.name for one in (source.git, source.http) if one is not None),
+    } - {""}
 
 
 def _is_ours(body: Mapping[str, Any], cache: Cache[Any]) -> bool:

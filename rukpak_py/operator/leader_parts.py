@@ -21,6 +21,7 @@ from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.resources import SECRETS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
 from rukpak_py.operator.adapters import Events, SystemConfigMaps, SystemCredentials, source_addresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
@@ -67,6 +68,14 @@ class LeaderParts:
             client, Discovery(client), on_namespace=self.router.namespace_changed, on_kinds=self._kinds_changed
         )
         config_maps.subscribe(self.router.map_changed)
+        self.secrets = Informer(
+            client,
+            SECRETS,
+            namespace=settings.system_namespace,
+            keep=False,
+            on_change=self.router.secret_changed,
+            on_restore=on_restore,
+        )
         self.bundles = self._bundle_reconciler(settings)
         self.deployments = DeploymentParts(
             Surroundings(

@@ -73,7 +73,7 @@ class Leader:
             yield from self._parts.kopf_watches.statuses()
 
     def other_watches(self) -> Iterator[WatchStatus]:
-        for informer in self._parts.inventory.informers().values():
+        for informer in (*self._parts.inventory.informers().values(), self._parts.secrets):
             if informer.status is not None:
                 yield informer.status
 
@@ -95,6 +95,8 @@ class Leader:
             await self._parts.cluster.start()
             stack.push_async_callback(self._parts.cluster.close)
             stack.push_async_callback(self._parts.inventory.close)
+            self._parts.secrets.start()
+            stack.push_async_callback(self._parts.secrets.stop)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")
             workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known)]
             stack.push_async_callback(self._drain, workers)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
@@ -11,6 +12,7 @@ from rukpak_py.api.names import (
     ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
 )
+from rukpak_py.api.source import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference, Source
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.queue import Queue
 from rukpak_py.core.objects import GroupKind
@@ -20,6 +22,7 @@ from tests.unit.apply.lives import key, live_object
 from tests.unit.controllers.values import bundle, deployment, owner_of, unpacked
 
 FOREIGN = "example-com-other"
+LOGIN = Authorization(secret=SecretReference(name="login"))
 BASKET, CRATE = GroupKind("shop.example.org", "Basket"), GroupKind("shop.example.org", "Crate")
 
 
@@ -321,6 +324,26 @@ class TestWhomAChangeWakes:
         (source,) = bundle().spec.source.config_maps
         router.map_changed(key(source.config_map.name), live_object(), None)
         assert await woken(router.bundles.queue) == []
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            Source(type="http", http=HttpSource(url="https://a", auth=LOGIN)),
+            Source(type="git", git=GitSource(repository="https://a", ref=GitRef(branch="b"), auth=LOGIN)),
+            Source(type="image", image=ImageSource(ref="a", pull_secret="login")),
+        ],
+    )
+    async def test_a_secret_wakes_the_bundles_that_name_it_and_are_not_unpacked(
+        self, router: EventRouter, source: Source
+    ) -> None:
+        for one in (bundle("waiting"), unpacked("unpacked")):
+            router.bundles.cache.put(replace(one, spec=replace(one.spec, source=source)))
+        router.bundles.cache.put(bundle("other"))
+        router.secret_changed(key("another"), None, live_object("another"))
+        router.secret_changed(key("login"), live_object("login"), None)
+        assert await woken(router.bundles.queue) == []
+        router.secret_changed(key("login"), None, live_object("login"))
+        assert await woken(router.bundles.queue) == ["waiting"]
 
     async def test_after_the_end_nobody_is_woken(self, router: EventRouter) -> None:
         router.close()
