@@ -38,8 +38,8 @@ class LocalOperator:
 
 
 @contextlib.contextmanager
-def running(*, kubeconfig: Path, folder: Path) -> Iterator[LocalOperator]:
-    """Ready from the first statement of the block on."""
+def running(*, kubeconfig: Path, folder: Path, source_addresses: str = "") -> Iterator[LocalOperator]:
+    """Ready from the first statement of the block on. `source_addresses`: what sources may reach beside the usual."""
     log = folder / "operator.log"
     address = lifecycle.host_address(kubeconfig.parent)
     ports = free_ports(["probes", "metrics"], "127.0.0.1") | free_ports(["webhook"], address)
@@ -51,6 +51,7 @@ def running(*, kubeconfig: Path, folder: Path) -> Iterator[LocalOperator]:
         f"--metrics-bind-address=127.0.0.1:{ports['metrics']}",
         f"--webhook-bind-address={address}:{ports['webhook']}",
         f"--webhook-url=https://{address}:{ports['webhook']}",
+        f"--allow-source-addresses={source_addresses}",
         "--log-format=text",
     ]
     with log.open("wb") as output:

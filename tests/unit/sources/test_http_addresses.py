@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from aiohttp import web
 
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
-from tests.unit.sources.websites import FILES, LOOPBACK, STRICT, Reader, Site, website
+from tests.unit.sources.websites import FILES, LOOPBACK, STRICT, Reader, Site, authority, tunnel, website
 
 FAILED = "http request for bundle content failed: "
 Names = dict[str, list[str]]
@@ -173,6 +174,22 @@ async def test_a_proxy_that_wants_a_login(proxy: Site, names: Any) -> None:
     reader = Reader(environ={"HTTPS_PROXY": proxy.url("", user="op:canary")}, addresses=STRICT)
     text = await reader.refusal("https://files.example/demo.tgz", UnavailableError)
     assert text == f"GET https://files.example/demo.tgz: {FAILED}the proxy for it answers with status 404"
+
+
+async def test_https_through_a_proxy(names: Any, tmp_path: Path) -> None:
+    """The proxy sees the name only: the login and the archive go through the tunnel."""
+    names({"files.example": ["nowhere.invalid"]})
+    ours = authority(tmp_path)
+    async with website(ours.server("files.example")) as site, tunnel(site.port) as (address, heads):
+        reader = Reader(environ={"HTTPS_PROXY": address.replace("//", "//op:pr0xy@")}, addresses=STRICT)
+        url = site.url("/demo.tgz", host="files.example", user="ann:s3cret")
+        assert dict((await reader.fetch(url, ca_bundle=ours.pem)).tree) == FILES
+        assert site.asked[0].login == "ann:s3cret"
+        assert "Proxy-Authorization" not in site.asked[0].headers
+        (head,) = heads
+        assert head.startswith(f"CONNECT files.example:{site.port} HTTP/1.1\r\n")
+        assert "\r\nProxy-Authorization: Basic b3A6cHIweHk=\r\n" in head
+        assert "\r\nAuthorization" not in head
 
 
 @pytest.mark.parametrize("address", ["socks5://op:canary@127.0.0.1:1080", "http://[", "http://"])

@@ -12,7 +12,7 @@ from aiohttp import web
 from rukpak_py.api.source import HttpSource, Source
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.source import FetchRequest
-from tests.unit.sources.websites import FILES, Reader, Site, tgz
+from tests.unit.sources.websites import FILES, Reader, Site, tgz, website
 
 LOGIN = {"login": {"username": b"ann", "password": b"s3cret"}}
 
@@ -124,6 +124,35 @@ async def test_no_place_for_the_file(site: Site, tmp_path: Path, monkeypatch: py
     site.gives("/large.tgz", gzip.compress(bytes(1_000_000), 0))
     text = await Reader().refusal(site.url("/large.tgz"), UnavailableError)
     assert text.endswith("the archive cannot be kept in a temporary file: No such file or directory")
+
+
+async def test_a_download_that_is_cancelled_ends_at_once(site: Site) -> None:
+    """As when its Bundle is deleted."""
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def stall(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        began.set()
+        while request.transport is not None:  # noqa: ASYNC110 - the server is not told
+            await asyncio.sleep(0.01)
+        ended.set()
+        return response
+
+    site.answers["/stall.tgz"] = stall
+    task = asyncio.create_task(Reader().fetch(site.url("/stall.tgz")))
+    await began.wait()
+    task.cancel()
+    async with asyncio.timeout(5):
+        await ended.wait()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_ipv6(site: Site) -> None:
+    async with website(host="::1") as other:
+        site.redirects("/there.tgz", other.url("/demo.tgz", host="[::1]"))
+        assert dict((await Reader().fetch(site.url("/there.tgz"))).tree) == FILES
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rukpak_py.sources.http_url import InvalidUrlError, parse_url
@@ -29,6 +29,7 @@ def test_what_is_sent(text: str, sent: str, host: str, port: int) -> None:
     assert (target.host, target.port) == (host or "example.com", port)
 
 
+@settings(max_examples=1000)
 @given(st.one_of(st.text(), st.from_regex(r"https?://[^/]{0,30}(/.*)?"), st.from_regex(r"https?://[!-~]{0,40}")))
 @example("http://[::ffff:127.0.0.1]:80/")
 @example("http://a@b@c/")
@@ -45,6 +46,7 @@ def test_anything_is_a_target_or_refused(text: str) -> None:
     assert urlsplit(str(target.url)).hostname == target.host
 
 
+@settings(max_examples=1000)
 @given(st.text(), st.from_regex(r"(https?:)?/{0,3}[!-~]{0,40}"))
 def test_a_location_is_a_target_or_refused(path: str, location: str) -> None:
     try:

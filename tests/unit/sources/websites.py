@@ -81,14 +81,14 @@ class Site:
 
 
 @asynccontextmanager
-async def website(tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
+async def website(tls: ssl.SSLContext | None = None, *, host: str = "127.0.0.1") -> AsyncIterator[Site]:
     site = Site(scheme="https" if tls else "http")
     site.gives("/demo.tgz", tgz())
     app = web.Application()
     app.router.add_route("*", "/{path:(?s:.*)}", site.handle)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+    await web.TCPSite(runner, host, 0, ssl_context=tls).start()
     site.port = runner.addresses[0][1]
     try:
         yield site
@@ -112,6 +112,29 @@ async def raw_server(answer: Callable[[asyncio.StreamWriter], Awaitable[None]]) 
     server = await asyncio.start_server(talk, "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/demo.tgz"
+    finally:
+        server.close()
+
+
+@asynccontextmanager
+async def tunnel(to: int) -> AsyncIterator[tuple[str, list[str]]]:
+    """A proxy that leads every CONNECT to one port of loopback: its URL, and the heads of what it was asked."""
+    heads: list[str] = []
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while chunk := await reader.read(65536):
+            writer.write(chunk)
+        writer.close()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        there, here = await asyncio.open_connection("127.0.0.1", to)
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await asyncio.gather(pump(reader, here), pump(there, writer), return_exceptions=True)
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", heads
     finally:
         server.close()
 
