@@ -116,12 +116,11 @@ class Download:
     async def _checked(self, target: Target, *, is_proxied: bool) -> tuple[str, ...]:
         try:
             return await self._resolved(target)
-        except UnavailableError as error:
-            if is_proxied:
-                return ()  # the proxy may know the name
-            raise _failed(error) from error
         except RukPakError as error:
-            raise _failed(error) from error
+            if is_proxied and isinstance(error, UnavailableError):
+                return ()  # the proxy may know the name
+            _failed(error)
+            raise
 
     async def _resolved(self, target: Target) -> tuple[str, ...]:
         try:

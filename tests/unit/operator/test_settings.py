@@ -1,5 +1,6 @@
 """Flags, the same names in the environment, and a usage message for what does not fit."""
 
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,10 @@ FITTING = [
     ("--webhook-url", "https://h:1", "webhook_url", "https://h:1"),
     ("--shutdown-delay", "2.5", "shutdown_delay", 2.5),
     ("--kubeconfig", "/k", "kubeconfig", Path("/k")),
+    (
+        *("--allow-source-addresses", "127.0.0.0/8, ::1", "allow_source_addresses"),
+        (ip_network("127.0.0.0/8"), ip_network("::1")),
+    ),
     ("--log-level", "debug", "log_level", "debug"),
     ("--log-format", "json", "log_format", "json"),
 ]
@@ -33,6 +38,8 @@ WRONG = [
     ("--shutdown-delay", "-1"),
     ("--shutdown-delay", "21"),
     ("--shutdown-delay", "nan"),
+    ("--allow-source-addresses", "localhost"),
+    ("--allow-source-addresses", "10.0.0.1/8"),
     ("--log-level", "verbose"),
     ("--log-level", "DEBUG"),
     ("--log-format", "xml"),
@@ -66,6 +73,11 @@ def test_every_limit_is_a_flag_and_a_variable(name: str) -> None:
     flag = "--limit-" + name.replace("_", "-")
     for settings in (read_settings([flag, "7"], NOTHING), read_settings([], {variable(flag): "7"})):
         assert getattr(settings.limits, name) == 7
+
+
+def test_no_address_is_allowed_by_an_empty_flag() -> None:
+    assert read_settings(["--allow-source-addresses="], NOTHING).allow_source_addresses == ()
+    assert read_settings([], NOTHING).allow_source_addresses == ()
 
 
 def test_a_flag_wins_over_the_environment() -> None:
