@@ -72,13 +72,19 @@ async def test_the_reason_is_the_servers(line: bytes, shown: str) -> None:
         assert await Reader().refusal(url, UnavailableError) == f"GET {url}: unexpected status {shown}"
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", tgz(mode="w"), b"\x1f\x8b", b"BZh91AY"])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>", tgz(mode="w"), b"\x1f\x8b", b"BZh91AY"],
+    ids=["nothing", "a page", "a tar", "two bytes", "bzip2"],
+)
 async def test_what_is_not_gzip(site: Site, body: bytes) -> None:
     site.gives("/x.tgz", body)
     assert await Reader().refusal(site.url("/x.tgz"), ContentError) == "gzip: invalid header"
 
 
-@pytest.mark.parametrize("body", [tgz()[:60], tgz() + b"more", tgz()[:30] + b"\xff" * 60])
+@pytest.mark.parametrize(
+    "body", [tgz()[:60], tgz() + b"more", tgz()[:30] + b"\xff" * 60], ids=["cut off", "more", "overwritten"]
+)
 async def test_a_damaged_archive(site: Site, body: bytes) -> None:
     site.gives("/x.tgz", body)
     text = await Reader().refusal(site.url("/x.tgz"), ContentError)

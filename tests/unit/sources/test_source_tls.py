@@ -25,7 +25,11 @@ def test_several_authorities_with_comments_between_them() -> None:
     assert context.check_hostname
 
 
-@pytest.mark.parametrize("text", ["nothing", "-----BEGIN CERTIFICATE-----", CA.replace("MII", "AAA"), "ü"])
+@pytest.mark.parametrize(
+    "text",
+    ["nothing", "-----BEGIN CERTIFICATE-----", CA.replace("MII", "AAA"), "ü"],
+    ids=["no PEM", "half of it", "damaged", "not ASCII"],
+)
 def test_what_is_no_certificate(text: str) -> None:
     with pytest.raises(ContentError, match="caBundle holds no certificate in PEM, or one that cannot be read"):
         client_context(text)
