@@ -3,13 +3,16 @@
 import base64
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 import orjson
 
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.names import canonical_class
+from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.logs import about
@@ -19,7 +22,7 @@ from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
 from rukpak_py.kube.events import EventRecorder, Reference
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.sources.addresses import AddressPolicy, Network
@@ -137,6 +140,10 @@ class SystemConfigMaps:
         )
 
 
+class _Reference(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
 class SystemCredentials:
     """The Secrets of the system namespace, for the sources. What they hold is never remembered and never logged."""
 
@@ -152,6 +159,46 @@ class SystemCredentials:
         return {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
 
 
+class _Account(msgspec.Struct, rename="camel"):
+    image_pull_secrets: list[_Reference] | None = None
+
+
+class AccountPullSecrets:
+    """Of the service account that a pod of the system namespace has when it names none."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def names(self) -> Sequence[str]:
+        try:
+            body = await self._client.get(SERVICE_ACCOUNTS, self._namespace, "default")
+        except NotFoundError:
+            return ()
+        account = msgspec.json.decode(body, type=_Account)
+        return tuple(secret.name for secret in account.image_pull_secrets or [] if secret.name)
+
+
+class StoredImages:
+    """Content of images by digest: the statuses of Bundles know where in the store it is."""
+
+    def __init__(self, bundles: Iterable[Bundle], load: Callable[[str], Awaitable[Tree | None]]) -> None:
+        self._bundles = bundles
+        self._load = load
+
+    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
+        found = (
+            bundle.status.digest
+            for bundle in self._bundles
+            if bundle.status.resolved_source is not None
+            and bundle.status.resolved_source.image is not None
+            and bundle.status.resolved_source.image.ref == ref
+            and canonical_class(bundle.spec.provisioner_class) == canonical_class(provisioner_class)
+        )
+        digest = next(filter(None, found), "")
+        return await self._load(digest) if digest else None
+
+
 def source_addresses(
     allowed: tuple[Network, ...], server: str, environ: Mapping[str, str] = os.environ
 ) -> AddressPolicy:
@@ -161,10 +208,6 @@ def source_addresses(
     if host := environ.get("KUBERNETES_SERVICE_HOST"):
         found.add((host, int(environ.get("KUBERNETES_SERVICE_PORT") or DEFAULT_PORTS["https"])))
     return AddressPolicy(allowed=allowed, api_servers=frozenset(found))
-
-
-class _Reference(msgspec.Struct, frozen=True):
-    name: str = ""
 
 
 class _Item(msgspec.Struct, frozen=True, rename="camel"):

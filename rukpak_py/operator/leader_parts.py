@@ -23,7 +23,14 @@ from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.resources import SECRETS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
-from rukpak_py.operator.adapters import Events, SystemConfigMaps, SystemCredentials, source_addresses
+from rukpak_py.operator.adapters import (
+    AccountPullSecrets,
+    Events,
+    StoredImages,
+    SystemConfigMaps,
+    SystemCredentials,
+    source_addresses,
+)
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
@@ -32,6 +39,7 @@ from rukpak_py.operator.housekeeping import Housekeeping
 from rukpak_py.operator.kopf_watches import KopfWatches
 from rukpak_py.operator.settings import Settings
 from rukpak_py.sources.by_type import cluster_sources
+from rukpak_py.sources.image.source import ImagePorts
 
 
 class LeaderParts:
@@ -141,9 +149,16 @@ class LeaderParts:
 
     def _bundle_reconciler(self, settings: Settings) -> BundleReconciler:
         bundles, queue = self.router.bundles.cache, self.router.bundles.queue
+        credentials = SystemCredentials(self._client, settings.system_namespace)
         sources = cluster_sources(
             config_maps=SystemConfigMaps(self._client, settings.system_namespace),
-            credentials=SystemCredentials(self._client, settings.system_namespace),
+            credentials=credentials,
+            image=ImagePorts(
+                credentials=credentials,
+                pull_secrets=AccountPullSecrets(self._client, settings.system_namespace),
+                unpacked=StoredImages(bundles, self.content.load),
+            ),
+            plain_http=settings.plain_http_registries,
             addresses=source_addresses(settings.allow_source_addresses, self._client.server),
             limits=settings.limits,
         )

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from rukpak_py import __version__
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
 from rukpak_py.server.web import Address
 from rukpak_py.sources.addresses import Network, parse_networks
+from rukpak_py.sources.image.reference import parse_registries
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
 
@@ -36,6 +38,7 @@ class Settings:
     pod_name: str
     pod_address: str
     allow_source_addresses: tuple[Network, ...]
+    plain_http_registries: frozenset[str]
     limits: Limits
 
 
@@ -58,6 +61,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         pod_name=environ.get("POD_NAME") or f"local-{os.getpid()}",
         pod_address=environ.get("POD_IP", ""),
         allow_source_addresses=given["allow_source_addresses"],
+        plain_http_registries=given["plain_http_registries"],
         limits=limits,
     )
 
@@ -112,6 +116,13 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "addresses and networks, separated by commas, that http and git sources may fetch from although they are "
         "loopback, link-local or metadata addresses",
         type=_networks,
+    )
+    add(
+        "--plain-http-registries",
+        "",
+        "registries of images (HOST or HOST:PORT), separated by commas, that are asked without TLS where they have "
+        "none, as those on loopback are",
+        type=_registries,
     )
     add("--log-level", "info", "debug, info, warning or error", type=_one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=_one_of("text", "json"))
@@ -168,6 +179,13 @@ def _networks(text: str) -> tuple[Network, ...]:
     try:
         return parse_networks(text)
     except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _registries(text: str) -> frozenset[str]:
+    try:
+        return parse_registries(text)
+    except ContentError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 

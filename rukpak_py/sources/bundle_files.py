@@ -1,6 +1,7 @@
 """Which files of a checkout or an image a bundle or a chart is read from; all else may be of any size and state."""
 
-from rukpak_py.sources.image.layers import below
+from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS, canonical_class
+from rukpak_py.sources.image.layers import Keep, below
 
 MANIFESTS = "manifests"
 CHART = "Chart.yaml"
@@ -19,3 +20,20 @@ def of_bundle(path: str) -> bool:
 
 def of_bundle_or_chart(path: str) -> bool:
     return of_bundle(path) or _of_charts(path)
+
+
+def kept_of_image(class_name: str) -> Keep:
+    """What a provisioner class reads of an image in the cluster; a chart may lie anywhere in it."""
+    return _kept.get(canonical_class(class_name), of_bundle_or_chart)
+
+
+def _of_any_chart(path: str) -> bool:
+    return not _of_the_system(path)
+
+
+_of_the_system = below("dev", "etc", "proc", "sys", "bin")
+_kept = {
+    PLAIN_CLASS: below(MANIFESTS),
+    REGISTRY_CLASS: below(MANIFESTS, "metadata", "tests"),
+    HELM_CLASS: _of_any_chart,
+}

@@ -10,6 +10,7 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
 from rukpak_py.sources.http import HttpSource
 from rukpak_py.sources.http_download import Downloads
+from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest, Source
 
@@ -33,6 +34,8 @@ def cluster_sources(
     *,
     config_maps: ConfigMaps,
     credentials: Credentials,
+    image: ImagePorts,
+    plain_http: frozenset[str],
     addresses: AddressPolicy,
     limits: Limits,
 ) -> SourcesByType:
@@ -41,5 +44,6 @@ def cluster_sources(
         {
             SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits),
             SourceType.HTTP: HttpSource(credentials, Downloads(addresses=addresses, limits=limits)),
+            SourceType.IMAGE: ImageSource(image, addresses=addresses, plain_http=plain_http, limits=limits),
         }
     )

@@ -1,5 +1,7 @@
 """Content on this machine: a directory, a tar (gzipped or not), an OCI image layout, or what `docker save` wrote.
 
+What is not there and names an image is pulled from its registry.
+
 What a path is, is recognised by content, never by its name. Nothing is extracted to disk. Of a directory and of an
 image only that is read which formats read: the digest of the Tree is of these files, and is the same for both. Of any
 other archive everything is read.
@@ -17,10 +19,11 @@ from rukpak_py.sources.bundle_files import of_bundle_or_chart
 from rukpak_py.sources.image import docker_archive, layout
 from rukpak_py.sources.image.descriptors import Blobs, Wanted
 from rukpak_py.sources.image.layers import tree_of_image
+from rukpak_py.sources.image.reference import Reference
 from rukpak_py.sources.local_blobs import ArchiveBlobs, DirectoryBlobs, pieces
 from rukpak_py.sources.local_directory import read_bundle
 from rukpak_py.sources.local_files import refuse_what_is_no_archive
-from rukpak_py.sources.local_location import Location, locate
+from rukpak_py.sources.local_location import MISSING, Location, locate
 
 # Names at the root of an archive that tell what it is; the first of them decides.
 _BUNDLE_NAMES = frozenset({"manifests", "metadata"})
@@ -34,13 +37,24 @@ def open_tree(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) 
     """
     typed = os.fspath(path)
     try:
-        return _opened(locate(typed), limits)
+        found = locate(typed)
+        return _pulled(found, typed, limits) if isinstance(found, Reference) else _opened(found, limits)
     except RukPakError as error:
         raise type(error)(f"{typed}: {error}") from error
     except PermissionError as error:
         raise AccessError(f"{error.filename or typed}: permission denied") from error
     except OSError as error:
         raise UnavailableError(f"{error.filename or typed}: cannot be read: {error.strerror}") from error
+
+
+def _pulled(reference: Reference, typed: str, limits: Limits) -> Tree:
+    from rukpak_py.sources.image.opening import open_image  # noqa: PLC0415 - only who pulls pays for the client
+
+    try:
+        return _not_empty(open_image(reference, limits=limits))
+    except RukPakError as error:
+        missing = "" if typed.startswith(("docker:", "oci:")) else f"{MISSING}, and as an image it "
+        raise type(error)(f"{missing}cannot be pulled: {error}") from error
 
 
 def _opened(location: Location, limits: Limits) -> Tree:
@@ -91,7 +105,10 @@ def _of_layout(blobs: Blobs, wanted: Wanted, limits: Limits) -> Tree:
 
 
 def _of_image(layers: Callable[[], Iterable[Iterable[bytes]]], limits: Limits) -> Tree:
-    tree = tree_of_image(layers, keep=of_bundle_or_chart, limits=limits)
+    return _not_empty(tree_of_image(layers, keep=of_bundle_or_chart, limits=limits))
+
+
+def _not_empty(tree: Tree) -> Tree:
     if not tree and not tree.directories:
         raise ContentError("the image holds no bundle: there is neither manifests/ nor metadata/ in it")
     return tree

@@ -14,7 +14,7 @@ async def at_once() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class FetchRequest:
-    """Whose content is fetched: pods and uploads are named after the Bundle.
+    """Whose content is fetched: pods and uploads are named after the Bundle; of an image its class reads only a part.
 
     A source awaits `content_arrives` when somebody has answered and content is about to be held in memory, before it
     reads on: only some jobs may do that at a time, and one that waits for an answer is not among them.
@@ -23,6 +23,7 @@ class FetchRequest:
     bundle: str
     uid: str
     source: SourceSpec
+    provisioner_class: str = ""
     content_arrives: Callable[[], Awaitable[None]] = at_once
 
 

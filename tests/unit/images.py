@@ -4,10 +4,16 @@ import gzip
 import hashlib
 import io
 import json
+import sys
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 
 @dataclass(frozen=True)
@@ -85,3 +91,9 @@ def docker_archive(layers: Sequence[Mapping[str, bytes | Entry]]) -> dict[str, b
     files["config.json"] = json.dumps({"rootfs": {"type": "layers", "diff_ids": digests}}).encode()
     manifest = [{"Config": "config.json", "RepoTags": ["example.com/demo:1"], "Layers": paths}]
     return files | {"manifest.json": json.dumps(manifest).encode()}
+
+
+def zstd_compressed(data: bytes, *, window_log: int | None = None) -> bytes:
+    options = {} if window_log is None else {int(zstd.CompressionParameter.window_log): window_log}
+    compressor = zstd.ZstdCompressor(options=options)
+    return compressor.compress(data) + compressor.flush()

@@ -13,7 +13,7 @@ from rukpak_py.core.limits import Limits, variable_of
 from rukpak_py.sources.image import layers
 from rukpak_py.sources.image.descriptors import Descriptor, verified
 from rukpak_py.sources.image.layers import apply_layers, below, tree_of_image
-from tests.unit.images import Entry, directory, hard_link, layer, symlink
+from tests.unit.images import Entry, directory, hard_link, layer, symlink, zstd_compressed
 
 
 def files(*layers: bytes, **kwargs: object) -> dict[str, bytes]:
@@ -212,9 +212,37 @@ def test_a_layer_that_inflates_too_much_is_refused() -> None:
         files(gzip.compress(layer({"a": bytes(8_000_000)})))
 
 
-def test_zstd_is_told() -> None:
-    with pytest.raises(ContentError, match=r"zstd.*--dest-compress-format gzip"):
-        files(b"\x28\xb5\x2f\xfd" + bytes(100))
+def test_zstd_frames_follow_each_other_and_some_are_skipped() -> None:
+    """As builders write them for pulling single files: one frame each, and a table in a frame that is skipped."""
+    data = layer({"a": b"1" * 200_000, "b": b"2"})
+    frames = [zstd_compressed(data[start : start + 50_000]) for start in range(0, len(data), 50_000)]
+    skipped = b"\x50\x2a\x4d\x18" + (8).to_bytes(4, "little") + b"12345678"
+    assert files(b"".join(frames)) == {"a": b"1" * 200_000, "b": b"2"}
+    assert files(frames[0] + skipped + b"".join(frames[1:]) + skipped) == {"a": b"1" * 200_000, "b": b"2"}
+
+
+@pytest.mark.parametrize("end", [b"rest", b"\0\0rest"])
+def test_nothing_follows_zstd(end: bytes) -> None:
+    with pytest.raises(ContentError, match="data follows its end"):
+        files(zstd_compressed(layer({"a": b"1"})) + end)
+
+
+def test_damaged_zstd_is_refused() -> None:
+    with pytest.raises(ContentError, match="no valid zstd"):
+        files(b"\x28\xb5\x2f\xfd" + b"\xff" * 100)
+    with pytest.raises(ContentError, match="cut off"):
+        files(zstd_compressed(layer({"a": b"1"}))[:-5])
+
+
+def test_a_zstd_bomb_is_refused() -> None:
+    with pytest.raises(ContentError, match="RUKPAK_LIMIT_INFLATION_RATIO"):
+        files(zstd_compressed(layer({"a": bytes(8_000_000)})))
+
+
+def test_a_zstd_window_of_gigabytes_is_refused() -> None:
+    bomb = zstd_compressed(layer({"a": b"1"}), window_log=30)
+    with pytest.raises(ContentError, match="a window of more than 32 MiB"):
+        files(bomb)
 
 
 def test_a_layer_that_is_cut_off_is_refused() -> None:

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
 
+from msgspec.structs import replace
+
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.jobs import ContentBudget, Jobs
@@ -45,7 +47,7 @@ class UnpackJobs:
 
     def start(self, bundle: Bundle) -> None:
         """What was unpacked once never moves: it is fetched from where it was found then."""
-        source = bundle.status.resolved_source or bundle.spec.source
+        source = _source_of(bundle)
         lane = self._sources.lane(source)
         self._jobs.start(
             bundle.metadata.name, _key(bundle), self._work(bundle, source), lane=lane, deadline=UNPACK_SECONDS
@@ -77,7 +79,11 @@ class UnpackJobs:
             started = perf_counter()
             async with self._budget.share() as content_arrives:
                 request = FetchRequest(
-                    bundle=bundle.metadata.name, uid=bundle.metadata.uid, source=source, content_arrives=content_arrives
+                    bundle=bundle.metadata.name,
+                    uid=bundle.metadata.uid,
+                    source=source,
+                    provisioner_class=bundle.spec.provisioner_class,
+                    content_arrives=content_arrives,
                 )
                 result = await _unpack(request, bundle.spec.provisioner_class, self._sources, self._content)
             label = "unpacked" if isinstance(result, Unpacked) else "failed"
@@ -85,6 +91,16 @@ class UnpackJobs:
             return result
 
         return work
+
+
+def _source_of(bundle: Bundle) -> Source:
+    """`resolvedSource` names an image only; how to reach its registry the spec says."""
+    resolved, given = bundle.status.resolved_source, bundle.spec.source.image
+    if resolved is None:
+        return bundle.spec.source
+    if resolved.image is None or given is None:
+        return resolved
+    return replace(resolved, image=replace(given, ref=resolved.image.ref))
 
 
 def _key(bundle: Bundle) -> tuple[str]:

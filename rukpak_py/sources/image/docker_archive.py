@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rukpak_py.content.inflate import inflate
 from rukpak_py.content.tree import clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
@@ -15,12 +14,10 @@ from rukpak_py.sources.image.descriptors import (
     ANY,
     Blobs,
     Wanted,
-    check_digest,
     check_entries,
     document,
-    new_hash,
-    streaming,
 )
+from rukpak_py.sources.image.layers import unpacked
 
 MANIFEST = "manifest.json"
 
@@ -48,7 +45,7 @@ def layers_of_archive(blobs: Blobs, *, limits: Limits, wanted: Wanted = ANY) -> 
     if len(digests) != len(image.layers):
         raise ContentError(f"the image has {len(image.layers)} layers, and digests of {len(digests)}")
     for path, digest in zip(image.layers, digests, strict=True):
-        yield _layer(blobs, clean_path(path, limits), digest, limits)
+        yield unpacked(blobs(clean_path(path, limits)), digest, limits)
 
 
 def _chosen(images: list[_Image], wanted: Wanted) -> _Image:
@@ -70,11 +67,3 @@ def _names(tag: str, wanted: Wanted) -> bool:
         for start in ("", "docker.io/", "docker.io/library/")
         for one, other in ((tag, wanted.name), (wanted.name, tag))
     )
-
-
-def _layer(blobs: Blobs, path: str, digest: str, limits: Limits) -> Iterator[bytes]:
-    found = new_hash(digest)
-    for chunk in inflate(blobs(path), streaming(limits)):
-        found.update(chunk)
-        yield chunk
-    check_digest(found, digest)

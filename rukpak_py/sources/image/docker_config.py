@@ -1,45 +1,33 @@
-"""User name and password for a registry, as `docker login` leaves them: in its config.json, or with a helper program.
+"""User name and password for a registry, as logins leave them: in a file, or with a helper program.
 
-The file is `$DOCKER_CONFIG/config.json`, else `~/.docker/config.json`. Nothing that is found here is ever part of a
+The files are, in this order: `$REGISTRY_AUTH_FILE`, `$DOCKER_CONFIG/config.json` or `~/.docker/config.json`, and where
+podman, buildah and skopeo log in to: `$XDG_RUNTIME_DIR/containers/auth.json`, `~/.config/containers/auth.json`. The
+first that has a login is taken; it may be for a part of a registry. Nothing that is found here is ever part of a
 message.
 """
 
-import base64
-import binascii
 import os
 import re
 import subprocess
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from rukpak_py.core.errors import AccessError
+from rukpak_py.sources.image.credentials import Credentials, Entry, login
+from rukpak_py.sources.image.reference import Reference
 
 _DOCKER_HUB: Final = "https://index.docker.io/v1/"  # what docker calls docker.io
 _HELPER_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _HELPER_SECONDS: Final = 60
-_TOKEN_USER: Final = "<token>"  # noqa: S105 - a mark of helpers, not a secret
-
-
-@dataclass(frozen=True, kw_only=True)
-class Credentials:
-    user: str
-    password: str = field(repr=False)
-
-
-class _Entry(msgspec.Struct):
-    auth: str = ""
-    username: str = ""
-    password: str = ""
-    identitytoken: str = ""
 
 
 class _Config(msgspec.Struct, rename="camel"):
-    auths: dict[str, _Entry] = {}
+    auths: dict[str, Entry] | None = None
     creds_store: str = ""
-    cred_helpers: dict[str, str] = {}
+    cred_helpers: dict[str, str] | None = None
 
 
 class _Answer(msgspec.Struct, rename="pascal"):
@@ -47,52 +35,61 @@ class _Answer(msgspec.Struct, rename="pascal"):
     secret: str = ""
 
 
-def config_file() -> Path:
-    return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
-
-
-def credentials_for(registry: str) -> Credentials | None:
+def credentials_for(reference: Reference) -> Credentials | None:
     """None when nobody logged in there."""
-    file = config_file()
+    found = (_in_file(file, reference) for file in _files())
+    return next((one for one in found if one is not None), None)
+
+
+def _files() -> Iterator[Path]:
+    if named := os.environ.get("REGISTRY_AUTH_FILE"):
+        yield Path(named)
+    yield Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        yield Path(runtime) / "containers/auth.json"
+    yield Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "containers/auth.json"
+
+
+def _in_file(file: Path, reference: Reference) -> Credentials | None:
+    registry = reference.registry
     try:
         config = msgspec.json.decode(file.read_bytes(), type=_Config)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise AccessError(f"{file} cannot be read: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise AccessError(f"{file} cannot be decoded: log in again with `docker login {registry}`") from error
-    names = [_DOCKER_HUB, "index.docker.io", registry] if registry == "docker.io" else [registry, f"https://{registry}"]
-    for name in names:
-        if helper := config.cred_helpers.get(name):
-            return _of_helper(helper, name)
-        if entry := config.auths.get(name):
-            if found := _of_entry(entry, registry, file):
-                return found
-            if config.creds_store:
-                return _of_helper(config.creds_store, name)
+    for name in _names(reference):
+        if helper := (config.cred_helpers or {}).get(name):
+            return _of_helper(helper, name, file)
+        if (entry := (config.auths or {}).get(name)) is None:
+            continue
+        try:
+            found = entry.credentials()
+        except ValueError:
+            text = f"{file} has a broken entry for {registry}: log in again with `docker login {registry}`"
+            raise AccessError(text) from None
+        if found is not None:
+            return found
+        if config.creds_store:
+            return _of_helper(config.creds_store, name, file)
     return None
 
 
-def _of_entry(entry: _Entry, registry: str, file: Path) -> Credentials | None:
-    if entry.identitytoken:
-        raise AccessError(
-            f"{file} has an identity token for {registry}, which is not supported: use a password or token"
-        )
-    if not entry.auth:
-        return Credentials(user=entry.username, password=entry.password) if entry.username else None
-    try:
-        user, colon, password = base64.b64decode(entry.auth, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
-        colon = ""
-    if not colon:
-        raise AccessError(f"{file} has a broken entry for {registry}: log in again with `docker login {registry}`")
-    return Credentials(user=user, password=password.rstrip("\0"))
+def _names(reference: Reference) -> Iterator[str]:
+    """Keys of a file, the closest first."""
+    parts = [reference.registry, *reference.repository.split("/")]
+    for count in range(len(parts), 1, -1):
+        yield "/".join(parts[:count])
+    yield from [_DOCKER_HUB, "index.docker.io"] if reference.registry == "docker.io" else []
+    yield reference.registry
+    yield f"https://{reference.registry}"
 
 
-def _of_helper(helper: str, name: str) -> Credentials | None:
+def _of_helper(helper: str, name: str, file: Path) -> Credentials | None:
     if not _HELPER_NAME.fullmatch(helper):
-        raise AccessError(f"{config_file()} names a credential helper that cannot be a program")
+        raise AccessError(f"{file} names a credential helper that cannot be a program")
     program = f"docker-credential-{helper}"
     try:
         done = subprocess.run(  # noqa: S603 - no shell; the user's own configuration names the program
@@ -106,8 +103,4 @@ def _of_helper(helper: str, name: str) -> Credentials | None:
         answer = msgspec.json.decode(done.stdout, type=_Answer)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise AccessError(f"{program} gave an answer for {name} that cannot be decoded") from error
-    if answer.username == _TOKEN_USER:
-        raise AccessError(
-            f"{program} has an identity token for {name}, which is not supported: use a password or token"
-        )
-    return Credentials(user=answer.username, password=answer.secret)
+    return login(answer.username, answer.secret)

@@ -15,7 +15,7 @@ from rukpak_py.content.tar_members import Kind, Member, TarMembers
 from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.sources.image.descriptors import streaming
+from rukpak_py.sources.image.descriptors import check_digest, new_hash, streaming
 from rukpak_py.sources.image.links import Copier, Link, end_of, paths_below, target_of
 
 Keep: TypeAlias = Callable[[str], bool]
@@ -28,7 +28,6 @@ _AUFS = ".wh..wh."  # notes of an old file system, not content
 _LINKS = frozenset({Kind.SYMBOLIC_LINK, Kind.HARD_LINK})
 _MOST_PASSES = 3
 _MOST_OTHERS = 100_000  # links of paths that are not kept, and whiteouts
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def everything(_path: str) -> bool:
@@ -47,7 +46,7 @@ def below(*directories: str) -> Keep:
 def apply_layers(
     layers: Iterable[Iterable[bytes]], *, keep: Keep = everything, limits: Limits = DEFAULT_LIMITS
 ) -> Tree:
-    """The Tree of an image's layers, lowest first, each a tar (gzipped or not) in chunks of any size."""
+    """The Tree of an image's layers, lowest first, each a tar (with gzip, zstd or neither) in chunks of any size."""
     return _read(layers, keep, frozenset(), limits).tree()
 
 
@@ -62,6 +61,15 @@ def tree_of_image(
             break
         missed |= now
     return image.tree()
+
+
+def unpacked(chunks: Iterable[bytes], digest: str, limits: Limits) -> Iterator[bytes]:
+    """The tar of a layer, verified as it streams by: the configuration of an image has digests of these."""
+    found = new_hash(digest)
+    for chunk in inflate(chunks, streaming(limits), with_zstd=True):
+        found.update(chunk)
+        yield chunk
+    check_digest(found, digest)
 
 
 def _read(layers: Iterable[Iterable[bytes]], keep: Keep, missed: frozenset[str], limits: Limits) -> "_Image":
@@ -93,7 +101,7 @@ class _Image:
 
     def add(self, chunks: Iterable[bytes]) -> None:
         layer = _Layer()
-        members = TarMembers(inflate(_not_zstd(self._counted(chunks)), streaming(self.limits)))
+        members = TarMembers(inflate(self._counted(chunks), streaming(self.limits), with_zstd=True))
         for member in members:
             path = "/".join(part for part in member.path.split("/") if part not in {"", "."})
             if path and self._is_of_interest(path, member):
@@ -218,16 +226,3 @@ class _Image:
 def _parents(path: str) -> list[str]:
     parts = path.split("/")[:-1]
     return ["/".join(parts[: count + 1]) for count in range(len(parts))]
-
-
-def _not_zstd(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    head = b""
-    for chunk in chunks:
-        if len(head) < len(_ZSTD_MAGIC):
-            head += chunk[: len(_ZSTD_MAGIC)]
-            if head.startswith(_ZSTD_MAGIC):
-                raise ContentError(
-                    "a layer of the image is compressed with zstd, which is not supported: "
-                    "copy the image with `skopeo copy --dest-compress-format gzip`"
-                )
-        yield chunk

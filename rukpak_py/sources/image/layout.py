@@ -30,14 +30,13 @@ INDEX = "index.json"
 FLAT_MARK = "version"
 FLAT_MANIFEST = "manifest.json"
 
-_INDEXES = {
-    "application/vnd.oci.image.index.v1+json",
-    "application/vnd.docker.distribution.manifest.list.v2+json",
-}
+INDEX_TYPES = frozenset(
+    {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
+)
 _REFERENCE_TYPE = "vnd.docker.reference.type"
 _NAME = "org.opencontainers.image.ref.name"
 _REFERRER = re.compile(r"sha256-[0-9a-f]{64}(\.\w+)?")  # how registries name signatures and the like
-_MOST_INDEXES = 4  # one inside the other
+MOST_INDEXES = 4  # one inside the other
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 
 
@@ -66,13 +65,13 @@ def layers_of_flat_directory(blobs: Blobs, *, limits: Limits) -> Iterator[Iterat
 
 
 def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted: Wanted) -> Manifest:
-    for _ in range(_MOST_INDEXES):
+    for _ in range(MOST_INDEXES):
         check_entries("the image's index", len(index.manifests), limits)
         chosen = choose(index.manifests, host, wanted)
         if chosen.size > limits.image_manifest_bytes:
             raise limits.exceeded("image_manifest_bytes", f"the size of manifest {chosen.digest}")
         chunks = verified(blobs(_path(chosen)), chosen)
-        if chosen.media_type not in _INDEXES:
+        if chosen.media_type not in INDEX_TYPES:
             return document(f"manifest {chosen.digest}", chunks, Manifest, limits)
         index = document(f"index {chosen.digest}", chunks, Index, limits)
         # The name was that of the index; the digest may be that of one of its images.
@@ -81,7 +80,7 @@ def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted
 
 
 def choose(descriptors: list[Descriptor], host: Platform, wanted: Wanted = ANY) -> Descriptor:
-    images = {descriptor.digest: descriptor for descriptor in descriptors if _is_image(descriptor)}
+    images = {descriptor.digest: descriptor for descriptor in descriptors if is_image(descriptor)}
     if not images:
         raise ContentError("the layout holds no image")
     named = [image for image in descriptors if wanted.name and _name(image) == wanted.name and image.digest in images]
@@ -107,10 +106,10 @@ def _with_digest(images: list[Descriptor], digest: str) -> list[Descriptor]:
     if not digest:
         return images
     exact = [image for image in images if image.digest == digest]
-    return exact or [image for image in images if image.media_type in _INDEXES]
+    return exact or [image for image in images if image.media_type in INDEX_TYPES]
 
 
-def _is_image(descriptor: Descriptor) -> bool:
+def is_image(descriptor: Descriptor) -> bool:
     return not (
         _REFERENCE_TYPE in (descriptor.annotations or {})
         or _REFERRER.fullmatch(_name(descriptor))

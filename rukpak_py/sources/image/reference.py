@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rukpak_py.core.errors import ContentError
@@ -15,6 +15,8 @@ _REFERENCE: Final = re.compile(
     r"(?::(?P<tag>\w[\w.-]{0,127}))?",
     re.ASCII,
 )
+PLAIN_HTTP_VARIABLE: Final = "RUKPAK_PLAIN_HTTP_REGISTRIES"
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 _LONGEST_REPOSITORY: Final = 255
 
 
@@ -23,9 +25,14 @@ class Reference:
     registry: str  # with its port
     repository: str
     tag: str
+    digest: str = ""  # in place of the tag
 
     def __str__(self) -> str:
-        return f"{self.registry}/{self.repository}:{self.tag}"
+        return f"{self.registry}/{self.repository}{f'@{self.digest}' if self.digest else f':{self.tag}'}"
+
+    def at(self, digest: str) -> "Reference":
+        """The same image for ever."""
+        return replace(self, digest=digest)
 
     @property
     def is_on_loopback(self) -> bool:
@@ -39,14 +46,31 @@ class Reference:
 def parse_reference(text: str) -> Reference:
     """A reference by tag; ContentError for what is none."""
     if "@" in text:
-        raise ContentError(f"{text!r} names an image by digest: its content makes the digest, give a tag")
+        raise ContentError(f"{text[:300]!r} names an image by digest: its content makes the digest, give a tag")
     found = _REFERENCE.fullmatch(text)
     if found is None or len(found["repository"]) > _LONGEST_REPOSITORY:
         raise ContentError(
-            f"{text!r} is no name of an image: give REGISTRY/REPOSITORY:TAG, in lower case but for the tag"
+            f"{text[:300]!r} is no name of an image: give REGISTRY/REPOSITORY:TAG, in lower case but for the tag"
         )
     registry = f"{found['registry'] or _DEFAULT_REGISTRY}{found['port'] or ''}"
     repository = found["repository"]
     if registry == _DEFAULT_REGISTRY and "/" not in repository:
         repository = f"library/{repository}"
     return Reference(registry=registry, repository=repository, tag=found["tag"] or _DEFAULT_TAG)
+
+
+def parse_image(text: str) -> Reference:
+    """A reference by tag or by digest, as in a Pod; with both of them the digest counts."""
+    name, at, digest = text.partition("@")
+    if at and not _DIGEST.fullmatch(digest):
+        raise ContentError(f"{text[:300]!r} is no name of an image: what follows its @ is no digest (sha256, sha512)")
+    return replace(parse_reference(name), digest=digest)
+
+
+def parse_registries(text: str) -> frozenset[str]:
+    """Hosts with their ports, commas between them; ContentError for what is none."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    for name in names:
+        if parse_reference(f"{name}/x").registry != name:
+            raise ContentError(f"{name[:100]!r} is no registry: give HOST or HOST:PORT")
+    return frozenset(names)

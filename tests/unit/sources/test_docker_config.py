@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.sources.image.docker_config import Credentials, credentials_for
+from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.docker_config import credentials_for
+from rukpak_py.sources.image.reference import parse_image
 
 SECRET = "s3cr:et"
+QUAY = parse_image("quay.io/team/demo:v1")
 HELPER = '#!/bin/sh\n[ "$1" = get ] || exit 9\nread name\n{body}\n'
 
 
@@ -18,6 +21,9 @@ HELPER = '#!/bin/sh\n[ "$1" = get ] || exit 9\nread name\n{body}\n'
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    for name in ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 
@@ -48,17 +54,17 @@ def helper(folder: Path, name: str, body: str) -> None:
 )
 def test_logins(folder: Path, config: Any, registry: str) -> None:
     configure(folder, config)
-    assert credentials_for(registry) == Credentials(user="me", password=SECRET)
+    assert credentials_for(parse_image(f"{registry}/team/demo")) == Credentials(user="me", password=SECRET)
 
 
 @pytest.mark.parametrize("config", [{}, {"auths": {}}, {"auths": {"quay.io.evil": auth(), "evil/quay.io": auth()}}])
 def test_nobody_logged_in(folder: Path, config: Any) -> None:
     configure(folder, config)
-    assert credentials_for("quay.io") is None
+    assert credentials_for(QUAY) is None
 
 
 def test_without_a_file_nobody_logged_in(folder: Path) -> None:
-    assert credentials_for("quay.io") is None
+    assert credentials_for(QUAY) is None
 
 
 def test_the_file_is_at_home_otherwise(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +72,7 @@ def test_the_file_is_at_home_otherwise(folder: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HOME", str(folder))
     (folder / ".docker").mkdir()
     configure(folder / ".docker", {"auths": {"quay.io": auth()}})
-    assert credentials_for("quay.io") is not None
+    assert credentials_for(QUAY) is not None
 
 
 @pytest.mark.parametrize(
@@ -76,13 +82,13 @@ def test_the_file_is_at_home_otherwise(folder: Path, monkeypatch: pytest.MonkeyP
 def test_helpers_are_asked(folder: Path, config: Any) -> None:
     configure(folder, config)
     helper(folder, "one", 'echo "{\\"Username\\": \\"for $name\\", \\"Secret\\": \\"s\\"}"')
-    assert credentials_for("quay.io") == Credentials(user="for quay.io", password="s")
+    assert credentials_for(QUAY) == Credentials(user="for quay.io", password="s")
 
 
 def test_a_helper_that_knows_nothing(folder: Path) -> None:
     configure(folder, {"credHelpers": {"quay.io": "one"}})
     helper(folder, "one", f"echo {SECRET}; exit 1")
-    assert credentials_for("quay.io") is None
+    assert credentials_for(QUAY) is None
 
 
 @pytest.mark.parametrize(
@@ -90,22 +96,47 @@ def test_a_helper_that_knows_nothing(folder: Path) -> None:
     [
         {"auths": {"quay.io": {"auth": f"{SECRET}!"}}},
         {"auths": {"quay.io": {"auth": base64.b64encode(SECRET.replace(":", "").encode()).decode()}}},
-        {"auths": {"quay.io": {"identitytoken": SECRET}}},
         {"auths": [SECRET]},
         {"credHelpers": {"quay.io": "missing"}},
         {"credHelpers": {"quay.io": "../one"}},
         {"credHelpers": {"quay.io": "odd"}},
-        {"credHelpers": {"quay.io": "token"}},
     ],
 )
 def test_what_cannot_be_used_is_told_without_the_secret(folder: Path, config: Any) -> None:
     configure(folder, config)
     helper(folder, "odd", f"echo {SECRET}")
-    helper(folder, "token", f'echo "{{\\"Username\\": \\"<token>\\", \\"Secret\\": \\"{SECRET}\\"}}"')
     with pytest.raises(AccessError) as caught:
-        credentials_for("quay.io")
+        credentials_for(QUAY)
     assert SECRET not in str(caught.value)
 
 
 def test_passwords_are_not_shown() -> None:
     assert SECRET not in repr(Credentials(user="me", password=SECRET))
+
+
+@pytest.mark.parametrize(
+    "config", [{"auths": {"quay.io": {"identitytoken": SECRET}}}, {"credHelpers": {"quay.io": "token"}}]
+)
+def test_identity_tokens(folder: Path, config: Any) -> None:
+    configure(folder, config)
+    helper(folder, "token", f'echo "{{\\"Username\\": \\"<token>\\", \\"Secret\\": \\"{SECRET}\\"}}"')
+    assert credentials_for(QUAY) == Credentials(identity_token=SECRET)
+    assert SECRET not in repr(credentials_for(QUAY))
+
+
+def test_podman_logs_in_to_a_part_of_a_registry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    (folder / "containers").mkdir()
+    logins = {"quay.io": auth("all"), "quay.io/team": auth("team"), "quay.io/team/other": auth("other")}
+    (folder / "containers/auth.json").write_text(json.dumps({"auths": logins}))
+    assert credentials_for(QUAY) == Credentials(user="team", password=SECRET)
+    assert credentials_for(parse_image("quay.io/x/demo")) == Credentials(user="all", password=SECRET)
+    configure(folder, {"auths": {"quay.io": auth("docker")}})
+    assert credentials_for(QUAY) == Credentials(user="docker", password=SECRET)
+
+
+def test_a_named_file_comes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(folder, {"auths": {"quay.io": auth("docker")}})
+    (folder / "named").write_text(json.dumps({"auths": {"quay.io": auth("named")}}))
+    monkeypatch.setenv("REGISTRY_AUTH_FILE", str(folder / "named"))
+    assert credentials_for(QUAY) == Credentials(user="named", password=SECRET)

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.core.errors import ContentError
+from rukpak_py.sources.image.reference import parse_image
 from rukpak_py.sources.local import open_tree
+from rukpak_py.sources.local_location import locate
 from tests.unit.images import Layout, docker_archive, layer
 
 NAME = "org.opencontainers.image.ref.name"
-HINT = "Images from a registry are not supported yet: save it with `skopeo copy docker://{} oci:DIR` and give DIR"
+HINT = "For an image of a registry give docker://{}"
 MISSING = "there is no such file or directory"
 
 
@@ -100,27 +102,34 @@ def test_a_path_that_is_there_is_taken_as_it_was_typed() -> None:
     assert "holds no images to choose 'v1' from: give the path alone" in refusal("dir:b:v1")
 
 
-@pytest.mark.parametrize(
-    "image",
-    [
-        "quay.io/org/demo:v1",
-        "quay.io/org/demo",
-        "demo:v1",
-        "foo/bar:v1",
-        "foo/bar",
-        f"localhost:5000/demo@sha256:{0:064}",
-    ],
-)
-def test_what_may_be_an_image_gets_its_hint(image: str) -> None:
-    assert refusal(image) == f"{MISSING}. {HINT.format(image)}"
-    assert refusal(f"docker://{image}") == HINT.format(image)
+IMAGES = ("quay.io/org/demo:v1", "quay.io/org/demo", "demo:v1", "foo/bar:v1", f"localhost:5000/demo@sha256:{0:064}")
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_what_names_a_registry_a_tag_or_a_digest_is_an_image(image: str) -> None:
+    assert locate(image) == locate(f"docker://{image}") == locate(f"oci://{image}") == parse_image(image)
     assert refusal(f"https://{image}").startswith("a URL is not read: download what is there")
     assert HINT.format(image) in refusal(f"https://{image}")
 
 
-@pytest.mark.parametrize("url", ["https://example.com/A?b=c", "git+ssh://X", "http://`reboot`", "docker://$(reboot)"])
+def test_what_may_be_an_image_or_a_path_gets_a_hint() -> None:
+    assert refusal("foo/bar") == f"{MISSING}. {HINT.format('foo/bar')}"
+    assert locate("docker://foo/bar") == parse_image("docker.io/foo/bar:latest")
+
+
+def test_a_path_with_a_dot_is_no_registry() -> None:
+    write("my.bundles", {"there": b""})
+    assert refusal("my.bundles/missing") == MISSING
+    assert refusal("my.files/bundle.tgz") == MISSING
+
+
+@pytest.mark.parametrize("url", ["https://example.com/A?b=c", "git+ssh://X", "http://`reboot`"])
 def test_only_names_of_images_get_into_commands(url: str) -> None:
     assert HINT.format("IMAGE") in refusal(url)
+
+
+def test_what_names_no_image_is_told() -> None:
+    assert "is no name of an image" in refusal("docker://$(reboot)")
 
 
 def test_images_elsewhere_are_to_be_saved() -> None:

@@ -2,78 +2,22 @@
 
 import base64
 import json
-import ssl
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from rukpak_py.core import x509
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
-from rukpak_py.sources.image import push
+from rukpak_py.sources.image import client, transport
 from rukpak_py.sources.image.build import image_of
 from rukpak_py.sources.image.push import push_image
-from rukpak_py.sources.image.reference import Reference, parse_reference
+from rukpak_py.sources.image.reference import parse_reference
+from rukpak_py.sources.tls import client_context
 from tests.unit.bundles import tree_of
+from tests.unit.web_servers import Answer, Asked, Server, serving, tls_of
 
 IMAGE = image_of(tree_of({"manifests/x": "a: b", "metadata/y": "c: d"}), labels={})
 UPLOADS = "/v2/x/demo/blobs/uploads/"
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-
-
-@dataclass(frozen=True)
-class Asked:
-    method: str
-    path: str
-    login: str | None
-
-
-class Server(ThreadingHTTPServer):
-    """Answers as the test says; by default like a registry that takes everything."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[Asked] = []
-        self.answer: Callable[[Asked], Answer | None] = lambda asked: None
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.server_port}"
-
-    @property
-    def reference(self) -> Reference:
-        return Reference(registry=self.address, repository="x/demo", tag="1")
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        asked = Asked(self.command, self.path, self.headers.get("Authorization"))
-        self.server.asked.append(asked)
-        answer = self.server.answer(asked) or usual(asked)
-        self.send_response(answer.status)
-        for name, value in (answer.headers | {"Content-Length": str(len(answer.body))}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(answer.body)
-
-    do_GET = do_POST = do_PUT = do_HEAD = do  # noqa: N815 - names of the library
-
-    def log_message(self, *args: object) -> None:
-        pass
 
 
 def usual(asked: Asked) -> Answer:
@@ -86,23 +30,9 @@ def usual(asked: Asked) -> Answer:
             return Answer(201)
 
 
-@contextmanager
-def serving(context: ssl.SSLContext | None = None) -> Iterator[Server]:
-    with Server() as server:
-        if context is not None:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as server:
+    with serving(usual) as server:
         yield server
 
 
@@ -110,7 +40,9 @@ def server() -> Iterator[Server]:
 def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where nobody is logged in, and waits between repetitions are none."""
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    monkeypatch.setattr(push, "_RETRY", push._RETRY.new(backoff_factor=0))
+    for name in ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "nothing"))
+    monkeypatch.setattr(transport, "RETRY", transport.RETRY.new(backoff_factor=0))
     return tmp_path / "config.json"
 
 
@@ -172,7 +104,7 @@ def test_a_registry_that_never_gets_well(server: Server) -> None:
 
 
 def test_a_registry_that_is_not_there() -> None:
-    with serving() as server:
+    with serving(usual) as server:
         reference = server.reference
     with pytest.raises(UnavailableError, match=r"does not answer: .*Connection refused"):
         push_image(IMAGE, reference, plain_http=True)
@@ -229,7 +161,7 @@ def test_logins_stay_with_the_registry(server: Server, configuration: Path) -> N
         there = Answer(202, {"Location": f"http://{store.address}/put"})
         return wanted(asked) or (there if asked.method == "POST" else None)
 
-    with serving() as store:
+    with serving(usual) as store:
         server.answer = elsewhere
         push_image(IMAGE, server.reference, plain_http=True)
     assert [asked.path.partition("?")[0] for asked in store.asked] == ["/put"] * 3
@@ -247,14 +179,14 @@ def test_a_host_without_a_dot_is_still_the_host(server: Server, monkeypatch: pyt
     """The client takes it for a name on docker.io. The server stands in for all hosts here."""
     monkeypatch.setenv("http_proxy", f"http://{server.address}")
     monkeypatch.setenv("no_proxy", "")
-    push_image(IMAGE, parse_reference("localhost/x/demo:1"), plain_http=True)
-    assert {asked.path.partition("/v2/")[0] for asked in server.asked} == {"http://localhost"}
+    push_image(IMAGE, parse_reference("registry:5000/x/demo:1"), plain_http=True)
+    assert {asked.path.partition("/v2/")[0] for asked in server.asked} == {"http://registry:5000"}
 
 
 def test_redirects_are_not_followed(server: Server, configuration: Path) -> None:
     """What they lead to could ask for the password in the name of the registry."""
     log_in(configuration, server)
-    with serving() as other:
+    with serving(usual) as other:
         other.answer = with_tokens(f"http://{other.address}")
         moved = Answer(307, {"Location": f"http://{other.address}{UPLOADS}"})
         text = refused(server, lambda asked: moved if asked.method == "POST" else None, UnavailableError)
@@ -293,7 +225,7 @@ def test_a_token_that_is_none_is_a_refusal(server: Server, configuration: Path, 
 
 
 def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(push, "_LONGEST_ANSWER", 1_000)
+    monkeypatch.setattr(client, "LONGEST_ANSWER", 1_000)
     long = Answer(202, {"Location": UPLOADS}, b"x" * 1_001)
     text = refused(server, lambda asked: long if asked.method == "POST" else None, UnavailableError)
     assert text.endswith("its answer is larger than 1000 bytes")
@@ -301,16 +233,12 @@ def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch
 
 def test_no_login_goes_from_tls_to_plain_http(configuration: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whenever it is asked for: the first answer of this registry asks for a token with TLS, the next one without."""
-    now = datetime.now(UTC)
-    authority = x509.issue_ca(now)
-    pair = x509.issue_serving(authority, ["127.0.0.1"], now)
-    trusted, own = configuration.parent / "ca.pem", configuration.parent / "serving.pem"
-    trusted.write_bytes(authority.certificate)
-    own.write_bytes(pair.certificate + pair.key)
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(trusted))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(own)
-    with serving() as plain, serving(context) as server:
+    context, authority = tls_of(configuration.parent)
+    trusted = configuration.parent / "ca.pem"
+    trusted.write_text(authority)
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    client_context.cache_clear()
+    with serving(usual) as plain, serving(usual, context) as server:
         log_in(configuration, server)
         answers = [with_tokens(f"https://{server.address}"), with_tokens(f"http://{plain.address}")]
         server.answer = lambda asked: (answers[0] if asked.method == "GET" else answers[1])(asked)

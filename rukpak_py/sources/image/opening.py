@@ -1,0 +1,30 @@
+"""An image of a registry for the command line: with the user's own logins, from any address."""
+
+import os
+from typing import Final
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.bundle_files import of_bundle_or_chart
+from rukpak_py.sources.image.client import Advice
+from rukpak_py.sources.image.docker_config import credentials_for
+from rukpak_py.sources.image.pull import ImagePull, PullOptions
+from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, Reference, parse_registries
+
+_ADVICE: Final = Advice(
+    login="Log in with `docker login {registry}`",
+    certificate="SSL_CERT_FILE names a file of authorities that are trusted",
+    no_tls=f"{PLAIN_HTTP_VARIABLE} names registries that are asked without TLS",
+)
+
+
+def open_image(reference: Reference, *, limits: Limits) -> Tree:
+    login = credentials_for(reference)
+    plain_http = parse_registries(os.environ.get(PLAIN_HTTP_VARIABLE, ""))
+    options = PullOptions(limits=limits, advice=_ADVICE, plain_http=plain_http)
+    pull = ImagePull(reference, [login] if login else [], options)
+    try:
+        pull.resolve()
+        return pull.tree(of_bundle_or_chart)
+    finally:
+        pull.abort()

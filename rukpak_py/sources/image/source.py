@@ -1,0 +1,136 @@
+"""Content of an image, straight from its registry.
+
+A reference by digest that was unpacked before costs no request. Pull secrets are the Bundle's own, then those of the
+service account, as for a pod: one that is missing or broken is no failure by itself, but is told when the registry
+refuses. What blocks runs in threads of its own, so that registries that hang hold nobody else; a job that is cancelled
+ends its connections.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from rukpak_py.api.names import SourceType
+from rukpak_py.api.source import ImageSource as ImageSpec
+from rukpak_py.api.source import Source
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.bundle_files import kept_of_image
+from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, Reference, parse_image
+from rukpak_py.sources.ports import Credentials, PullSecrets, UnpackedImages
+from rukpak_py.sources.source import Fetched, FetchRequest
+
+if TYPE_CHECKING:
+    from rukpak_py.sources.image.credentials import Keychain
+    from rukpak_py.sources.image.pull import ImagePull
+
+_THREADS: Final = 64  # most of them wait; how many hold content is bounded elsewhere
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagePorts:
+    credentials: Credentials
+    pull_secrets: PullSecrets
+    unpacked: UnpackedImages
+
+
+class ImageSource:
+    def __init__(
+        self, ports: ImagePorts, *, addresses: AddressPolicy, plain_http: frozenset[str], limits: Limits
+    ) -> None:
+        self._ports = ports
+        self._addresses = addresses
+        self._plain_http = plain_http
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="image")
+
+    def lane(self, source: Source) -> str:
+        try:
+            return _reference(source)[1].registry
+        except ContentError:
+            return SourceType.IMAGE
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        spec, reference = _reference(request.source)
+        if reference.digest:
+            tree = await self._ports.unpacked.find(str(reference), request.provisioner_class)
+            if tree is not None:
+                return Fetched(tree=tree, resolved=_resolved(reference))
+        notes: list[str] = []
+        keychain = await self._keychain(spec, notes)
+        pull: ImagePull | None = None
+        try:
+            pull = await self._in_thread(lambda: self._pull(spec, reference, keychain))
+            resolved = await self._in_thread(pull.resolve)
+            await request.content_arrives()
+            tree = await self._in_thread(partial(pull.tree, kept_of_image(request.provisioner_class)))
+        except AccessError as error:
+            raise AccessError("; ".join([f"{reference} cannot be pulled: {error}", *notes])) from error
+        except RukPakError as error:
+            raise _of_image(error, reference) from error
+        finally:
+            if pull is not None:
+                pull.abort()  # a thread may still wait
+        return Fetched(tree=tree, resolved=_resolved(resolved))
+
+    def _pull(self, spec: ImageSpec, reference: Reference, keychain: "Keychain") -> "ImagePull":
+        """The client is large, and loaded only where images are pulled."""
+        from rukpak_py.sources.image.client import Advice  # noqa: PLC0415 - see above
+        from rukpak_py.sources.image.pull import ImagePull, PullOptions  # noqa: PLC0415 - see above
+
+        advice = Advice(
+            login="Name a Secret with a login in spec.source.image.pullSecret",
+            certificate="spec.source.image.caBundle names authorities that are trusted",
+            no_tls=f"--plain-http-registries ({PLAIN_HTTP_VARIABLE}) names registries that are asked without TLS",
+        )
+        options = PullOptions(
+            limits=self._limits,
+            advice=advice,
+            addresses=self._addresses,
+            ca_bundle=spec.ca_bundle,
+            plain_http=self._plain_http,
+        )
+        return ImagePull(reference, keychain.for_image(reference), options)
+
+    async def _keychain(self, spec: ImageSpec, notes: list[str]) -> "Keychain":
+        from rukpak_py.sources.image.credentials import Keychain  # noqa: PLC0415 - see _pull
+
+        keychain = Keychain()
+        names = [spec.pull_secret] if spec.pull_secret else []
+        for name in dict.fromkeys([*names, *await self._ports.pull_secrets.names()]):
+            try:
+                data = await self._ports.credentials.secret(name)
+            except UnavailableError as error:
+                notes.append(str(error))
+                continue
+            try:
+                keychain.add_secret(data)
+            except AccessError as error:
+                notes.append(f"Secret {name} is not a pull secret: {error}")
+        return keychain
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _reference(source: Source) -> tuple[ImageSpec, Reference]:
+    if source.image is None:
+        raise ContentError("bundle source image configuration is unset")
+    return source.image, parse_image(source.image.ref)
+
+
+def _resolved(reference: Reference) -> Source:
+    """The pull secret is not part of it, as in the original."""
+    return Source(type=SourceType.IMAGE, image=ImageSpec(ref=str(reference)))
+
+
+def _of_image(error: RukPakError, reference: Reference) -> RukPakError:
+    text = f"{reference} cannot be pulled: {error}"
+    if isinstance(error, UnavailableError):
+        return UnavailableError(text, retry_after=error.retry_after)
+    return type(error)(text)

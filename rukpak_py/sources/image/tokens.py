@@ -1,0 +1,146 @@
+"""How a registry is logged in to: what its `WWW-Authenticate` asks for, basic or a token of the service that it names.
+
+Credentials go to the registry's own origin and to that token service, which has to speak TLS unless the registry does
+without. Tokens are held as long as their service says, by realm, service and scope, and asked for again after that.
+"""
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+from oras.auth.utils import parse_auth_header
+
+from rukpak_py.core.errors import AccessError, UnavailableError
+from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.transport import LONGEST_ANSWER, Session, read_body, retry_after
+
+NO_TOKEN: Final = "no token for this login"  # noqa: S105 - a message
+_BASIC: Final = re.compile(r"(^|,)\s*basic\b", re.IGNORECASE)
+_BEARER: Final = re.compile(r"(?:^|,)\s*bearer\s+(?P<parameters>.*)", re.IGNORECASE | re.DOTALL)
+_SHORTEST_LIFE: Final = 60.0  # of tokens whose service does not say; what the specification says of them
+_MARGIN: Final = 5.0  # a token is asked for again before it ends
+_CLIENT: Final = "rukpak"
+_REFUSED: Final = frozenset({400, 401, 403, 404})
+
+
+class _Token(msgspec.Struct):
+    token: str = ""
+    access_token: str = ""
+    expires_in: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Challenge:
+    realm: str
+    service: str
+    scope: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Held:
+    token: str
+    until: float
+
+
+class Login:
+    """Of one client. `refused` makes the error for a login that is of no use."""
+
+    def __init__(
+        self,
+        session: Session,
+        credentials: Credentials | None,
+        *,
+        plain_http: bool,
+        refused: Callable[[str], AccessError],
+    ) -> None:
+        self._session = session
+        self._credentials = credentials
+        self._plain_http = plain_http
+        self._refused = refused
+        self._is_basic = False
+        self._challenge: _Challenge | None = None
+        self._held: dict[_Challenge, _Held] = {}
+
+    def header(self) -> dict[str, str]:
+        """For the next request to the registry."""
+        if self._is_basic:
+            return self._basic()
+        if self._challenge is None:
+            return {}
+        held = self._held.get(self._challenge)
+        if held is None or held.until < monotonic():
+            held = self._held[self._challenge] = self._exchange(self._challenge)
+        return {"Authorization": f"Bearer {held.token}"}
+
+    def accept(self, header: str) -> bool:
+        """Do what the registry's challenge asks for; False when just that was refused."""
+        if match := _BEARER.search(header):
+            found = parse_auth_header(match["parameters"])
+            challenge = _Challenge(realm=found.realm or "", service=found.service or "", scope=found.scope or "")
+            if not challenge.realm:
+                raise self._refused(NO_TOKEN)
+            self._is_basic = False
+            self._challenge = challenge
+            self._held[challenge] = self._exchange(challenge)
+            return True
+        if not _BASIC.search(header):
+            raise self._refused(NO_TOKEN)
+        if self._credentials is None or not self._credentials.password:
+            raise self._refused("it wants a login")
+        was_basic, self._is_basic = self._is_basic, True
+        return not was_basic
+
+    def scrubbed(self, text: str) -> str:
+        """What servers say, without what they were given."""
+        secrets = [held.token for held in self._held.values()]
+        if self._credentials is not None:
+            secrets += [self._credentials.password, self._credentials.identity_token, *self._basic().values()]
+        for secret in secrets:
+            if secret := secret.removeprefix("Basic "):
+                text = text.replace(secret, "***")
+        return text
+
+    def _basic(self) -> dict[str, str]:
+        if self._credentials is None or not self._credentials.password:
+            return {}
+        both = f"{self._credentials.user}:{self._credentials.password}"
+        return {"Authorization": f"Basic {base64.b64encode(both.encode()).decode()}"}
+
+    def _exchange(self, challenge: _Challenge) -> _Held:
+        """Asked with an identity token, with user and password, or as nobody."""
+        scheme, host = urlsplit(challenge.realm).scheme, urlsplit(challenge.realm).netloc
+        if scheme != "https" and not (self._plain_http and scheme == "http"):
+            raise UnavailableError(f"its token service {host} wants something to go without TLS")
+        given = {"service": challenge.service, "scope": challenge.scope}
+        given = {name: value for name, value in given.items() if value}
+        headers = {"Accept": "application/json", "User-Agent": _CLIENT}
+        if self._credentials is not None and self._credentials.identity_token:
+            secret = {"grant_type": "refresh_token", "refresh_token": self._credentials.identity_token}
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            body = urlencode({**given, **secret, "client_id": _CLIENT})
+            answer = self._session.send_once("POST", challenge.realm, data=body, headers=headers)
+        else:
+            answer = self._session.send_once("GET", challenge.realm, params=given, headers=headers | self._basic())
+        if answer.status_code != 200:
+            answer.close()
+            if answer.status_code in _REFUSED:
+                raise self._refused(NO_TOKEN)
+            raise UnavailableError(
+                f"its token service {host} answers with {answer.status_code}", retry_after=retry_after(answer.headers)
+            )
+        return self._decoded(read_body(answer, LONGEST_ANSWER))
+
+    def _decoded(self, body: bytes | None) -> _Held:
+        try:
+            given = msgspec.json.decode(body or b"", type=_Token)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._refused(NO_TOKEN) from error
+        token = given.token or given.access_token
+        if not re.fullmatch(r"[\x21-\x7e]+", token):
+            raise self._refused(NO_TOKEN)
+        return _Held(token=token, until=monotonic() + max((given.expires_in or _SHORTEST_LIFE) - _MARGIN, _MARGIN))

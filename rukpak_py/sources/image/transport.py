@@ -1,0 +1,252 @@
+"""HTTP to registries, with `requests`, which the client of `oras` is built on.
+
+Every request has an end: to connect, to the next byte, and, for whoever reads, to the whole (`Connections.abort` ends
+what another thread waits for). What may pass (no answer, 429, 500 to 504) is tried again, a few seconds long; a server
+that wants more patience than that is reported with the time that it wants. Every answer has a longest size. Names
+resolve to addresses that are checked, and just these are connected to. Logins of other programs (~/.netrc)
+are not used.
+"""
+
+import logging
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import requests
+from oras.logger import setup_logger
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    MaxRetryError,
+    NewConnectionError,
+    ResponseError,
+)
+from urllib3.util import Retry
+from urllib3.util.connection import create_connection
+
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.sources.proxies import proxy_for
+from rukpak_py.sources.retry_after import retry_after as retry_after_of
+from rukpak_py.sources.urls import DEFAULT_PORTS
+
+CONNECT_SECONDS: Final = 10
+READ_SECONDS: Final = 60  # without a byte
+LONGEST_ANSWER: Final = 1024 * 1024  # registries say little; tokens are some kilobytes
+LONGEST_WAIT: Final = 10.0  # that a server may ask for before it is asked again
+_CHUNK: Final = 256 * 1024
+_RETRY_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
+
+
+class PatientRetry(Retry):
+    """Waits as long as the server says, but for a moment only: longer waits are for those who have time."""
+
+    def get_retry_after(self, response: Any) -> float | None:
+        return retry_after(response.headers)
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: Any = None,
+        error: Exception | None = None,
+        _pool: Any = None,
+        _stacktrace: TracebackType | None = None,
+    ) -> "PatientRetry":
+        if response is not None and (retry_after(response.headers) or 0.0) > LONGEST_WAIT:
+            raise MaxRetryError(_pool, url or "", ResponseError("it is to be asked later"))  # the answer is handed on
+        return super().increment(method, url, response, error, _pool, _stacktrace)
+
+
+RETRY: Final = PatientRetry(
+    total=3,
+    other=0,  # a certificate does not get better
+    backoff_factor=0.5,
+    status_forcelist=_RETRY_STATUSES,
+    allowed_methods=None,
+    raise_on_status=False,
+)
+
+
+def retry_after(headers: Any) -> float | None:
+    """In seconds; None when the server does not say, or nothing that can be read."""
+    return retry_after_of(headers.get("Retry-After"), datetime.now(UTC))
+
+
+class Connections:
+    """The open connections of one client. `abort` may be called from any thread, at any time, and is final."""
+
+    def __init__(self, addresses: AddressPolicy | None) -> None:
+        """Without a policy any address is connected to."""
+        self.addresses = addresses
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []  # copies: TLS takes the original away
+        self._sessions: list[requests.Session] = []
+        self.aborted = threading.Event()
+
+    def open(self, connection: Any, *, is_direct: bool) -> socket.socket:
+        host = connection.host.strip("[]")
+        found: tuple[str, ...] = (host,)
+        if is_direct and self.addresses is not None:
+            found = resolve_blocking(host, connection.port, self.addresses)
+        failure: Exception | None = None
+        for address in found:
+            try:
+                return self._watched(_connected(connection, address))
+            except (NewConnectionError, ConnectTimeoutError) as error:
+                failure = error
+        raise failure or NewConnectionError(connection, f"{host} has no address")
+
+    def abort(self) -> None:
+        self.aborted.set()
+        self.close()
+
+    def add(self, session: requests.Session) -> None:
+        self._sessions.append(session)
+
+    def close(self) -> None:
+        for session in self._sessions:
+            session.close()
+        with self._lock:
+            sockets, self._sockets = self._sockets, []
+        for one in sockets:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def check_proxied(self, url: str) -> None:
+        """A proxy resolves names itself; what needs no resolving is refused here."""
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
+        if self.addresses is None:
+            return
+        with suppress(ValueError):
+            self.addresses.usable(host, port, [str(ip_address(host))])
+
+    def _watched(self, opened: socket.socket) -> socket.socket:
+        with self._lock:
+            if self.aborted.is_set():
+                opened.close()
+                raise UnavailableError("it was ended")
+            self._sockets.append(opened.dup())
+        return opened
+
+
+def _connected(connection: Any, address: str) -> socket.socket:
+    try:
+        return create_connection(
+            (address, connection.port),
+            connection.timeout,
+            source_address=connection.source_address,
+            socket_options=connection.socket_options,
+        )
+    except socket.gaierror as error:
+        raise NewConnectionError(connection, f"does not resolve: {error.strerror}") from error
+    except TimeoutError as error:
+        raise ConnectTimeoutError(connection, f"timed out after {CONNECT_SECONDS} s") from error
+    except OSError as error:
+        raise NewConnectionError(connection, f"Failed to establish a new connection: {error}") from error
+
+
+def _pools(connections: Connections, *, is_direct: bool) -> dict[str, type[HTTPConnectionPool]]:
+    class Plain(HTTPConnection):
+        def _new_conn(self) -> socket.socket:
+            return connections.open(self, is_direct=is_direct)
+
+    class Secure(HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            return connections.open(self, is_direct=is_direct)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}
+
+
+class _Adapter(HTTPAdapter):
+    def __init__(self, connections: Connections, tls: ssl.SSLContext) -> None:
+        self._connections = connections
+        self._tls = tls
+        super().__init__(max_retries=RETRY)
+
+    def init_poolmanager(self, *args: Any, **more: Any) -> None:
+        super().init_poolmanager(*args, ssl_context=self._tls, **more)
+        self.poolmanager.pool_classes_by_scheme = _pools(self._connections, is_direct=True)
+
+    def proxy_manager_for(self, proxy: str, **more: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, ssl_context=self._tls, **more)
+        manager.pool_classes_by_scheme = _pools(self._connections, is_direct=False)
+        return manager
+
+    def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
+        """The context has all that is trusted; the library would add its own list of authorities to it."""
+        host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
+        return host, {}
+
+    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
+        """See above."""
+
+
+class Session(requests.Session):
+    """Follows nothing, and goes through the proxy that the environment names."""
+
+    def __init__(self, connections: Connections, tls: ssl.SSLContext, *, plain_http: bool) -> None:
+        super().__init__()
+        setup_logger(quiet=True)  # our errors say it
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # it logs URLs, and those of blob stores are credentials
+        self.connections = connections
+        connections.add(self)
+        self.trust_env = False
+        self.adapters.clear()
+        for scheme in ("http://", "https://") if plain_http else ("https://",):
+            self.mount(scheme, _Adapter(connections, tls))
+
+    def send_once(self, method: str, url: str, **given: Any) -> requests.Response:
+        """The answer, its body unread."""
+        parts = urlsplit(url)
+        proxies = {}
+        if parts.scheme in {"http", "https"} and parts.hostname:
+            port = parts.port or DEFAULT_PORTS[parts.scheme]
+            if proxy := proxy_for(parts.scheme, parts.hostname, port):
+                self.connections.check_proxied(url)
+                proxies = {parts.scheme: proxy}
+        return self.request(
+            method,
+            url,
+            stream=True,
+            allow_redirects=False,
+            proxies=proxies,
+            timeout=(CONNECT_SECONDS, READ_SECONDS),
+            **given,
+        )
+
+
+def chunks_of(answer: requests.Response) -> Iterator[bytes]:
+    """As they arrive and as they are: what a server compresses on its own would not have the digest."""
+    while chunk := answer.raw.read1(_CHUNK, decode_content=False):
+        yield chunk
+
+
+def read_body(answer: requests.Response, longest: int) -> bytes | None:
+    """None when it is longer."""
+    body = bytearray()
+    try:
+        for chunk in chunks_of(answer):
+            body += chunk
+            if len(body) > longest:
+                return None
+    finally:
+        answer.close()
+    return bytes(body)
