@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -23,7 +22,7 @@ _CONFIG_JSON: Final = ".dockerconfigjson"
 _LEGACY_CONFIG: Final = ".dockercfg"
 _DOCKER_HUB: Final = "index.docker.io"
 _TOKEN_USER: Final = "<token>"  # noqa: S105 - how an identity token is marked, in place of a user
-_VERSION: Final = re.compile(r"/v[12](?=/)")
+_VERSION: Final = re.compile(r"^/v[12](?=/)")
 T = TypeVar("T")
 
 
@@ -79,9 +78,9 @@ class Keychain:
 
     def add(self, location: str, credentials: Credentials) -> None:
         """`location` is how a file names a registry: with a scheme or without, with a path or without."""
-        parts = urlsplit(location if location.startswith(("https://", "http://")) else f"https://{location}")
-        path = _VERSION.sub("", parts.path, count=1) if _VERSION.match(parts.path) else parts.path
-        key = parts.netloc if path in {"", "/"} else parts.netloc + path
+        host, slash, path = location.removeprefix("https://").removeprefix("http://").partition("/")
+        path = _VERSION.sub("", slash + path, count=1)
+        key = host if path in {"", "/"} else host + path
         self._found.setdefault(key, []).append(credentials)
 
     def add_secret(self, data: Mapping[str, bytes]) -> None:
@@ -102,9 +101,8 @@ class Keychain:
 
     def for_image(self, reference: Reference) -> list[Credentials]:
         """All that fit, best first."""
-        image = urlsplit(f"https://{reference.registry}/{reference.repository}")
         keys = sorted(self._found, reverse=True)
-        found = [one for key in keys if _fits(key, image.netloc, image.path) for one in self._found[key]]
+        found = [one for key in keys if _fits(key, reference) for one in self._found[key]]
         if not found and reference.registry == "docker.io":
             found = self._found.get(_DOCKER_HUB, [])
         return list(dict.fromkeys(found))
@@ -117,22 +115,23 @@ def _document(data: bytes, form: type[T]) -> T:
         raise AccessError("its content cannot be decoded") from None  # the parser's message may quote it
 
 
-def _fits(key: str, host: str, path: str) -> bool:
+def _fits(key: str, reference: Reference) -> bool:
     wanted_host, slash, wanted_path = key.partition("/")
-    wanted, _, wanted_port = _split_port(wanted_host)
-    given, _, given_port = _split_port(host)
+    wanted, wanted_port = _split_port(wanted_host)
+    given, given_port = _split_port(reference.registry)
     labels, given_labels = wanted.split("."), given.split(".")
     return (
         wanted_port == given_port
-        and path.startswith(slash + wanted_path)
+        and f"/{reference.repository}".startswith(slash + wanted_path)
         and len(labels) == len(given_labels)
-        and all(fnmatchcase(one, label.replace("[^", "[!")) for label, one in zip(labels, given_labels, strict=True))
+        and all(_fits_label(label, one) for label, one in zip(labels, given_labels, strict=True))
     )
 
 
-def _split_port(host: str) -> tuple[str, str, str]:
-    """IPv6 addresses have colons of their own."""
-    match = re.fullmatch(r"(?P<name>.*?)(?P<colon>:)(?P<port>\d*)", host)
-    if match is None or host.endswith("]"):
-        return host, "", ""
-    return match["name"], match["colon"], match["port"]
+def _fits_label(label: str, given: str) -> bool:
+    return label == given or fnmatchcase(given, label.replace("[^", "[!"))  # as Go writes it
+
+
+def _split_port(host: str) -> tuple[str, str]:
+    name, colon, port = host.rpartition(":")
+    return (name, port) if colon and port.isdigit() else (host, "")  # IPv6 addresses have colons of their own

@@ -1,0 +1,366 @@
+"""How a pull logs in, to whom it shows what, and how it waits: registries that ask, refuse, redirect and limit."""
+
+import base64
+import logging
+import ssl
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.sources.image import tokens, transport
+from rukpak_py.sources.image.client import Advice
+from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.layers import below
+from rukpak_py.sources.image.pull import ImagePull, PullOptions
+from rukpak_py.sources.image.reference import parse_image
+from tests.unit.sources.image_registry import REPOSITORY, Contents, asked_for
+from tests.unit.web_servers import Answer, Asked, Server, serving
+
+ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
+FILES = {"manifests/a.yaml": b"a: 1"}
+PASSWORD, IDENTITY, TOKEN = "s3cr:et", "1dentity", "t0ken"
+LOGIN = Credentials(user="me", password=PASSWORD)
+BASIC = f"Basic {base64.b64encode(f'me:{PASSWORD}'.encode()).decode()}"
+SCOPE = f"repository:{REPOSITORY}:pull"
+
+
+@pytest.fixture
+def contents() -> Contents:
+    contents = Contents()
+    contents.image({"bin/x": b"1"}, FILES, tag="v1")
+    return contents
+
+
+@pytest.fixture
+def server(contents: Contents) -> Iterator[Server]:
+    with serving(contents.answer) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "RETRY", transport.RETRY.new(backoff_factor=0))
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def pulled(server: Server, *logins: Credentials, name: str = "", **options: Any) -> Tree:
+    reference = parse_image(name or f"{server.address}/{REPOSITORY}:v1")
+    given = PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE, **{"addresses": AddressPolicy(), **options})
+    pull = ImagePull(reference, logins, given)
+    try:
+        pull.resolve()
+        return pull.tree(below("manifests"))
+    finally:
+        pull.abort()
+
+
+def refused(server: Server, kind: type[RukPakError], *logins: Credentials, **given: Any) -> str:
+    with pytest.raises(kind) as caught:
+        pulled(server, *logins, **given)
+    for secret in (PASSWORD, IDENTITY, TOKEN, BASIC.removeprefix("Basic ")):
+        assert secret not in str(caught.value)
+    return str(caught.value)
+
+
+def with_basic(asked: Asked) -> Answer | None:
+    if asked.login == BASIC:
+        return None
+    return Answer(401, {"WWW-Authenticate": 'Basic realm="x"'}, b'{"errors": [{"message": "authentication required"}]}')
+
+
+class Tokens:
+    """A registry with a token service, which is this server too unless it is told otherwise."""
+
+    def __init__(self, server: Server, realm: str = "", *, life: float = 300) -> None:
+        self.realm = realm or f"http://{server.address}/token"
+        self.life = life
+        self.valid: list[str] = []
+        self.made = 0
+
+    def __call__(self, asked: Asked) -> Answer | None:
+        if asked.path.startswith("/token"):
+            return self.give(asked)
+        if (asked.login or "").removeprefix("Bearer ") in self.valid:
+            return None
+        challenge = f'Bearer realm="{self.realm}",service="registry",scope="{SCOPE}"'
+        return Answer(401, {"WWW-Authenticate": challenge})
+
+    def give(self, asked: Asked) -> Answer:
+        posted = parse_qs(asked.body.decode())
+        if asked.login not in {None, BASIC} or posted.get("refresh_token", [IDENTITY]) != [IDENTITY]:
+            return Answer(401)
+        self.made += 1
+        self.valid = [f"{TOKEN}-{self.made}"]
+        name = "access_token" if posted else "token"
+        return Answer(200, body=f'{{"{name}": "{self.valid[0]}", "expires_in": {self.life}}}'.encode())
+
+
+def tokens_asked(server: Server) -> Sequence[Asked]:
+    return [asked for asked in server.asked if asked.path.startswith("/token")]
+
+
+def test_a_password(server: Server) -> None:
+    server.answer = with_basic
+    assert dict(pulled(server, LOGIN)) == FILES
+    assert [asked.login for asked in server.asked if asked.path != "/v2/"].count(None) == 1
+
+
+def test_no_password_and_a_wrong_one(server: Server) -> None:
+    server.answer = with_basic
+    assert refused(server, AccessError) == f"{server.address} refuses: it wants a login. Log in."
+    wrong = Credentials(user="me", password="wrong")
+    assert refused(server, AccessError, wrong) == f"{server.address} refuses: authentication required. Log in."
+    assert dict(pulled(server, wrong, LOGIN)) == FILES
+
+
+def test_a_token_for_a_password(server: Server) -> None:
+    server.answer = service = Tokens(server)
+    assert dict(pulled(server, LOGIN)) == FILES
+    [asked] = tokens_asked(server)
+    assert (service.made, asked.method, asked.login) == (1, "GET", BASIC)
+    assert parse_qs(urlsplit(asked.path).query) == {"service": ["registry"], "scope": [SCOPE]}
+
+
+def test_a_token_for_nobody(server: Server) -> None:
+    server.answer = Tokens(server)
+    assert dict(pulled(server)) == FILES
+    assert [asked.login for asked in tokens_asked(server)] == [None]
+
+
+def test_a_token_for_an_identity_token(server: Server) -> None:
+    server.answer = Tokens(server)
+    assert dict(pulled(server, Credentials(identity_token=IDENTITY))) == FILES
+    [asked] = tokens_asked(server)
+    assert (asked.method, asked.login) == ("POST", None)
+    given = parse_qs(asked.body.decode())
+    assert (given["grant_type"], given["scope"]) == (["refresh_token"], [SCOPE])
+
+
+def test_c17_a_token_that_ends_early_is_asked_for_again(server: Server) -> None:
+    service = Tokens(server)
+
+    def forgetful(asked: Asked) -> Answer | None:
+        answer = service(asked)
+        if answer is None and "/manifests/" in asked.path:
+            service.valid = []
+        return answer
+
+    server.answer = forgetful
+    assert dict(pulled(server, LOGIN)) == FILES
+    assert service.made == 2
+
+
+def test_a_token_is_asked_for_again_when_its_time_is_over(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(tokens, "monotonic", lambda: now[0])
+    server.answer = service = Tokens(server, life=100)
+    refusals = []
+
+    def answer(asked: Asked) -> Answer | None:
+        now[0] += 60
+        found = service(asked)
+        refusals.append(found is not None and found.status == 401)
+        return found
+
+    server.answer = answer
+    assert dict(pulled(server, LOGIN)) == FILES
+    assert service.made > 1
+    assert sum(refusals) == 1  # only the first request was made without one
+
+
+def test_c13_a_token_service_without_tls_gets_nothing(contents: Contents) -> None:
+    with serving(contents.answer) as server:
+        login = tokens.Login(
+            transport.Session(transport.Connections(None), ssl.create_default_context(), plain_http=True),
+            LOGIN,
+            plain_http=False,
+            refused=AccessError,
+        )
+        with pytest.raises(UnavailableError, match="wants something to go without TLS"):
+            login.accept(f'Bearer realm="http://{server.address}/token"')
+        assert server.asked == []
+
+
+@pytest.mark.parametrize("status", [500, 429])
+def test_a_token_service_that_is_not_well_is_no_refusal(server: Server, status: int) -> None:
+    service = Tokens(server)
+    late = Answer(status, {"Retry-After": "120"})
+    server.answer = lambda asked: late if asked.path.startswith("/token") else service(asked)
+    with pytest.raises(UnavailableError, match=f"answers with {status}") as caught:
+        pulled(server, LOGIN)
+    assert caught.value.retry_after == 120
+
+
+def test_c13_redirects_to_blob_stores_are_followed_without_credentials(server: Server, contents: Contents) -> None:
+    with serving(lambda asked: Answer(200, body=contents.blobs[asked.path.partition("?")[0][1:]])) as store:
+        service = Tokens(server)
+
+        def answer(asked: Asked) -> Answer | None:
+            if (refusal := service(asked)) is not None or "/blobs/" not in asked.path:
+                return refusal
+            target = f"http://{store.address}/{asked.path.rpartition('/')[2]}?signature=x"
+            return Answer(307, {"Location": target})
+
+        server.answer = answer
+        assert dict(pulled(server, LOGIN)) == FILES
+        assert {asked.login for asked in store.asked} == {None}
+        assert len(store.asked) == 3
+
+
+def test_c13_a_blob_store_that_asks_for_a_login_gets_none(server: Server) -> None:
+    challenge = Answer(401, {"WWW-Authenticate": 'Basic realm="x"'})
+    with serving(lambda _: challenge) as store:
+        away = Answer(302, {"Location": f"http://{store.address}/x?X-Amz-Signature=s3cr:et"})
+        server.answer = lambda asked: with_basic(asked) or (away if "/blobs/" in asked.path else None)
+        assert refused(server, UnavailableError, LOGIN) == f"{store.address} answers with 401: Unauthorized"
+        assert [asked.login for asked in store.asked] == [None]
+
+
+def test_redirects_within_the_registry_are_logged_in(server: Server) -> None:
+    def answer(asked: Asked) -> Answer | None:
+        if asked.path.startswith("/elsewhere"):
+            return with_basic(asked) or Answer(200, body=server.usual(Asked("GET", moved[asked.path], None)).body)
+        if "/blobs/" not in asked.path:
+            return with_basic(asked)
+        target = f"/elsewhere/{asked.path.rpartition('/')[2]}"
+        moved[target] = asked.path
+        return with_basic(asked) or Answer(307, {"Location": target})
+
+    moved: dict[str, str] = {}
+    server.answer = answer
+    assert dict(pulled(server, LOGIN)) == FILES
+
+
+def test_redirects_have_an_end(server: Server) -> None:
+    server.answer = lambda asked: Answer(307, {"Location": asked.path})
+    assert "redirects more than 5 times" in refused(server, UnavailableError)
+    assert len(asked_for(server)) == 6
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://example.com/x", "gopher://127.0.0.1/"])
+def test_redirects_to_other_schemes(server: Server, target: str) -> None:
+    server.answer = lambda asked: Answer(307, {"Location": target})
+    assert "wants something to go without TLS" in refused(server, UnavailableError)
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "[fe80::1]", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"])
+def test_c19_redirects_to_metadata_are_refused(server: Server, address: str) -> None:
+    server.answer = lambda asked: Answer(307, {"Location": f"http://{address}/latest/meta-data"})
+    assert "--allow-source-addresses" in refused(server, ContentError)
+
+
+def test_c19_registries_on_refused_addresses_are_not_asked(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loopback only for who names loopback; a name that has such an address is an attack."""
+    monkeypatch.setattr(
+        transport, "resolve_blocking", lambda host, port, policy: policy.usable(host, port, ["127.0.0.1"])
+    )
+    name = f"registry.example.com:{server.server_port}/{REPOSITORY}:v1"
+    assert "has the address 127.0.0.1" in refused(server, ContentError, name=name)
+    assert server.asked == []
+
+
+def test_c19_what_resolves_is_what_is_connected_to(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DNS rebinding: the name is resolved once for a connection."""
+    asked: list[str] = []
+
+    def resolve(host: str, port: int, policy: AddressPolicy) -> tuple[str, ...]:
+        asked.append(host)
+        return resolve_blocking("127.0.0.1", port, policy)
+
+    monkeypatch.setattr(transport, "resolve_blocking", resolve)
+    assert dict(pulled(server, name=f"localhost:{server.server_port}/{REPOSITORY}:v1")) == FILES
+    assert set(asked) == {"localhost"}
+
+
+def test_c19_the_api_server_is_no_registry(server: Server) -> None:
+    policy = AddressPolicy(api_servers=frozenset({("127.0.0.1", server.server_port)}))
+    assert "is the API server" in refused(server, ContentError, addresses=policy)
+    assert server.asked == []
+
+
+def test_plain_http_only_for_registries_that_are_named(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "resolve_blocking", lambda *_: ("127.0.0.1",))
+    registry = f"registry.example.com:{server.server_port}"
+    name = f"{registry}/{REPOSITORY}:v1"
+    assert refused(server, UnavailableError, name=name) == f"{registry} does not speak TLS; Name it."
+    assert dict(pulled(server, name=name, plain_http=frozenset({registry}))) == FILES
+
+
+def test_proxies_of_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server stands in for proxy and registry; names are resolved by the proxy."""
+    monkeypatch.setenv("HTTP_PROXY", f"http://proxy:pass@{server.address}")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "registry.example.com")
+    monkeypatch.setattr(transport, "resolve_blocking", lambda *_: ("127.0.0.1",))
+    name = f"registry.example.com:{server.server_port}/{REPOSITORY}:v1"
+    given: dict[str, Any] = {"name": name, "plain_http": frozenset({f"registry.example.com:{server.server_port}"})}
+    assert dict(pulled(server, **given)) == FILES
+    assert all(asked.path.startswith("/") for asked in server.asked)
+    monkeypatch.setenv("NO_PROXY", "")
+    assert "does not answer" in refused(server, UnavailableError, **given)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_what_may_pass_is_tried_again(server: Server, status: int) -> None:
+    unwell = iter([status, status])
+    server.answer = lambda asked: unwell_answer(unwell) if "/blobs/" in asked.path else None
+    assert dict(pulled(server)) == FILES
+
+
+def unwell_answer(left: Iterator[int]) -> Answer | None:
+    status = next(left, None)
+    return None if status is None else Answer(status)
+
+
+def test_short_waits_are_waited(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("urllib3.util.retry.time.sleep", waited.append)
+    left = iter([429])
+
+    def answer(asked: Asked) -> Answer | None:
+        found = unwell_answer(left) if "/blobs/" in asked.path else None
+        return found and Answer(found.status, {"Retry-After": "3"})
+
+    server.answer = answer
+    assert dict(pulled(server)) == FILES
+    assert waited == [3]
+
+
+@pytest.mark.parametrize(("given", "expected"), [("120", 120), ("99999999", 600), ("soon", None), ("-5", None)])
+def test_long_waits_are_for_the_controller(server: Server, given: str, expected: float | None) -> None:
+    body = b'{"errors": [{"message": "too many requests"}]}'
+    server.answer = lambda asked: Answer(429, {"Retry-After": given}, body) if "/v2/" in asked.path else None
+    with pytest.raises(UnavailableError, match="the registry answers GET with 429: too many requests") as caught:
+        pulled(server)
+    assert caught.value.retry_after == expected
+
+
+def test_c18_what_a_registry_repeats_of_a_login_is_not_told(server: Server) -> None:
+    def echo(asked: Asked) -> Answer | None:
+        said = f"your login {asked.login} with {PASSWORD} is wrong"
+        return with_basic(asked) or Answer(403, body=f'{{"errors": [{{"message": "{said}"}}]}}'.encode())
+
+    server.answer = echo
+    text = refused(server, AccessError, LOGIN)
+    assert "your login Basic *** with *** is wrong" in text
+
+
+def test_c18_nothing_of_a_login_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    service = Tokens(server)
+    server.answer = lambda asked: service(asked) or (Answer(503) if "/blobs/" in asked.path else None)
+    refused(server, UnavailableError, LOGIN)
+    assert not [record for record in caplog.records if record.name.startswith(("urllib3", "oras"))]
+
+
+def test_a_connection_that_is_not_there(contents: Contents) -> None:
+    with serving(contents.answer) as server:
+        pass
+    assert "Connection refused" in refused(server, UnavailableError)

@@ -1,0 +1,226 @@
+"""The image source: whose logins it takes, what it asks nobody for, and what it leaves behind."""
+
+import asyncio
+import base64
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
+from rukpak_py.api.source import ImageSource as ImageSpec
+from rukpak_py.api.source import Source
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.image.source import ImagePorts, ImageSource
+from rukpak_py.sources.source import FetchRequest
+from tests.unit.bundles import tree_of
+from tests.unit.sources.image_registry import REPOSITORY, Contents, asked_for
+from tests.unit.web_servers import Answer, Asked, Server, serving
+
+PASSWORD = "s3cret"
+FILES = {"manifests/a.yaml": b"a: 1"}
+BASIC = f"Basic {base64.b64encode(b'me:s3cret').decode()}"
+
+
+@dataclass
+class Ports:
+    """All three of them."""
+
+    secrets: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    of_account: Sequence[str] = ()
+    unpacked: dict[tuple[str, str], Tree] = field(default_factory=dict)
+
+    async def secret(self, name: str) -> Mapping[str, bytes]:
+        if name not in self.secrets:
+            raise UnavailableError(f'get secret rukpak-system/{name}: Secret "{name}" not found')
+        return self.secrets[name]
+
+    async def names(self) -> Sequence[str]:
+        return self.of_account
+
+    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
+        return self.unpacked.get((ref, provisioner_class))
+
+
+@pytest.fixture
+def contents() -> Contents:
+    return Contents()
+
+
+@pytest.fixture
+def server(contents: Contents) -> Iterator[Server]:
+    with serving(contents.answer) as server:
+        yield server
+
+
+@pytest.fixture
+def ports() -> Ports:
+    return Ports()
+
+
+@pytest.fixture
+def source(ports: Ports) -> ImageSource:
+    given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
+    return ImageSource(given, addresses=AddressPolicy(), plain_http=frozenset(), limits=DEFAULT_LIMITS)
+
+
+def request(ref: str, *, pull_secret: str = "", class_name: str = PLAIN_CLASS) -> FetchRequest:
+    image = ImageSpec(ref=ref, pull_secret=pull_secret)
+    return FetchRequest(bundle="b", uid="u", source=Source(type="image", image=image), provisioner_class=class_name)
+
+
+def pull_secret(server: Server, password: str = PASSWORD) -> Mapping[str, bytes]:
+    auth = {"username": "me", "password": password}
+    return {".dockerconfigjson": json.dumps({"auths": {server.address: auth}}).encode()}
+
+
+def with_basic(asked: Asked) -> Answer | None:
+    return None if asked.login == BASIC else Answer(401, {"WWW-Authenticate": 'Basic realm="x"'})
+
+
+async def test_the_resolved_source_is_a_digest_without_secrets(
+    server: Server, contents: Contents, source: ImageSource
+) -> None:
+    image = contents.image(FILES, tag="v1")
+    fetched = await source.fetch(request(f"{server.address}/{REPOSITORY}:v1"))
+    assert dict(fetched.tree) == FILES
+    resolved = ImageSpec(ref=f"{server.address}/{REPOSITORY}@{image['digest']}")
+    assert fetched.resolved == Source(type="image", image=resolved)
+
+
+@pytest.mark.parametrize(
+    ("class_name", "kept"),
+    [
+        (PLAIN_CLASS, ["manifests/a"]),
+        (REGISTRY_CLASS, ["manifests/a", "metadata/b", "tests/scorecard/c"]),
+        (HELM_CLASS, ["Chart.yaml", "manifests/a", "metadata/b", "tests/scorecard/c", "usr/x"]),
+    ],
+)
+async def test_a_class_reads_its_part(
+    server: Server, contents: Contents, source: ImageSource, class_name: str, kept: Sequence[str]
+) -> None:
+    names = ("Chart.yaml", "manifests/a", "metadata/b", "tests/scorecard/c", "usr/x", "etc/passwd", "bin/sh", "dev/z")
+    contents.image(dict.fromkeys(names, b"1"), tag="v1")
+    fetched = await source.fetch(request(f"{server.address}/{REPOSITORY}:v1", class_name=class_name))
+    assert sorted(fetched.tree) == kept
+
+
+async def test_content_that_was_unpacked_before_costs_no_request(
+    server: Server, contents: Contents, source: ImageSource, ports: Ports
+) -> None:
+    image = contents.image(FILES, tag="v1")
+    ref = f"{server.address}/{REPOSITORY}@{image['digest']}"
+    tree = tree_of({"manifests/a.yaml": "a: 1"})
+    ports.unpacked[ref, PLAIN_CLASS] = tree
+    fetched = await source.fetch(request(f"{server.address}/{REPOSITORY}:any@{image['digest']}"))
+    assert (fetched.tree, server.asked) == (tree, [])
+    assert fetched.resolved.image == ImageSpec(ref=ref)
+    await source.fetch(request(ref, class_name=REGISTRY_CLASS))
+    assert asked_for(server)[0] == f"manifests/{image['digest']}"
+
+
+async def test_the_secret_of_the_bundle_and_those_of_the_account(
+    server: Server, contents: Contents, source: ImageSource, ports: Ports
+) -> None:
+    contents.image(FILES, tag="v1")
+    server.answer = with_basic
+    ref = f"{server.address}/{REPOSITORY}:v1"
+    ports.secrets["one"] = pull_secret(server)
+    assert dict((await source.fetch(request(ref, pull_secret="one"))).tree) == FILES
+    ports.of_account = ("missing", "one")
+    assert dict((await source.fetch(request(ref))).tree) == FILES
+    ports.secrets["wrong"] = pull_secret(server, "wrong")
+    assert dict((await source.fetch(request(ref, pull_secret="wrong"))).tree) == FILES
+
+
+async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
+    server: Server, contents: Contents, source: ImageSource, ports: Ports
+) -> None:
+    contents.image(FILES, tag="v1")
+    ref = f"{server.address}/{REPOSITORY}:v1"
+    ports.of_account = ("broken",)
+    ports.secrets["broken"] = {"x": b"s3cret"}
+    assert dict((await source.fetch(request(ref, pull_secret="missing"))).tree) == FILES
+    server.answer = with_basic
+    with pytest.raises(AccessError) as caught:
+        await source.fetch(request(ref, pull_secret="missing"))
+    advice = "Name a Secret with a login in spec.source.image.pullSecret"
+    assert str(caught.value).split("; ") == [
+        f"{ref} cannot be pulled: {server.address} refuses: it wants a login. {advice}",
+        'get secret rukpak-system/missing: Secret "missing" not found',
+        "Secret broken is not a pull secret: it has neither the key .dockerconfigjson nor .dockercfg",
+    ]
+
+
+async def test_failures_begin_with_the_image_and_keep_their_class(
+    server: Server, contents: Contents, source: ImageSource
+) -> None:
+    ref = f"{server.address}/{REPOSITORY}:v1"
+    with pytest.raises(UnavailableError, match=f"{ref} cannot be pulled: the registry answers GET with 404"):
+        await source.fetch(request(ref))
+    contents.document(b"<html>", "text/html", tag="v1")
+    with pytest.raises(ContentError, match=f"{ref} cannot be pulled: the image's manifest cannot be decoded"):
+        await source.fetch(request(ref))
+    server.answer = lambda _: Answer(429, {"Retry-After": "99"})
+    with pytest.raises(UnavailableError) as caught:
+        await source.fetch(request(ref))
+    assert caught.value.retry_after == 99
+
+
+async def test_what_is_no_reference(source: ImageSource) -> None:
+    with pytest.raises(ContentError, match="is no name of an image"):
+        await source.fetch(request("Not An Image"))
+    with pytest.raises(ContentError, match="is no digest"):
+        await source.fetch(request("quay.io/x@sha256:12"))
+    unset = FetchRequest(bundle="b", uid="u", source=Source(type="image"))
+    with pytest.raises(ContentError, match="bundle source image configuration is unset"):
+        await source.fetch(unset)
+
+
+def test_lanes_are_registries(source: ImageSource) -> None:
+    def lane(ref: str) -> str:
+        return source.lane(request(ref).source)
+
+    assert (lane("quay.io/x"), lane("x"), lane("a:5000/x@sha256:" + "0" * 64)) == ("quay.io", "docker.io", "a:5000")
+    assert lane("Not An Image") == source.lane(Source(type="image")) == "image"
+
+
+async def test_content_arrives_after_the_manifest_and_before_layers(
+    server: Server, contents: Contents, source: ImageSource
+) -> None:
+    contents.image(FILES, tag="v1")
+    seen: list[list[str]] = []
+
+    async def content_arrives() -> None:
+        seen.append(asked_for(server))
+
+    image = ImageSpec(ref=f"{server.address}/{REPOSITORY}:v1")
+    await source.fetch(
+        FetchRequest(bundle="b", uid="u", source=Source(type="image", image=image), content_arrives=content_arrives)
+    )
+    [before] = seen
+    assert [path.partition("/")[0] for path in before] == ["manifests", "blobs"]  # the configuration
+
+
+async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, source: ImageSource) -> None:
+    """Ten registries that hang hold no thread, and nobody who stops."""
+    asked, done = threading.Event(), threading.Event()
+
+    def hang(_: Asked) -> None:
+        asked.set()
+        done.wait(30)
+
+    server.answer = hang
+    jobs = [asyncio.create_task(source.fetch(request(f"{server.address}/{REPOSITORY}:v1"))) for _ in range(10)]
+    await asyncio.to_thread(asked.wait, 30)
+    for job in jobs:
+        job.cancel()
+    await asyncio.gather(*jobs, return_exceptions=True)
+    stopped = asyncio.to_thread(source._threads.shutdown, wait=True)
+    await asyncio.wait_for(stopped, 10)
+    done.set()
