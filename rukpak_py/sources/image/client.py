@@ -18,7 +18,7 @@ import requests
 from oras.provider import Registry
 from urllib3.exceptions import HTTPError
 
-from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.sources.image.credentials import Credentials
 from rukpak_py.sources.image.reference import Reference
 from rukpak_py.sources.image.tokens import Login
@@ -205,13 +205,6 @@ class _Translated:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, requests.exceptions.RequestException | HTTPError | ValueError | OSError):
             raise self._client.translated(error, self._url) from error
-
-
-def explained(error: RukPakError, text: str) -> RukPakError:
-    """The same error with another text."""
-    if isinstance(error, UnavailableError):
-        return UnavailableError(text, retry_after=error.retry_after)
-    return type(error)(text)
 
 
 def _cause(error: BaseException) -> BaseException:

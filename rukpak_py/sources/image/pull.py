@@ -132,6 +132,8 @@ class ImagePull:
         data = self._client.body(answer, limits.image_manifest_bytes)
         if data is None:
             raise limits.exceeded("image_manifest_bytes", "the size of the image's manifest")
+        if answer.headers.get("Content-Type", "").lower().startswith("text/html"):
+            raise UnavailableError("the registry, or something before it, answers with a page and not with a manifest")
         return data, answer
 
     def _document(self, data: bytes, answer: requests.Response) -> ImageDocument:

@@ -50,6 +50,25 @@ _RETRY_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
 class PatientRetry(Retry):
     """Waits as long as the server says, but for a moment only: longer waits are for those who have time."""
 
+    ended: threading.Event | None = None  # nobody waits any more
+
+    def until(self, ended: threading.Event) -> "PatientRetry":
+        retry = self.new()
+        retry.ended = ended
+        return retry
+
+    def new(self, **given: Any) -> "PatientRetry":
+        retry = super().new(**given)
+        retry.ended = self.ended
+        return retry
+
+    def sleep(self, response: Any = None) -> None:
+        seconds = None if response is None else self.get_retry_after(response)
+        self.pause(self.get_backoff_time() if seconds is None else seconds)
+
+    def pause(self, seconds: float) -> None:
+        (self.ended or threading.Event()).wait(seconds)
+
     def get_retry_after(self, response: Any) -> float | None:
         return retry_after(response.headers)
 
@@ -179,7 +198,7 @@ class _Adapter(HTTPAdapter):
     def __init__(self, connections: Connections, tls: ssl.SSLContext) -> None:
         self._connections = connections
         self._tls = tls
-        super().__init__(max_retries=RETRY)
+        super().__init__(max_retries=RETRY.until(connections.aborted))
 
     def init_poolmanager(self, *args: Any, **more: Any) -> None:
         super().init_poolmanager(*args, ssl_context=self._tls, **more)

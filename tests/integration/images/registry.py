@@ -2,6 +2,7 @@
 
 import base64
 import json
+import ssl
 import subprocess
 import threading
 import time
@@ -11,10 +12,11 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -22,6 +24,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from e2e.cluster import binaries
 from e2e.cluster.ports import free_ports
+from rukpak_py.core import x509
+from tests.unit.sources.image.image_registry import Contents
 
 PATIENCE_SECONDS = 30.0
 QUIET = {"OTEL_TRACES_EXPORTER": "none"}
@@ -33,24 +37,54 @@ HTPASSWD = "someone:$2a$04$cJvYTq2nF9Lc3v176RByP..Le3L1PP26IkhlXbwdHJfYzIQwe0brK
 @dataclass(frozen=True, kw_only=True)
 class Registry:
     address: str
+    authority: str = ""  # in PEM, of one that speaks TLS
 
     def get(self, path: str, *, accept: str = "*/*", login: str = "") -> bytes:
         headers = {"Accept": accept, **({"Authorization": login} if login else {})}
-        request = urllib.request.Request(f"http://{self.address}/v2/{path}", headers=headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - see above
+        request = urllib.request.Request(f"{self.url}/v2/{path}", headers=headers)  # noqa: S310 - our own
+        with urllib.request.urlopen(request, timeout=10, context=self.context) as answer:  # noqa: S310 - see above
             body: bytes = answer.read()
         return body
 
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.authority else 'http'}://{self.address}"
+
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        return ssl.create_default_context(cadata=self.authority) if self.authority else None
+
+    def push(self, image: Contents, repository: str, *, login: str = "") -> None:
+        """All that it has, byte for byte: documents under their digests and tags."""
+        for digest, data in image.blobs.items():
+            started = self._send("POST", f"{self.url}/v2/{repository}/blobs/uploads/", login=login)
+            target = urljoin(self.url, started.headers["Location"])
+            joint = "&" if urlsplit(target).query else "?"
+            self._send("PUT", f"{target}{joint}digest={digest}", data, "application/octet-stream", login=login)
+        for name, (kind, data) in image.documents.items():
+            self._send("PUT", f"{self.url}/v2/{repository}/manifests/{name}", data, kind, login=login)
+
+    def _send(self, method: str, url: str, data: bytes = b"", kind: str = "", *, login: str = "") -> Any:
+        headers = {**({"Content-Type": kind} if kind else {}), **({"Authorization": login} if login else {})}
+        request = urllib.request.Request(url, data=data, method=method, headers=headers)  # noqa: S310 - our own
+        with urllib.request.urlopen(request, timeout=30, context=self.context) as answer:  # noqa: S310 - see above
+            answer.read()
+        return answer
+
 
 @contextmanager
-def running_registry(folder: Path, auth: dict[str, Any] | None = None) -> Iterator[Registry]:
+def running_registry(
+    folder: Path, auth: dict[str, Any] | None = None, *, with_tls: bool = False, host: str = "127.0.0.1"
+) -> Iterator[Registry]:
     folder.mkdir(parents=True, exist_ok=True)
-    address = f"127.0.0.1:{free_ports(['registry'])['registry']}"
+    address = f"{host}:{free_ports(['registry'], host)['registry']}"
+    tls, authority = _tls(folder, host) if with_tls else ({}, "")
+    registry = Registry(address=address, authority=authority)
     configuration = {
         "version": 0.1,
         "log": {"level": "error", "accesslog": {"disabled": True}},
         "storage": {"inmemory": {}},
-        "http": {"addr": address, "secret": "of a test"},
+        "http": {"addr": address, "secret": "of a test", **tls},
         **({"auth": auth} if auth else {}),
     }
     file, log = folder / "registry.json", folder / "registry.log"
@@ -60,17 +94,27 @@ def running_registry(folder: Path, auth: dict[str, Any] | None = None) -> Iterat
         subprocess.Popen([binaries.path("registry"), file], env=QUIET, stdout=output, stderr=output) as process,
     ):
         try:
-            _wait(address, process, log)
-            yield Registry(address=address)
+            _wait(registry, process, log)
+            yield registry
         finally:
             process.kill()
 
 
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _tls(folder: Path, host: str) -> tuple[dict[str, Any], str]:
+    now = datetime.now(UTC)
+    authority = x509.issue_ca(now)
+    pair = x509.issue_serving(authority, [host], now)
+    certificate, key = folder / "tls.crt", folder / "tls.key"
+    certificate.write_bytes(pair.certificate)
+    key.write_bytes(pair.key)
+    return {"tls": {"certificate": str(certificate), "key": str(key)}}, authority.certificate.decode()
+
+
+def _wait(registry: Registry, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            Registry(address=address).get("")
+            registry.get("")
         except urllib.error.HTTPError:
             return  # it wants a login
         except OSError:

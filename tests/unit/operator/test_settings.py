@@ -25,6 +25,7 @@ FITTING = [
         *("--allow-source-addresses", "127.0.0.0/8, ::1", "allow_source_addresses"),
         (ip_network("127.0.0.0/8"), ip_network("::1")),
     ),
+    ("--plain-http-registries", "a:5000, b.lan", "plain_http_registries", frozenset({"a:5000", "b.lan"})),
     ("--log-level", "debug", "log_level", "debug"),
     ("--log-format", "json", "log_format", "json"),
 ]
@@ -40,6 +41,8 @@ WRONG = [
     ("--shutdown-delay", "nan"),
     ("--allow-source-addresses", "localhost"),
     ("--allow-source-addresses", "10.0.0.1/8"),
+    ("--plain-http-registries", "http://a"),
+    ("--plain-http-registries", "a/b"),
     ("--log-level", "verbose"),
     ("--log-level", "DEBUG"),
     ("--log-format", "xml"),

@@ -3,7 +3,7 @@
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.sources.image.reference import parse_reference
+from rukpak_py.sources.image.reference import parse_image, parse_reference, parse_registries
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,38 @@ def test_a_digest_is_made_by_the_content() -> None:
 )
 def test_loopback(text: str, *, expected: bool) -> None:
     assert parse_reference(text).is_on_loopback is expected
+
+
+DIGEST = f"sha256:{0:064}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"demo@{DIGEST}", f"docker.io/library/demo@{DIGEST}"),
+        (f"quay.io/x/demo:v1@{DIGEST}", f"quay.io/x/demo@{DIGEST}"),
+        (f"a:5000/demo@sha512:{0:0128}", f"a:5000/demo@sha512:{0:0128}"),
+        ("quay.io/x/demo:v1", "quay.io/x/demo:v1"),
+    ],
+)
+def test_an_image_by_digest_or_by_tag(text: str, expected: str) -> None:
+    assert str(parse_image(text)) == expected
+
+
+@pytest.mark.parametrize(
+    "digest", ["", "sha256:12", f"md5:{0:032}", f"{DIGEST}0", DIGEST.upper(), f"{DIGEST}@{DIGEST}"]
+)
+def test_what_is_no_digest(digest: str) -> None:
+    with pytest.raises(ContentError, match="is no digest"):
+        parse_image(f"quay.io/demo@{digest}")
+
+
+def test_registries_as_settings_name_them() -> None:
+    assert parse_registries("a:5000, registry.lan,,localhost") == {"a:5000", "registry.lan", "localhost"}
+    assert parse_registries("") == frozenset()
+
+
+@pytest.mark.parametrize("text", ["registry", "http://a.b", "a.b/c", "a b", "[::1]"])
+def test_what_is_no_registry(text: str) -> None:
+    with pytest.raises(ContentError):
+        parse_registries(text)

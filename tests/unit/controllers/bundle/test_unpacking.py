@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.source import Source
+from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.controllers.bundle.unpacking import Failed, Result, Unpacked, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
 from rukpak_py.controllers.ports import Sources
@@ -105,6 +105,22 @@ async def test_what_was_unpacked_once_is_fetched_from_where_it_was_found_then() 
     bench.jobs.start(replace(one, status=replace(one.status, resolved_source=source("resolved"))))
     await until(lambda: bench.ended)
     assert [request.source for request in sources.asked] == [source("resolved")]
+
+
+async def test_an_image_is_fetched_again_with_the_login_that_the_spec_names() -> None:
+    """`resolvedSource` has no pull secret, as in the original."""
+    sources = FakeSources(tree=FILES)
+    bench = Bench(sources)
+    one = unpacked_bundle()
+    given = Source(type="image", image=ImageSource(ref="quay.io/x:v1", pull_secret="s", ca_bundle="c"))
+    resolved = Source(type="image", image=ImageSource(ref="quay.io/x@sha256:1"))
+    bench.jobs.start(
+        replace(one, spec=replace(one.spec, source=given), status=replace(one.status, resolved_source=resolved))
+    )
+    await until(lambda: bench.ended)
+    [request] = sources.asked
+    assert request.source.image == ImageSource(ref="quay.io/x@sha256:1", pull_secret="s", ca_bundle="c")
+    assert request.provisioner_class == one.spec.provisioner_class
 
 
 @dataclass

@@ -4,26 +4,20 @@ import base64
 import logging
 import ssl
 from collections.abc import Iterator, Sequence
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
-from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
 from rukpak_py.sources.image import tokens, transport
-from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.credentials import Credentials
-from rukpak_py.sources.image.layers import below
-from rukpak_py.sources.image.pull import ImagePull, PullOptions
-from rukpak_py.sources.image.reference import parse_image
-from tests.unit.sources.image_registry import REPOSITORY, Contents, asked_for
+from tests.unit.sources.image import image_pulls
+from tests.unit.sources.image.image_pulls import FILES, reference
+from tests.unit.sources.image.image_registry import REPOSITORY, Contents, asked_for
 from tests.unit.web_servers import Answer, Asked, Server, serving
 
-ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
-FILES = {"manifests/a.yaml": b"a: 1"}
+pytestmark = pytest.mark.usefixtures("hasty")
 PASSWORD, IDENTITY, TOKEN = "s3cr:et", "1dentity", "t0ken"
 LOGIN = Credentials(user="me", password=PASSWORD)
 BASIC = f"Basic {base64.b64encode(f'me:{PASSWORD}'.encode()).decode()}"
@@ -37,36 +31,15 @@ def contents() -> Contents:
     return contents
 
 
-@pytest.fixture
-def server(contents: Contents) -> Iterator[Server]:
-    with serving(contents.answer) as server:
-        yield server
+def pulled(server: Server, *logins: Credentials) -> Tree:
+    return image_pulls.pulled(reference(server), logins=logins)[1]
 
 
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "RETRY", transport.RETRY.new(backoff_factor=0))
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def pulled(server: Server, *logins: Credentials, name: str = "", **options: Any) -> Tree:
-    reference = parse_image(name or f"{server.address}/{REPOSITORY}:v1")
-    given = PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE, **{"addresses": AddressPolicy(), **options})
-    pull = ImagePull(reference, logins, given)
-    try:
-        pull.resolve()
-        return pull.tree(below("manifests"))
-    finally:
-        pull.abort()
-
-
-def refused(server: Server, kind: type[RukPakError], *logins: Credentials, **given: Any) -> str:
-    with pytest.raises(kind) as caught:
-        pulled(server, *logins, **given)
+def refused(server: Server, kind: type[RukPakError], *logins: Credentials) -> str:
+    text = image_pulls.refused(reference(server), kind, logins=logins)
     for secret in (PASSWORD, IDENTITY, TOKEN, BASIC.removeprefix("Basic ")):
-        assert secret not in str(caught.value)
-    return str(caught.value)
+        assert secret not in text
+    return text
 
 
 def with_basic(asked: Asked) -> Answer | None:
@@ -250,63 +223,6 @@ def test_redirects_to_other_schemes(server: Server, target: str) -> None:
     assert "wants something to go without TLS" in refused(server, UnavailableError)
 
 
-@pytest.mark.parametrize("address", ["169.254.169.254", "[fe80::1]", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"])
-def test_c19_redirects_to_metadata_are_refused(server: Server, address: str) -> None:
-    server.answer = lambda asked: Answer(307, {"Location": f"http://{address}/latest/meta-data"})
-    assert "--allow-source-addresses" in refused(server, ContentError)
-
-
-def test_c19_registries_on_refused_addresses_are_not_asked(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loopback only for who names loopback; a name that has such an address is an attack."""
-    monkeypatch.setattr(
-        transport, "resolve_blocking", lambda host, port, policy: policy.usable(host, port, ["127.0.0.1"])
-    )
-    name = f"registry.example.com:{server.server_port}/{REPOSITORY}:v1"
-    assert "has the address 127.0.0.1" in refused(server, ContentError, name=name)
-    assert server.asked == []
-
-
-def test_c19_what_resolves_is_what_is_connected_to(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """DNS rebinding: the name is resolved once for a connection."""
-    asked: list[str] = []
-
-    def resolve(host: str, port: int, policy: AddressPolicy) -> tuple[str, ...]:
-        asked.append(host)
-        return resolve_blocking("127.0.0.1", port, policy)
-
-    monkeypatch.setattr(transport, "resolve_blocking", resolve)
-    assert dict(pulled(server, name=f"localhost:{server.server_port}/{REPOSITORY}:v1")) == FILES
-    assert set(asked) == {"localhost"}
-
-
-def test_c19_the_api_server_is_no_registry(server: Server) -> None:
-    policy = AddressPolicy(api_servers=frozenset({("127.0.0.1", server.server_port)}))
-    assert "is the API server" in refused(server, ContentError, addresses=policy)
-    assert server.asked == []
-
-
-def test_plain_http_only_for_registries_that_are_named(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "resolve_blocking", lambda *_: ("127.0.0.1",))
-    registry = f"registry.example.com:{server.server_port}"
-    name = f"{registry}/{REPOSITORY}:v1"
-    assert refused(server, UnavailableError, name=name) == f"{registry} does not speak TLS; Name it."
-    assert dict(pulled(server, name=name, plain_http=frozenset({registry}))) == FILES
-
-
-def test_proxies_of_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server stands in for proxy and registry; names are resolved by the proxy."""
-    monkeypatch.setenv("HTTP_PROXY", f"http://proxy:pass@{server.address}")
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    monkeypatch.setenv("NO_PROXY", "registry.example.com")
-    monkeypatch.setattr(transport, "resolve_blocking", lambda *_: ("127.0.0.1",))
-    name = f"registry.example.com:{server.server_port}/{REPOSITORY}:v1"
-    given: dict[str, Any] = {"name": name, "plain_http": frozenset({f"registry.example.com:{server.server_port}"})}
-    assert dict(pulled(server, **given)) == FILES
-    assert all(asked.path.startswith("/") for asked in server.asked)
-    monkeypatch.setenv("NO_PROXY", "")
-    assert "does not answer" in refused(server, UnavailableError, **given)
-
-
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_what_may_pass_is_tried_again(server: Server, status: int) -> None:
     unwell = iter([status, status])
@@ -321,7 +237,7 @@ def unwell_answer(left: Iterator[int]) -> Answer | None:
 
 def test_short_waits_are_waited(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("urllib3.util.retry.time.sleep", waited.append)
+    monkeypatch.setattr(transport.PatientRetry, "pause", lambda _, seconds: waited.append(seconds))
     left = iter([429])
 
     def answer(asked: Asked) -> Answer | None:

@@ -1,26 +1,17 @@
 """What a pull makes of an image: which one, what of it, and that every byte is the one that was named."""
 
 import gzip
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.image import pull as pulling
-from rukpak_py.sources.image import transport
-from rukpak_py.sources.image.client import Advice
-from rukpak_py.sources.image.credentials import Credentials
 from rukpak_py.sources.image.descriptors import Platform
-from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
-from rukpak_py.sources.image.reference import Reference, parse_image
 from tests.unit.images import directory, hard_link, layer, symlink, zstd_compressed
-from tests.unit.sources.image_registry import (
+from tests.unit.sources.image.image_pulls import ADVICE, FILES, pulled, reference, refused
+from tests.unit.sources.image.image_registry import (
     DOCKER_INDEX,
     DOCKER_MANIFEST,
     OCI_INDEX,
@@ -29,69 +20,22 @@ from tests.unit.sources.image_registry import (
     REPOSITORY,
     Contents,
     Files,
-    asked_for,
     digest_of,
 )
 from tests.unit.web_servers import Answer, Asked, Server, serving, tls_of
 
-ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
 ARM = Platform(os="linux", architecture="arm64")
-FILES = {"manifests/a.yaml": b"a: 1"}
-
-
-@pytest.fixture
-def contents() -> Contents:
-    return Contents()
-
-
-@pytest.fixture
-def server(contents: Contents) -> Iterator[Server]:
-    with serving(contents.answer) as server:
-        yield server
-
-
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "RETRY", transport.RETRY.new(backoff_factor=0))
-    monkeypatch.setattr(pulling, "_PAUSE_SECONDS", 0.0)
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def reference(server: Server, name: str = ":v1") -> Reference:
-    return parse_image(f"{server.address}/{REPOSITORY}{name}")
-
-
-def pulled(
-    server: Server,
-    name: str = ":v1",
-    *,
-    logins: Sequence[Credentials] = (),
-    limits: Limits = DEFAULT_LIMITS,
-    **options: Any,
-) -> tuple[Reference, Tree]:
-    given = PullOptions(limits=limits, advice=ADVICE, **{"addresses": AddressPolicy(), **options})
-    pull = ImagePull(reference(server, name), logins, given)
-    try:
-        return pull.resolve(), pull.tree(below("manifests"))
-    finally:
-        pull.abort()
-
-
-def refused(server: Server, kind: type[RukPakError], name: str = ":v1", **options: Any) -> str:
-    with pytest.raises(kind) as caught:
-        pulled(server, name, **options)
-    return str(caught.value)
+pytestmark = pytest.mark.usefixtures("hasty")
 
 
 @pytest.mark.parametrize("kind", [OCI_MANIFEST, DOCKER_MANIFEST])
 def test_by_tag_and_by_digest(server: Server, contents: Contents, kind: str) -> None:
     image = contents.image({"bin/x": b"1"}, FILES, tag="v1", kind=kind)
-    by_tag, tree = pulled(server)
+    by_tag, tree = pulled(reference(server))
     assert dict(tree) == FILES
     assert str(by_tag) == f"{server.address}/{REPOSITORY}@{image['digest']}"
     for name in (f"@{image['digest']}", f":gone@{image['digest']}"):
-        by_digest, same = pulled(server, name)
+        by_digest, same = pulled(reference(server, name))
         assert (str(by_digest), same) == (str(by_tag), tree)
 
 
@@ -103,23 +47,23 @@ def test_of_an_index_the_image_of_the_platform(server: Server, contents: Content
     ]
     attestation = contents.image({}, platform={"os": "unknown", "architecture": "unknown"})
     index = contents.index(attestation, *images, tag="v1", kind=kind)
-    found, tree = pulled(server, platform=ARM)
+    found, tree = pulled(reference(server), platform=ARM)
     assert (found.digest, dict(tree)) == (index["digest"], {"manifests/a": b"arm64"})
-    assert dict(pulled(server, f"@{images[0]['digest']}", platform=ARM)[1]) == {"manifests/a": b"amd64"}
+    assert dict(pulled(reference(server, f"@{images[0]['digest']}"), platform=ARM)[1]) == {"manifests/a": b"amd64"}
     other = Platform(os="linux", architecture="riscv64")
-    assert dict(pulled(server, platform=other)[1]) == {"manifests/a": b"amd64"}
+    assert dict(pulled(reference(server), platform=other)[1]) == {"manifests/a": b"amd64"}
 
 
 def test_the_only_image_of_an_index_is_for_everybody(server: Server, contents: Contents) -> None:
     only = contents.image(FILES, platform={"os": "linux", "architecture": "s390x"})
     contents.index(contents.index(only), tag="v1")
-    assert dict(pulled(server, platform=ARM)[1]) == FILES
+    assert dict(pulled(reference(server), platform=ARM)[1]) == FILES
 
 
 def test_an_index_without_the_platform_says_what_it_has(server: Server, contents: Contents) -> None:
     images = [contents.image(FILES, platform={"os": "linux", "architecture": name}) for name in ("s390x", "ppc64le")]
     contents.index(*images, tag="v1")
-    assert refused(server, ContentError, platform=ARM) == (
+    assert refused(reference(server), ContentError, platform=ARM) == (
         "the image is not for linux/arm64, but for linux/ppc64le, linux/s390x"
     )
 
@@ -130,7 +74,7 @@ def test_layers_with_gzip_zstd_or_neither(server: Server, contents: Contents) ->
     types = ["", "+gzip", "+zstd"]  # what a layer says of itself does not matter: containerd looks, too
     layers = [(f"application/vnd.oci.image.layer.v1.tar{kind}", data) for kind, data in zip(types, packed, strict=True)]
     contents.image_of(layers, tag="v1", diff_ids=[digest_of(tar) for tar in tars])
-    assert sorted(pulled(server)[1]) == ["manifests/a", "manifests/b", "manifests/c"]
+    assert sorted(pulled(reference(server))[1]) == ["manifests/a", "manifests/b", "manifests/c"]
 
 
 def test_c2_whiteouts_opaque_directories_and_links(server: Server, contents: Contents) -> None:
@@ -144,7 +88,7 @@ def test_c2_whiteouts_opaque_directories_and_links(server: Server, contents: Con
     }
     contents.image(lower, upper, tag="v1")
     kept = {"manifests/b": b"2", "manifests/old/d": b"4", "manifests/link": b"x", "manifests/hard": b"4"}
-    assert dict(pulled(server)[1]) == kept
+    assert dict(pulled(reference(server))[1]) == kept
 
 
 def test_c2_names_of_artifacts_are_no_paths(server: Server, contents: Contents) -> None:
@@ -152,23 +96,23 @@ def test_c2_names_of_artifacts_are_no_paths(server: Server, contents: Contents) 
     blob = contents.blob(b"evil", "application/vnd.example.file", **titled)
     config = contents.blob(b"{}", "application/vnd.oci.empty.v1+json")
     contents.document({"schemaVersion": 2, "config": config, "layers": [blob]}, OCI_MANIFEST, tag="v1")
-    assert refused(server, ContentError) == (
+    assert refused(reference(server), ContentError) == (
         "the image has a layer of type 'application/vnd.example.file', which is no file system"
     )
 
 
 def test_a_directory_without_files_is_kept(server: Server, contents: Contents) -> None:
     contents.image({"manifests": directory()}, tag="v1")
-    assert pulled(server)[1].empty_directories == {"manifests"}
+    assert pulled(reference(server))[1].empty_directories == {"manifests"}
 
 
 def test_c14_a_manifest_with_another_digest_is_refused(server: Server, contents: Contents) -> None:
     image, other = contents.image(FILES), contents.image({"manifests/a": b"evil"}, tag="v1")
     contents.documents[image["digest"]] = contents.documents[other["digest"]]
-    assert f"{image['digest']} is damaged" in refused(server, ContentError, f"@{image['digest']}")
+    assert f"{image['digest']} is damaged" in refused(reference(server, f"@{image['digest']}"), ContentError)
     announced = Answer(200, {"Docker-Content-Digest": image["digest"]}, contents.documents["v1"][1])
     server.answer = lambda asked: announced if asked.path.endswith("/v1") else None
-    assert f"{image['digest']} is damaged" in refused(server, ContentError)
+    assert f"{image['digest']} is damaged" in refused(reference(server), ContentError)
 
 
 @pytest.mark.parametrize("part", ["manifest", "config", "layer"])
@@ -182,15 +126,15 @@ def test_c14_whatever_a_digest_names_is_verified(server: Server, contents: Conte
         [changed] = [digest for digest, data in contents.blobs.items() if data.startswith(b"{") == (part == "config")]
         data = contents.blobs[changed]
         contents.blobs[changed] = data[:-1] + bytes([data[-1] ^ 1])
-    assert "is damaged" in refused(server, ContentError)
+    assert "is damaged" in refused(reference(server), ContentError)
 
 
 def test_a_layer_that_unpacks_to_something_else_is_refused(server: Server, contents: Contents) -> None:
     data = gzip.compress(layer(FILES))
     contents.image_of([(OCI_LAYER, data)], diff_ids=[f"sha256:{0:064}"], tag="v1")
-    assert "is damaged" in refused(server, ContentError)
+    assert "is damaged" in refused(reference(server), ContentError)
     contents.image_of([(OCI_LAYER, data)], diff_ids=[], tag="v1")
-    assert refused(server, ContentError) == "the image has 1 layers, and digests of 0"
+    assert refused(reference(server), ContentError) == "the image has 1 layers, and digests of 0"
 
 
 def test_a_blob_that_breaks_off_is_read_on(server: Server, contents: Contents) -> None:
@@ -207,7 +151,7 @@ def test_a_blob_that_breaks_off_is_read_on(server: Server, contents: Contents) -
         return Answer(whole.status, {"Content-Length": str(len(whole.body))}, whole.body[: end - start])
 
     server.answer = cut
-    assert len(pulled(server)[1]["manifests/a"]) == 256_000
+    assert len(pulled(reference(server))[1]["manifests/a"]) == 256_000
     ranges = [asked.headers.get("Range") for asked in server.asked if large in asked.path]
     assert ranges == [None, f"bytes={size // 2}-", f"bytes={size - 10}-"]
 
@@ -226,7 +170,7 @@ def test_a_server_without_ranges_is_read_again(server: Server, contents: Content
         return Answer(200, {"Content-Length": str(len(data))}, data[:20])
 
     server.answer = answer
-    assert dict(pulled(server)[1]) == FILES
+    assert dict(pulled(reference(server))[1]) == FILES
 
 
 @pytest.mark.parametrize("announced", [True, False])
@@ -244,7 +188,7 @@ def test_a_blob_that_stays_cut_off_may_get_well(
         return Answer(200, {"Content-Length": str(size)} if announced else {}, b"{")
 
     server.answer = cut
-    text = refused(server, UnavailableError)
+    text = refused(reference(server), UnavailableError)
     assert "does not answer" in text if announced else "breaks off after 1 of" in text
 
 
@@ -256,59 +200,7 @@ def test_a_blob_that_never_ends_is_refused(server: Server, contents: Contents) -
         return None if data is None else Answer(200, body=data + bytes(100))
 
     server.answer = endless
-    assert "is larger than the" in refused(server, ContentError)
-
-
-DOUBLE = {"manifests": [], "layers": [], "config": {"digest": f"sha256:{0:064}", "size": 1}}
-
-
-@pytest.mark.parametrize(
-    ("document", "kind", "text"),
-    [
-        ({"schemaVersion": 2, **DOUBLE}, OCI_MANIFEST, "is ambiguous"),
-        ({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}, OCI_MANIFEST, "but came as"),
-        ({"schemaVersion": 2, "mediaType": OCI_MANIFEST, "manifests": []}, OCI_MANIFEST, "but it is not"),
-        ({"schemaVersion": 2, "manifests": []}, OCI_MANIFEST, "but it is not"),
-        ({"schemaVersion": 2, "layers": [], "config": DOUBLE["config"]}, OCI_INDEX, "but it is not"),
-        ({"schemaVersion": 1, "fsLayers": []}, "application/json", "schema 1, which is not supported"),
-        ({}, "application/vnd.docker.distribution.manifest.v1+prettyjws", "schema 1, which is not supported"),
-        ({"schemaVersion": 2}, OCI_MANIFEST, "something that is no image"),
-        (b"<html>", "text/html", "cannot be decoded"),
-        (b"[" * 100_000, OCI_MANIFEST, "cannot be decoded"),
-        ({"schemaVersion": 2, "manifests": [{"digest": "../../x", "size": 1}]}, OCI_INDEX, "is no digest"),
-        ({"schemaVersion": 2, "manifests": []}, OCI_INDEX, "but for none"),
-    ],
-)
-def test_c14_documents_that_mean_two_things_or_none(
-    server: Server, contents: Contents, document: Any, kind: str, text: str
-) -> None:
-    contents.document(document, kind, tag="v1")
-    assert text in refused(server, ContentError)
-
-
-def test_an_index_of_ten_thousand_is_refused(server: Server, contents: Contents) -> None:
-    one = {"digest": f"sha256:{0:064}", "size": 1}
-    contents.document({"schemaVersion": 2, "manifests": [one] * 10_000}, OCI_INDEX, tag="v1")
-    assert "RUKPAK_LIMIT_IMAGE_ENTRIES" in refused(server, ContentError)
-
-
-def test_a_manifest_larger_than_four_mebibytes_is_refused(server: Server, contents: Contents) -> None:
-    contents.document(b" " * (4 * 1024 * 1024 + 1), OCI_MANIFEST, tag="v1")
-    assert "RUKPAK_LIMIT_IMAGE_MANIFEST_BYTES" in refused(server, ContentError)
-
-
-def test_an_index_that_leads_nowhere(server: Server, contents: Contents) -> None:
-    index = contents.index(contents.image(FILES))
-    for _ in range(5):
-        index = contents.index(index)
-    contents.documents["v1"] = contents.documents[index["digest"]]
-    assert "never to an image" in refused(server, ContentError)
-
-
-def test_layers_are_refused_before_they_are_asked_for(server: Server, contents: Contents) -> None:
-    contents.image(FILES, FILES, tag="v1")
-    assert "RUKPAK_LIMIT_IMAGE_BYTES" in refused(server, ContentError, limits=Limits(image_bytes=200))
-    assert asked_for(server) == ["manifests/v1"]
+    assert "is larger than the" in refused(reference(server), ContentError)
 
 
 def test_layers_are_never_fetched_from_other_places(server: Server, contents: Contents) -> None:
@@ -320,30 +212,31 @@ def test_layers_are_never_fetched_from_other_places(server: Server, contents: Co
         manifest = contents.documents[image["digest"]][1]
         changed = manifest.replace(b'"layers": [{', f'"layers": [{{"urls": ["http://{elsewhere.address}/x"], '.encode())
         contents.document(changed, DOCKER_MANIFEST, tag="v1")
-        assert dict(pulled(server)[1]) == FILES
+        assert dict(pulled(reference(server))[1]) == FILES
         del contents.blobs[digest_of(data)]
-        assert "404" in refused(server, UnavailableError)
+        assert "404" in refused(reference(server), UnavailableError)
         assert elsewhere.asked == []
 
 
 def test_a_missing_image_is_told_in_the_words_of_the_registry(server: Server) -> None:
-    assert refused(server, UnavailableError) == "the registry answers GET with 404: manifest unknown"
+    assert refused(reference(server), UnavailableError) == "the registry answers GET with 404: manifest unknown"
 
 
 def test_a_registry_with_a_private_authority(contents: Contents, tmp_path: Path) -> None:
     contents.image(FILES, tag="v1")
     context, authority = tls_of(tmp_path)
     with serving(contents.answer, context) as server:
-        assert dict(pulled(server, ca_bundle=authority)[1]) == FILES
-        assert "is not trusted: " in refused(server, UnavailableError)
-        assert refused(server, UnavailableError).endswith("; Trust it.")
-        assert "no certificate" in refused(server, ContentError, ca_bundle="-----BEGIN CERTIFICATE-----")
+        assert dict(pulled(reference(server), ca_bundle=authority)[1]) == FILES
+        assert "is not trusted: " in refused(reference(server), UnavailableError)
+        assert refused(reference(server), UnavailableError).endswith("; Trust it.")
+        assert "no certificate" in refused(reference(server), ContentError, ca_bundle="-----BEGIN CERTIFICATE-----")
 
 
 def test_limits_are_those_of_kept_paths(server: Server, contents: Contents) -> None:
     base = {f"usr/{number}": b"x" for number in range(100)} | {"usr/large": bytes(range(256)) * 1000}
     contents.image(base, FILES, tag="v1")
-    assert dict(pulled(server, limits=Limits(content_files=5, file_bytes=100, content_bytes=200))[1]) == FILES
+    limits = Limits(content_files=5, file_bytes=100, content_bytes=200)
+    assert dict(pulled(reference(server), limits=limits)[1]) == FILES
 
 
 def test_an_aborted_pull_ends_at_once(server: Server, contents: Contents) -> None:

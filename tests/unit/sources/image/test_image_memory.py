@@ -16,7 +16,7 @@ from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
 from rukpak_py.sources.image.reference import parse_image
 from tests.unit.bundles import tree_of
-from tests.unit.sources.image_registry import OCI_MANIFEST, REPOSITORY, Contents
+from tests.unit.sources.image.image_registry import OCI_MANIFEST, REPOSITORY, Contents
 
 LARGE = GIB
 MOST = 24 * MIB  # chunks of sockets and of tars, and the libraries; not a part of the layer

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -19,8 +19,8 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.source import FetchRequest
 from tests.unit.bundles import tree_of
-from tests.unit.sources.image_registry import REPOSITORY, Contents, asked_for
-from tests.unit.web_servers import Answer, Asked, Server, serving
+from tests.unit.sources.image.image_registry import REPOSITORY, Contents, asked_for
+from tests.unit.web_servers import Answer, Asked, Server
 
 PASSWORD = "s3cret"
 FILES = {"manifests/a.yaml": b"a: 1"}
@@ -45,17 +45,6 @@ class Ports:
 
     async def find(self, ref: str, provisioner_class: str) -> Tree | None:
         return self.unpacked.get((ref, provisioner_class))
-
-
-@pytest.fixture
-def contents() -> Contents:
-    return Contents()
-
-
-@pytest.fixture
-def server(contents: Contents) -> Iterator[Server]:
-    with serving(contents.answer) as server:
-        yield server
 
 
 @pytest.fixture
@@ -163,7 +152,7 @@ async def test_failures_begin_with_the_image_and_keep_their_class(
     ref = f"{server.address}/{REPOSITORY}:v1"
     with pytest.raises(UnavailableError, match=f"{ref} cannot be pulled: the registry answers GET with 404"):
         await source.fetch(request(ref))
-    contents.document(b"<html>", "text/html", tag="v1")
+    contents.document(b"<html>", "application/json", tag="v1")
     with pytest.raises(ContentError, match=f"{ref} cannot be pulled: the image's manifest cannot be decoded"):
         await source.fetch(request(ref))
     server.answer = lambda _: Answer(429, {"Retry-After": "99"})
@@ -224,3 +213,18 @@ async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, 
     stopped = asyncio.to_thread(source._threads.shutdown, wait=True)
     await asyncio.wait_for(stopped, 10)
     done.set()
+
+
+async def test_a_cancelled_job_does_not_wait_for_a_registry_to_get_well(server: Server, source: ImageSource) -> None:
+    asked = threading.Event()
+
+    def later(_: Asked) -> Answer:
+        asked.set()
+        return Answer(503, {"Retry-After": "9"})
+
+    server.answer = later
+    job = asyncio.create_task(source.fetch(request(f"{server.address}/{REPOSITORY}:v1")))
+    await asyncio.to_thread(asked.wait, 30)
+    job.cancel()
+    await asyncio.gather(job, return_exceptions=True)
+    await asyncio.wait_for(asyncio.to_thread(source._threads.shutdown, wait=True), 5)

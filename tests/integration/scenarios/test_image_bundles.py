@@ -1,0 +1,112 @@
+"""Scenarios 14, 18, 33 and 35 with images from a real registry, and what else happens to Bundles of type image."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.resources import SECRETS
+from tests.integration.images.registry import HTPASSWD, PASSWORD, USER, Registry, basic, running_registry
+from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
+from tests.unit.sources.image.image_registry import Contents, Files
+
+pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    folder = tmp_path_factory.mktemp("registry")
+    (folder / "htpasswd").write_text(HTPASSWD)
+    auth = {"htpasswd": {"realm": "tests", "path": str(folder / "htpasswd")}}
+    with running_registry(folder, auth, with_tls=True) as registry:
+        yield registry
+
+
+def pushed(registry: Registry, stage: Stage, files: Files, *, tag: str = "v1") -> tuple[str, str]:
+    """The name of the image of these files, on a base that is not read, and its digest."""
+    contents = Contents()
+    image = contents.image({"usr/lib/x": b"x"}, files, tag=tag)
+    registry.push(contents, stage.name, login=basic())
+    return f"{registry.address}/{stage.name}:{tag}", image["digest"]
+
+
+def manifests(stage: Stage, **data: Any) -> Files:
+    return {"manifests/one.yaml": yaml.safe_dump(settings(stage.namespace, **data)).encode()}
+
+
+def image(registry: Registry, ref: str, pull_secret: str = "") -> Document:
+    given = {"ref": ref, "caBundle": registry.authority, **({"pullSecret": pull_secret} if pull_secret else {})}
+    return {"type": "image", "image": given}
+
+
+async def login(stage: Stage, registry: Registry, password: str = PASSWORD) -> str:
+    """A pull secret; the answer is its name."""
+    auth = base64.b64encode(f"{USER}:{password}".encode()).decode()
+    data = base64.b64encode(json.dumps({"auths": {registry.address: {"auth": auth}}}).encode()).decode()
+    body: dict[str, Any] = {"metadata": {"name": stage.name}, "type": "kubernetes.io/dockerconfigjson"}
+    await stage.create(SECRETS, SYSTEM, {**body, "data": {".dockerconfigjson": data}})
+    return stage.name
+
+
+async def test_scenarios_14_and_18_a_private_image_is_unpacked(stage: Stage, registry: Registry) -> None:
+    ref, digest = pushed(registry, stage, manifests(stage))
+    name = await stage.bundle(image(registry, ref, await login(stage, registry)))
+    found = await stage.until_bundle(
+        name, phase("Unpacked"), says("Unpacked", "True", "UnpackSuccessful", "Successfully unpacked the image Bundle")
+    )
+    resolved = {"type": "image", "image": {"ref": f"{registry.address}/{stage.name}@{digest}"}}
+    assert found["status"]["resolvedSource"] == resolved
+
+
+async def test_scenario_33_a_directory_in_manifests(stage: Stage, registry: Registry) -> None:
+    ref, _ = pushed(registry, stage, {**manifests(stage), "manifests/emptydir/.keep": b""})
+    name = await stage.bundle(image(registry, ref, await login(stage, registry)))
+    text = (
+        'subdirectories are not allowed within the "manifests" directory of the bundle image filesystem:'
+        ' found "manifests/emptydir"'
+    )
+    await stage.until_bundle(name, says("Unpacked", "False", "UnpackFailed", text))
+
+
+async def test_scenario_35_a_deployment_of_an_image(stage: Stage, registry: Registry) -> None:
+    ref, _ = pushed(registry, stage, manifests(stage, key="of an image"))
+    await stage.installed(image(registry, ref, await login(stage, registry)))
+    assert (await stage.settings())["data"] == {"key": "of an image"}
+
+
+async def test_who_may_not_read_an_image_is_told(stage: Stage, registry: Registry) -> None:
+    """Scenario 18 without its Secret; that comes later, and with it the content."""
+    ref, _ = pushed(registry, stage, manifests(stage))
+    name = await stage.bundle(image(registry, ref, stage.name))
+    missing = f'get secret rukpak-system/{stage.name}: Secret "{stage.name}" not found'
+    found = await stage.until_bundle(
+        name,
+        says("Unpacked", "False", "UnpackFailed", f"source bundle content: {ref} cannot be pulled: ", missing),
+    )
+    assert found["status"]["phase"] == "Failing"
+    assert PASSWORD not in json.dumps(found)
+    await login(stage, registry)
+    await stage.until_bundle(name, phase("Unpacked"))
+
+
+async def test_a_tag_that_comes_later_is_noticed_and_never_followed(stage: Stage, registry: Registry) -> None:
+    """C14: what was unpacked once stays, whatever becomes of the tag."""
+    ref = f"{registry.address}/{stage.name}:v1"
+    name = await stage.bundle(image(registry, ref, await login(stage, registry)))
+    await stage.until_bundle(name, says("Unpacked", "False", "UnpackFailed", "the registry answers GET with 404: "))
+    _, digest = pushed(registry, stage, manifests(stage))
+    found = await stage.until_bundle(name, phase("Unpacked"))
+    pushed(registry, stage, manifests(stage, key="moved"))
+    await stage.barrier()
+    assert (await stage.get(BUNDLES, "", name))["status"] == found["status"]
+    assert found["status"]["resolvedSource"]["image"]["ref"].endswith(digest)
+    # The same digest without a login: the content is here already, and the registry is not asked.
+    again = await stage.bundle(
+        image(registry, found["status"]["resolvedSource"]["image"]["ref"]), name=f"{stage.name}-again"
+    )
+    same = await stage.until_bundle(again, phase("Unpacked"))
+    assert same["status"]["digest"] == found["status"]["digest"]

@@ -1,0 +1,42 @@
+"""Pulls from the registry of a test, and what their refusals say."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.image.client import Advice
+from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.layers import below
+from rukpak_py.sources.image.pull import ImagePull, PullOptions
+from rukpak_py.sources.image.reference import Reference, parse_image
+from tests.unit.sources.image.image_registry import REPOSITORY
+from tests.unit.web_servers import Server
+
+ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
+FILES = {"manifests/a.yaml": b"a: 1"}
+
+
+def reference(server: Server, name: str = ":v1") -> Reference:
+    return parse_image(f"{server.address}/{REPOSITORY}{name}")
+
+
+def pulled(
+    image: Reference, *, logins: Sequence[Credentials] = (), limits: Limits = DEFAULT_LIMITS, **options: Any
+) -> tuple[Reference, Tree]:
+    given = PullOptions(limits=limits, advice=ADVICE, **{"addresses": AddressPolicy(), **options})
+    pull = ImagePull(image, logins, given)
+    try:
+        return pull.resolve(), pull.tree(below("manifests"))
+    finally:
+        pull.abort()
+
+
+def refused(image: Reference, kind: type[RukPakError], **given: Any) -> str:
+    with pytest.raises(kind) as caught:
+        pulled(image, **given)
+    return str(caught.value)

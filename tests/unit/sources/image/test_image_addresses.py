@@ -1,0 +1,79 @@
+"""Where pulls connect to: refused addresses, registries without TLS, and proxies."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.sources.image import transport
+from rukpak_py.sources.image.reference import parse_image
+from tests.unit.sources.image.image_pulls import FILES, pulled, reference, refused
+from tests.unit.sources.image.image_registry import REPOSITORY, Contents
+from tests.unit.web_servers import Answer, Server
+
+pytestmark = pytest.mark.usefixtures("hasty")
+
+
+@pytest.fixture
+def contents() -> Contents:
+    contents = Contents()
+    contents.image({"bin/x": b"1"}, FILES, tag="v1")
+    return contents
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "[fe80::1]", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"])
+def test_c19_redirects_to_metadata_are_refused(server: Server, address: str) -> None:
+    server.answer = lambda asked: Answer(307, {"Location": f"http://{address}/latest/meta-data"})
+    assert "--allow-source-addresses" in refused(reference(server), ContentError)
+
+
+def test_c19_registries_on_refused_addresses_are_not_asked(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loopback only for who names loopback; a name that has such an address is an attack."""
+    monkeypatch.setattr(
+        transport, "resolve_blocking", lambda host, port, policy: policy.usable(host, port, ["127.0.0.1"])
+    )
+    name = f"registry.example.com:{server.server_port}/{REPOSITORY}:v1"
+    assert "has the address 127.0.0.1" in refused(parse_image(name), ContentError)
+    assert server.asked == []
+
+
+def test_c19_what_resolves_is_what_is_connected_to(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DNS rebinding: the name is resolved once for a connection."""
+    asked: list[str] = []
+
+    def resolve(host: str, port: int, policy: AddressPolicy) -> tuple[str, ...]:
+        asked.append(host)
+        return resolve_blocking("127.0.0.1", port, policy)
+
+    monkeypatch.setattr(transport, "resolve_blocking", resolve)
+    assert dict(pulled(parse_image(f"localhost:{server.server_port}/{REPOSITORY}:v1"))[1]) == FILES
+    assert set(asked) == {"localhost"}
+
+
+def test_c19_the_api_server_is_no_registry(server: Server) -> None:
+    policy = AddressPolicy(api_servers=frozenset({("127.0.0.1", server.server_port)}))
+    assert "is the API server" in refused(reference(server), ContentError, addresses=policy)
+    assert server.asked == []
+
+
+def test_plain_http_only_for_registries_that_are_named(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "resolve_blocking", lambda *_: ("127.0.0.1",))
+    registry = f"registry.example.com:{server.server_port}"
+    name = f"{registry}/{REPOSITORY}:v1"
+    assert refused(parse_image(name), UnavailableError) == f"{registry} does not speak TLS; Name it."
+    assert dict(pulled(parse_image(name), plain_http=frozenset({registry}))[1]) == FILES
+
+
+def test_proxies_of_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server stands in for proxy and registry; names are resolved by the proxy."""
+    monkeypatch.setenv("HTTP_PROXY", f"http://proxy:pass@{server.address}")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "registry.example.com")
+    monkeypatch.setattr(transport, "resolve_blocking", lambda *_: ("127.0.0.1",))
+    image = parse_image(f"registry.example.com:{server.server_port}/{REPOSITORY}:v1")
+    given: dict[str, Any] = {"plain_http": frozenset({image.registry})}
+    assert dict(pulled(image, **given)[1]) == FILES
+    assert all(asked.path.startswith("/") for asked in server.asked)
+    monkeypatch.setenv("NO_PROXY", "")
+    assert "does not answer" in refused(image, UnavailableError, **given)
