@@ -54,7 +54,7 @@ class GitRef(ApiType, frozen=True, kw_only=True):
 
     branch: Annotated[str, doc("A branch; its newest commit at the time of unpacking is used.")] = ""
     tag: Annotated[str, doc("A tag, annotated or not.")] = ""
-    commit: Annotated[str, doc("The full hash of a commit. It never moves.")] = ""
+    commit: Annotated[str, doc("The hash of a commit, or its first digits, at least four. It never moves.")] = ""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -68,7 +68,7 @@ class GitRef(ApiType, frozen=True, kw_only=True):
 class GitSource(ApiType, frozen=True, kw_only=True):
     """A directory of a git repository."""
 
-    repository: Annotated[str, doc("URL of the repository: https, http or ssh.")]
+    repository: Annotated[str, doc("URL of the repository: https, http, ssh, or `user@host:path`.")]
     directory: Annotated[
         str, doc("The directory of the repository that is the bundle's root. Default: the root of the repository.")
     ] = ""

@@ -35,6 +35,8 @@ class Limits:
     image_bytes: int = _limit(4096 * MIB, "size of all layers of an image together, before and after unpacking")
     image_manifest_bytes: int = _limit(4 * MIB, "size of the manifest or the index of an image")
     image_entries: int = _limit(1000, "number of entries of the manifest or the index of an image")
+    git_bytes: int = _limit(512 * MIB, "size of what a git server sends, on disk")
+    git_seconds: int = _limit(120, "seconds that a git server may take to send a commit")
     inflation_ratio: int = _limit(200, "number of unpacked bytes for each compressed byte")
     inflation_floor: int = _limit(1 * MIB, "unpacked size from which on the inflation ratio is checked")
     http_connect_seconds: int = _limit(10, "seconds to connect to the server of an http source")

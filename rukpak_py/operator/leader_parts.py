@@ -161,6 +161,7 @@ class LeaderParts:
             plain_http=settings.plain_http_registries,
             addresses=source_addresses(settings.allow_source_addresses, self._client.server),
             limits=settings.limits,
+            allow_plain_http_credentials=settings.allow_plain_http_credentials,
         )
         return BundleReconciler(
             client=self._client,

@@ -39,6 +39,7 @@ class Settings:
     pod_address: str
     allow_source_addresses: tuple[Network, ...]
     plain_http_registries: frozenset[str]
+    allow_plain_http_credentials: bool
     limits: Limits
 
 
@@ -62,6 +63,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         pod_address=environ.get("POD_IP", ""),
         allow_source_addresses=given["allow_source_addresses"],
         plain_http_registries=given["plain_http_registries"],
+        allow_plain_http_credentials=given["allow_plain_http_credentials"],
         limits=limits,
     )
 
@@ -123,6 +125,14 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "registries of images (HOST or HOST:PORT), separated by commas, that are asked without TLS where they have "
         "none, as those on loopback are",
         type=_registries,
+    )
+    add(
+        "--allow-plain-http-credentials",
+        "false",
+        "send the credentials of git sources over http too, where everybody on the way can read them",
+        type=_flag,
+        nargs="?",
+        const=True,
     )
     add("--log-level", "info", "debug, info, warning or error", type=_one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=_one_of("text", "json"))

@@ -8,6 +8,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
+from rukpak_py.sources.git.source import GitSource
 from rukpak_py.sources.http import HttpSource
 from rukpak_py.sources.http_download import Downloads
 from rukpak_py.sources.image.source import ImagePorts, ImageSource
@@ -38,11 +39,16 @@ def cluster_sources(
     plain_http: frozenset[str],
     addresses: AddressPolicy,
     limits: Limits,
+    allow_plain_http_credentials: bool = False,
 ) -> SourcesByType:
     """Every source that the operator serves, on the ports that it hands in."""
+    git = GitSource(
+        credentials, addresses=addresses, limits=limits, allow_plain_http_credentials=allow_plain_http_credentials
+    )
     return SourcesByType(
         {
             SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits),
+            SourceType.GIT: git,
             SourceType.HTTP: HttpSource(credentials, Downloads(addresses=addresses, limits=limits)),
             SourceType.IMAGE: ImageSource(image, addresses=addresses, plain_http=plain_http, limits=limits),
         }

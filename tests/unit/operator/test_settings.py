@@ -26,6 +26,7 @@ FITTING = [
         (ip_network("127.0.0.0/8"), ip_network("::1")),
     ),
     ("--plain-http-registries", "a:5000, b.lan", "plain_http_registries", frozenset({"a:5000", "b.lan"})),
+    ("--allow-plain-http-credentials", "true", "allow_plain_http_credentials", True),
     ("--log-level", "debug", "log_level", "debug"),
     ("--log-format", "json", "log_format", "json"),
 ]
@@ -43,6 +44,7 @@ WRONG = [
     ("--allow-source-addresses", "10.0.0.1/8"),
     ("--plain-http-registries", "http://a"),
     ("--plain-http-registries", "a/b"),
+    ("--allow-plain-http-credentials", "perhaps"),
     ("--log-level", "verbose"),
     ("--log-level", "DEBUG"),
     ("--log-format", "xml"),

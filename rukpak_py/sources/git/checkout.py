@@ -1,0 +1,183 @@
+"""One fetch, in a thread: a bare repository with one commit in it, and then its files. See `source` for the order.
+
+What git writes is watched while it writes. A commit is asked for by its hash; servers that send only what has a name,
+and hashes that are cut short, cost all branches and tags.
+"""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.sources.git import redirects
+from rukpak_py.sources.git.access import Access
+from rukpak_py.sources.git.command import Commands, GitError, StoppedError
+from rukpak_py.sources.git.environment import environment_of, local_environment
+from rukpak_py.sources.git.failures import REDIRECTED, explain, is_no_connection, is_not_sent_by_hash
+from rukpak_py.sources.git.objects import AmbiguousNameError, MissingObjectError, reading
+from rukpak_py.sources.git.reading import NoDirectoryError, read_tree
+from rukpak_py.sources.git.refs import EVERYTHING, LOCAL_REF, Kind, Revision
+from rukpak_py.sources.git.remote import Remote
+from rukpak_py.sources.git.workspace import Workspace
+from rukpak_py.sources.proxies import proxy_for
+
+_MOST_ADDRESSES = 3
+_FETCH = ("fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance", "--quiet")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    name: str  # 40 hexadecimal digits
+    tree: str
+
+
+class Checkout:
+    def __init__(
+        self, remote: Remote, revision: Revision, access: Access, *, addresses: AddressPolicy, limits: Limits
+    ) -> None:
+        self._remote = remote
+        self._revision = revision
+        self._access = access
+        self._policy = addresses
+        self._limits = limits
+        self._workspace: Workspace | None = None
+        self._commands: Commands | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """From any thread: what runs ends soon."""
+        self._stopped = True
+        if self._commands is not None:
+            self._commands.stop()
+
+    def close(self) -> None:
+        """When nothing runs any more."""
+        if self._workspace is not None:
+            self._workspace.close()
+            self._workspace = None
+
+    def fetch(self) -> Commit:
+        self._workspace = Workspace()
+        try:
+            return self._fetch(self._remote)
+        except GitError as error:
+            raise explain(str(error), self._remote, self._revision, self._access.redacted) from error
+
+    def read(self, commit: Commit, directory: str) -> Tree:
+        try:
+            with reading(self._git(local_environment(self._in_use().directory))) as objects:
+                return read_tree(objects, commit.tree, directory, self._limits)
+        except NoDirectoryError as error:
+            raise ContentError(
+                f'get subdirectory "{directory}" for repository "{self._remote.shown}": {error}'
+            ) from error
+        except ContentError as error:
+            raise ContentError(f"bundle unpack error: {error}") from error
+        except (MissingObjectError, GitError) as error:
+            raise UnavailableError(
+                f"bundle unpack error: {self._remote.shown}: the server sent an incomplete repository"
+            ) from error
+
+    def _fetch(self, remote: Remote) -> Commit:
+        for _ in range(redirects.MOST):
+            try:
+                return self._fetch_from_addresses(remote)
+            except GitError as error:
+                if not REDIRECTED.search(str(error)):
+                    raise
+                remote = self._moved(remote)
+        raise ContentError(f"bundle unpack git clone error: {remote.shown}: more than {redirects.MOST} redirects")
+
+    def _fetch_from_addresses(self, remote: Remote) -> Commit:
+        """All at once for curl; ssh takes one."""
+        addresses = self._addresses(remote)
+        if not remote.is_ssh:
+            return self._fetch_from(remote, addresses)
+        *others, last = addresses[:_MOST_ADDRESSES]
+        for address in others:
+            try:
+                return self._fetch_from(remote, [address])
+            except GitError as error:
+                if not is_no_connection(str(error)):
+                    raise
+        return self._fetch_from(remote, [last])
+
+    def _addresses(self, remote: Remote) -> Sequence[str]:
+        """Behind a proxy, names are the proxy's business; what is an address already is still ours."""
+        if not remote.is_ssh and proxy_for(remote.scheme, remote.host, remote.port):
+            if numeric := _numeric(remote.host):
+                self._policy.usable(remote.host, remote.port, numeric)
+            return ()
+        return resolve_blocking(remote.host, remote.port, self._policy)
+
+    def _fetch_from(self, remote: Remote, addresses: Sequence[str]) -> Commit:
+        workspace = self._in_use()
+        git = self._git(environment_of(remote, self._access, addresses=addresses, directory=workspace.directory))
+        if not workspace.repository.exists():
+            git.run("init", "--bare", "--quiet", "--template=", str(workspace.repository))
+        revision = self._revision
+        if revision.kind is not Kind.COMMIT or revision.is_full_commit:
+            try:
+                self._run_fetch(git, "--depth=1", "--", remote.url, *revision.refspecs)
+                return self._commit(git, LOCAL_REF)
+            except GitError as error:
+                if revision.kind is not Kind.COMMIT or not is_not_sent_by_hash(str(error)):
+                    raise
+        self._run_fetch(git, "--", remote.url, *EVERYTHING)
+        return self._commit(git, revision.name)
+
+    def _run_fetch(self, git: Commands, *arguments: str) -> None:
+        git.run(*_FETCH, *arguments, watch=self._watch)
+
+    def _watch(self) -> None:
+        if self._in_use().size() > self._limits.git_bytes:
+            raise self._limits.exceeded("git_bytes", f"what {self._remote.shown} sends")
+
+    def _commit(self, git: Commands, name: str) -> Commit:
+        try:
+            with reading(git) as objects:
+                found, tree = objects.commit(name)
+        except MissingObjectError as error:
+            raise self._revision.missing(self._remote.shown) from error
+        except AmbiguousNameError as error:
+            raise self._revision.ambiguous() from error
+        return Commit(name=found, tree=tree)
+
+    def _moved(self, remote: Remote) -> Remote:
+        workspace = self._in_use()
+        environment = environment_of(
+            remote, self._access, addresses=self._addresses(remote), directory=workspace.directory
+        )
+        trace = workspace.directory / "trace"
+        trace.unlink(missing_ok=True)
+        git = self._git(environment | redirects.tracing(trace))
+        try:
+            git.run("ls-remote", "--quiet", "--", remote.url, "HEAD")
+        except GitError:
+            return redirects.redirected(remote, trace)
+        return remote  # not any more
+
+    def _git(self, environment: dict[str, str]) -> Commands:
+        workspace = self._in_use()
+        git = Commands(workspace.directory, environment | {"GIT_DIR": str(workspace.repository)})
+        self._commands = git
+        if self._stopped:
+            raise StoppedError
+        return git
+
+    def _in_use(self) -> Workspace:
+        if self._workspace is None:
+            raise AssertionError("fetch comes first")
+        return self._workspace
+
+
+def _numeric(host: str) -> list[str]:
+    """The address that the host is, in any way that C libraries read one; none for a name."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except OSError:
+        return []
+    return [str(address[0]) for *_, address in found]

@@ -1,0 +1,151 @@
+"""The files of a commit to a Tree: below one directory, with links followed inside the repository.
+
+Nothing is on disk but git's own pack. Directories are read one by one as they are walked, so what is outside of the
+bundle's directory costs nothing, unless a link leads there. Limits hold while walking and before content is read. A
+submodule is an empty directory here, which git does not have: it is left out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.git.objects import DIRECTORY_MODE, LINK_MODE, SUBMODULE_MODE, Objects, TreeEntry
+
+_MOST_HOPS = 40
+_LONGEST_TARGET = 4096
+_REMEMBERED = 1000  # directories that links lead through
+
+
+class NoDirectoryError(Exception):
+    """The text says what is there instead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """`path`: in the repository, without links."""
+
+    path: str
+    entry: TreeEntry
+
+
+def read_tree(objects: Objects, root: str, directory: str, limits: Limits) -> Tree:
+    """What is below the directory of the tree `root`; NoDirectoryError when that is not there."""
+    repository = _Repository(objects=objects, root=root, limits=limits)
+    bundle = repository.find(directory.split("/") if directory else [])
+    if bundle is None:
+        raise NoDirectoryError("there is no such directory in the repository")
+    if bundle.entry.mode != DIRECTORY_MODE:
+        raise NoDirectoryError("it is not a directory")
+    files = list(_Walk(repository=repository, limits=limits).files("", bundle, frozenset()))
+    builder = TreeBuilder(limits)
+    contents = objects.contents(
+        [file for _, file in files], lambda position, size: builder.check_room(files[position][0], size)
+    )
+    for (path, _), content in zip(files, contents, strict=True):
+        builder.add(path, content)
+    return builder.build()
+
+
+@dataclass(kw_only=True)
+class _Repository:
+    objects: Objects
+    root: str
+    limits: Limits
+    _directories: dict[str, dict[str, TreeEntry]] = field(default_factory=dict)
+
+    def entries(self, directory: TreeEntry) -> dict[str, TreeEntry]:
+        known = self._directories.get(directory.hash)
+        if known is None:
+            known = self.objects.tree(directory.hash, at_most=self.limits.file_bytes)
+            if len(self._directories) < _REMEMBERED:
+                self._directories[directory.hash] = known
+        return known
+
+    def find(self, parts: list[str], *, start: str = "", name: str = "") -> Found | None:
+        """What is at the parts, seen from the directory `start`, for the link `name`; None: nothing."""
+        todo = [*reversed(parts), *reversed(start.split("/") if start else [])]
+        around = [Found(path="", entry=TreeEntry(mode=DIRECTORY_MODE, hash=self.root))]
+        hops = 0
+        while todo:
+            part = todo.pop()
+            here = around[-1]
+            if part in {"", "."}:
+                continue
+            if part == "..":
+                if len(around) == 1:
+                    raise ContentError(f"link {name!r} points out of the repository: put a copy in its place")
+                around.pop()
+                continue
+            entry = self.entries(here.entry).get(part) if here.entry.mode == DIRECTORY_MODE else None
+            if entry is None:
+                return None
+            path = f"{here.path}/{part}" if here.path else part
+            if entry.mode == LINK_MODE:
+                hops += 1
+                if hops > _MOST_HOPS:
+                    raise ContentError(f"link {name or path!r} never ends at a file")
+                todo.extend(reversed(self.target(name or path, entry).split("/")))
+            else:
+                around.append(Found(path=path, entry=entry))
+        return around[-1]
+
+    def target(self, path: str, link: TreeEntry) -> str:
+        content = self.objects.content(link.hash, partial(_check_target, path))
+        target = content.decode(errors="surrogateescape")
+        if not target or "\0" in target:
+            raise ContentError(f"link {path!r} points nowhere")
+        if target.startswith("/"):
+            raise ContentError(f"link {path!r} points out of the repository, to {target!r}: put a copy in its place")
+        return target
+
+
+def _check_target(path: str, size: int) -> None:
+    if size > _LONGEST_TARGET:
+        raise ContentError(f"link {path!r} points nowhere: its target has {size} bytes")
+
+
+@dataclass(kw_only=True)
+class _Walk:
+    """`path`: the name in the bundle. Behind a link it is not where the file is in the repository."""
+
+    repository: _Repository
+    limits: Limits
+    count: int = 0
+
+    def files(self, path: str, directory: Found, around: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """Paths, and the hashes of their content."""
+        around |= {directory.path}
+        for name, entry in self.repository.entries(directory.entry).items():
+            if entry.mode == SUBMODULE_MODE:
+                continue
+            inner = self._checked(f"{path}/{name}" if path else name, name)
+            found = self._end(inner, name, entry, directory, around)
+            if found.entry.mode == DIRECTORY_MODE:
+                yield from self.files(inner, found, around)
+            elif found.entry.mode != SUBMODULE_MODE:
+                yield inner, found.entry.hash
+
+    def _checked(self, path: str, name: str) -> str:
+        self.count += 1
+        if self.count > self.limits.content_files:
+            raise self.limits.exceeded("content_files", "the number of files and directories")
+        if name in {"", ".", ".."} or "/" in name:  # fetching refuses such names, too
+            raise ContentError(f"a directory of the repository has an entry with the name {name!r}")
+        return clean_path(path, self.limits)
+
+    def _end(self, path: str, name: str, entry: TreeEntry, directory: Found, around: frozenset[str]) -> Found:
+        """The entry itself, or what it leads to."""
+        if entry.mode != LINK_MODE:
+            return Found(path=f"{directory.path}/{name}" if directory.path else name, entry=entry)
+        found = self.repository.find([name], start=directory.path, name=path)
+        if found is None:
+            raise ContentError(
+                f"link {path!r} points to {self.repository.target(path, entry)!r}, which is not in the repository: "
+                "put the file in its place, or remove it"
+            )
+        if found.path in around:
+            raise ContentError(f"link {path!r} points to a directory that it lies in: remove it")
+        return found

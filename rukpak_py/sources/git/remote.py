@@ -1,0 +1,139 @@
+"""The URL of a repository, taken apart and checked before git sees it.
+
+git reads far more than URLs: `ext::` runs commands, `file://` and paths read local files, a leading dash is an option.
+Only https, http and ssh come through, as URLs or in the short form of ssh (`user@host:path`), and git is given a URL
+that is put together again from the checked parts, without credentials.
+"""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.sources.urls import DEFAULT_PORTS, masked, masked_entirely
+
+SSH = "ssh"
+_DEFAULT_USER = "git"  # of ssh
+_LONGEST = 2048
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\\\"'`<>{}|^]|[^\x00-\x7f]")
+_ENCODED_CONTROL = re.compile(r"%(0[0-9a-f]|1[0-9a-f]|7f)", re.IGNORECASE)
+_HOST = re.compile(r"(?!-)[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
+_USER = re.compile(r"(?!-)[A-Za-z0-9._+-]{1,128}")
+_SHORT = re.compile(r"(?:(?P<user>[^@/:]+)@)?(?P<host>\[[^]/]+\]|[^/:@]+):(?P<path>(?!:|//).+)")
+_USER_ALONE = re.compile(r"(ssh://)?[A-Za-z0-9._+-]+@[^@]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """`host` is without the brackets of an IPv6 address, `url` without credentials, `shown` as it was written."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str = field(repr=False)
+    url: str
+    shown: str
+    password: str = field(default="", repr=False)
+
+    @property
+    def is_ssh(self) -> bool:
+        return self.scheme == SSH
+
+    @property
+    def has_default_port(self) -> bool:
+        return self.port == DEFAULT_PORTS[self.scheme]
+
+
+def parse_remote(repository: str) -> Remote:
+    """ContentError, never with a password, for everything but a URL of https, http or ssh."""
+    if not repository:
+        raise ContentError("missing git source information: repository must be provided")
+    if len(repository) > _LONGEST or _UNSAFE.search(repository) or _ENCODED_CONTROL.search(repository):
+        raise _invalid(repository, "it is too long or has characters that no URL may have")
+    if repository.startswith("-"):
+        raise _invalid(repository, "it starts with a dash")
+    if re.match(r"[A-Za-z0-9+.-]*::", repository):
+        raise _invalid(repository, "remote helpers of git are not supported; use https, http or ssh")
+    if "://" in repository:
+        return _of_url(repository)
+    if short := _SHORT.fullmatch(repository):
+        return _of_short_form(repository, short)
+    raise _invalid(repository, "it is not a URL of https, http or ssh")
+
+
+def shown(repository: str) -> str:
+    """For messages: as it was written, without a password. The user name of an HTTP URL may be a token."""
+    if _USER_ALONE.fullmatch(repository):
+        return repository
+    return masked(repository) if repository.count("@") < 2 else masked_entirely(repository)
+
+
+def _of_url(repository: str) -> Remote:
+    try:
+        parts = urlsplit(repository)
+        port = parts.port
+    except ValueError as error:
+        raise _invalid(repository, "host or port cannot be read") from error
+    scheme = parts.scheme.lower()
+    if scheme not in DEFAULT_PORTS:
+        raise _invalid(repository, f"scheme {scheme[:20]!r} is not supported; use https, http or ssh")
+    host = _host(repository, f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or "")
+    if parts.fragment:
+        raise _invalid(repository, "it has a fragment (#)")
+    if port == 0 or not parts.path.strip("/"):
+        raise _invalid(repository, "it names no repository of the host")
+    return Remote(
+        scheme=scheme,
+        host=host.strip("[]"),
+        port=port or DEFAULT_PORTS[scheme],
+        user=_user(repository, parts, scheme),
+        password=unquote(parts.password or "") if scheme != SSH else "",
+        url=_without_credentials(repository, parts, scheme, f"{host}:{port}" if port else host),
+        shown=shown(repository),
+    )
+
+
+def _user(repository: str, parts: SplitResult, scheme: str) -> str:
+    user = unquote(parts.username or "")
+    if scheme == SSH:
+        user = user or _DEFAULT_USER
+        if not _USER.fullmatch(user):
+            raise _invalid(repository, "the user name has characters that are not supported")
+    return user
+
+
+def _without_credentials(repository: str, parts: SplitResult, scheme: str, authority: str) -> str:
+    if scheme == SSH:
+        if parts.query:
+            raise _invalid(repository, "an ssh URL has no query (?)")
+        return f"{SSH}://{_user(repository, parts, scheme)}@{authority}{parts.path}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{scheme}://{authority}{parts.path}{query}"
+
+
+def _of_short_form(repository: str, short: re.Match[str]) -> Remote:
+    user, path = short["user"] or _DEFAULT_USER, short["path"]
+    host = _host(repository, short["host"])
+    if not _USER.fullmatch(user):
+        raise _invalid(repository, "the user name has characters that are not supported")
+    if path.startswith("-"):
+        raise _invalid(repository, "the path starts with a dash")
+    return Remote(
+        scheme=SSH,
+        host=host.strip("[]"),
+        port=DEFAULT_PORTS[SSH],
+        user=user,
+        url=f"{user}@{host}:{path}",
+        shown=shown(repository),
+    )
+
+
+def _host(repository: str, host: str) -> str:
+    host = host.rstrip(".").lower()
+    if not _HOST.fullmatch(host):
+        raise _invalid(repository, "it has no valid host name")
+    return host
+
+
+def _invalid(repository: str, reason: str) -> ContentError:
+    return ContentError(f"repository {masked_entirely(repository)[:200]!r} is refused: {reason}")

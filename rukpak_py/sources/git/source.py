@@ -1,0 +1,111 @@
+"""Content of a directory of a git repository, at one commit.
+
+git runs in processes that a thread waits for, never the event loop. The end of a fetch, by whatever cause, is the end
+of its processes and of its private directory. Content is in memory only after `content_arrives`.
+"""
+
+import asyncio
+import posixpath
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from rukpak_py.api.names import SourceType
+from rukpak_py.api.source import GitRef
+from rukpak_py.api.source import GitSource as GitSpec
+from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import Limits, variable_of
+from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.git.access import access_to
+from rukpak_py.sources.git.checkout import Checkout
+from rukpak_py.sources.git.refs import revision_of
+from rukpak_py.sources.git.remote import Remote, parse_remote, shown
+from rukpak_py.sources.ports import Credentials
+from rukpak_py.sources.source import Fetched, FetchRequest
+
+_THREADS = 64  # of which most wait: lanes and the budget for content bound the work
+
+T = TypeVar("T")
+
+
+class GitSource:
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        addresses: AddressPolicy,
+        limits: Limits,
+        allow_plain_http_credentials: bool = False,
+    ) -> None:
+        self._credentials = credentials
+        self._addresses = addresses
+        self._limits = limits
+        self._allow_plain_http_credentials = allow_plain_http_credentials
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="git")
+
+    def lane(self, source: SourceSpec) -> str:
+        try:
+            return parse_remote(source.git.repository if source.git else "").host
+        except ContentError:
+            return SourceType.GIT
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        spec = request.source.git
+        if spec is None:
+            raise ContentError("bundle source git configuration is unset")
+        remote = parse_remote(spec.repository)
+        directory = clean_directory(spec)
+        checkout = await self._checkout(spec, remote)
+        try:
+            commit = await self._run(checkout, checkout.fetch, remote)
+            await request.content_arrives()
+            tree = await self._run(checkout, lambda: checkout.read(commit, directory), remote)
+        finally:
+            await asyncio.shield(self._in_thread(checkout.close))
+        return Fetched(tree=tree, resolved=replace(request.source, git=_pinned(spec, commit.name)))
+
+    async def _checkout(self, spec: GitSpec, remote: Remote) -> Checkout:
+        access = await access_to(
+            remote, spec, self._credentials, allow_plain_http_credentials=self._allow_plain_http_credentials
+        )
+        return Checkout(remote, revision_of(spec.ref), access, addresses=self._addresses, limits=self._limits)
+
+    async def _run(self, checkout: Checkout, work: Callable[[], T], remote: Remote) -> T:
+        """In a thread that has ended when this ends."""
+        running = self._in_thread(work)
+        seconds = self._limits.git_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.shield(running)
+        except TimeoutError as error:
+            checkout.stop()
+            await asyncio.wait([running])
+            raise UnavailableError(
+                f"bundle unpack git clone error: {remote.shown}: not done within {seconds} seconds "
+                f"({variable_of('git_seconds')} sets it)"
+            ) from error
+        except BaseException:
+            checkout.stop()
+            await asyncio.wait([running])
+            raise
+
+    def _in_thread(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def clean_directory(spec: GitSpec) -> str:
+    """Empty: the root of the repository."""
+    cleaned = posixpath.normpath(spec.directory) if spec.directory else "."
+    if cleaned == ".." or cleaned.startswith(("../", "/")):
+        raise ContentError(
+            f'get subdirectory "{spec.directory}" for repository "{shown(spec.repository)}": '
+            "directory can not start with '../' or '/'"
+        )
+    return "" if cleaned == "." else cleaned
+
+
+def _pinned(spec: GitSpec, commit: str) -> GitSpec:
+    return replace(spec, ref=GitRef(commit=commit))
