@@ -1,15 +1,19 @@
-"""Programs of the machine: found on PATH, else installed by apt as root, else named in an error."""
+"""Programs of the machine: found on PATH, else installed by apt as root, else named in an error.
+
+`python -m e2e.cluster.packages PROGRAM=PACKAGE...` for scripts.
+"""
 
 import contextlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
 
-SERVICES = ("docker.service", "docker.socket", "containerd.service")
+SERVICES = ("docker.service", "docker.socket", "containerd.service", "ssh.service", "ssh.socket")
 SYSTEM_FOLDERS = ("/usr/sbin", "/sbin")  # not on every PATH, and half of what a node needs lies there
 
 
@@ -69,3 +73,16 @@ def _apt(*arguments: str) -> bool:
         stdin=subprocess.DEVNULL,
     )
     return done.returncode == 0
+
+
+def main() -> int:
+    try:
+        require(dict(word.split("=", 1) for word in sys.argv[1:]), purpose="tests")
+    except ClusterError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
