@@ -46,6 +46,10 @@ class Tenant:
                 await self.admin.delete(BUNDLE_DEPLOYMENTS, "", name)
         for name in self._deployed:
             await self.gone(BUNDLE_DEPLOYMENTS, name)
+            # Not left to the collector: after a change of our CRDs it needs up to half a minute to see anything.
+            for _, bundle in await self.owned(BUNDLES, name=name):
+                with suppress(NotFoundError):
+                    await self.admin.delete(BUNDLES, "", bundle)
             await self.left_nothing(BUNDLES, name=name)
 
     async def publish(self, name: str, documents: Iterable[Document]) -> None:
