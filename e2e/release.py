@@ -53,8 +53,9 @@ class Release:
         return ""
 
     def logs(self) -> str:
-        selected = ["--namespace", NAMESPACE, "--selector=app=core", "--tail=-1", "--prefix"]
-        return self.kubectl.run("logs", *selected)
+        """Of all pods, also those on their way out; one may be gone before it is asked."""
+        found = self.kubectl.get("pods", "--namespace", NAMESPACE, "--selector=app=core")["items"]
+        return "\n".join(self._logs_of(pod["metadata"]["name"]) for pod in found)
 
     def diagnosis(self) -> str:
         """For the output of a failed test."""
@@ -69,6 +70,14 @@ class Release:
             except KubectlError as error:
                 parts.append(str(error))
         return "\n\n".join(parts)
+
+    def _logs_of(self, pod: str) -> str:
+        try:
+            return self.kubectl.run("logs", "--namespace", NAMESPACE, pod, "--tail=-1")
+        except KubectlError as error:
+            if "not found" not in str(error):
+                raise
+            return ""
 
     def _change(self, verb: str, settings: tuple[str, ...], *flags: str) -> str:
         values = [f"--set={setting}" for setting in settings]

@@ -3,7 +3,7 @@
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,7 +59,8 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in ({"Content-Length": str(len(answer.body))} | answer.headers).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(answer.body)
+        with suppress(ConnectionError):  # whoever has seen enough hangs up
+            self.wfile.write(answer.body)
 
     do_GET = do_POST = do_PUT = do_HEAD = do  # noqa: N815 - names of the library
 
