@@ -97,7 +97,7 @@ def layers_of(manifest: ImageDocument, limits: Limits) -> Sequence[Descriptor]:
     check_entries("the image's manifest", len(layers), limits)
     for layer in layers:
         if layer.media_type not in _LAYERS:
-            raise ContentError(f"the image has a layer of type {layer.media_type[:200]!r}, which is no file system")
+            raise ContentError(f"the image has a layer of type {layer.media_type[:200]!r}, which is not a file system")
     if sum(max(layer.size, 0) for layer in layers) > limits.image_bytes:
         raise limits.exceeded("image_bytes", "the size of all layers together")
     return layers

@@ -50,7 +50,7 @@ def parse_reference(text: str) -> Reference:
     found = _REFERENCE.fullmatch(text)
     if found is None or len(found["repository"]) > _LONGEST_REPOSITORY:
         raise ContentError(
-            f"{text[:300]!r} is no name of an image: give REGISTRY/REPOSITORY:TAG, in lower case but for the tag"
+            f"{text[:300]!r} is not a valid image name: give REGISTRY/REPOSITORY:TAG, in lower case but for the tag"
         )
     registry = f"{found['registry'] or _DEFAULT_REGISTRY}{found['port'] or ''}"
     repository = found["repository"]
@@ -63,7 +63,9 @@ def parse_image(text: str) -> Reference:
     """A reference by tag or by digest, as in a Pod; with both of them the digest counts."""
     name, at, digest = text.partition("@")
     if at and not _DIGEST.fullmatch(digest):
-        raise ContentError(f"{text[:300]!r} is no name of an image: what follows its @ is no digest (sha256, sha512)")
+        raise ContentError(
+            f"{text[:300]!r} is not a valid image name: what follows its @ is not a digest (sha256, sha512)"
+        )
     return replace(parse_reference(name), digest=digest)
 
 

@@ -255,7 +255,7 @@ def test_wrong_usage(rukpakctl: CommandLine, here: Path, arguments: list[str], m
 def test_names_of_images_are_checked_first(rukpakctl: CommandLine, here: Path, option: str) -> None:
     ran = rukpakctl(*GIVEN, "--output", "image", option, "Not A Name")
     assert ran.status == 3
-    assert "'Not A Name' is no name of an image" in ran.err
+    assert "'Not A Name' is not a valid image name" in ran.err
     assert not (here / "bundle.Dockerfile").exists()
 
 

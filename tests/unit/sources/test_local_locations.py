@@ -129,7 +129,7 @@ def test_only_names_of_images_get_into_commands(url: str) -> None:
 
 
 def test_what_names_no_image_is_told() -> None:
-    assert "is no name of an image" in refusal("docker://$(reboot)")
+    assert "is not a valid image name" in refusal("docker://$(reboot)")
 
 
 def test_images_elsewhere_are_to_be_saved() -> None:

@@ -34,7 +34,7 @@ NO_NAMES = (
 
 @pytest.mark.parametrize("text", NO_NAMES)
 def test_what_is_no_name(text: str) -> None:
-    with pytest.raises(ContentError, match="is no name of an image"):
+    with pytest.raises(ContentError, match="is not a valid image name"):
         parse_reference(text)
 
 
@@ -71,7 +71,7 @@ def test_an_image_by_digest_or_by_tag(text: str, expected: str) -> None:
     "digest", ["", "sha256:12", f"md5:{0:032}", f"{DIGEST}0", DIGEST.upper(), f"{DIGEST}@{DIGEST}"]
 )
 def test_what_is_no_digest(digest: str) -> None:
-    with pytest.raises(ContentError, match="is no digest"):
+    with pytest.raises(ContentError, match="is not a digest"):
         parse_image(f"quay.io/demo@{digest}")
 
 

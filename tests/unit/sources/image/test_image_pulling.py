@@ -97,7 +97,7 @@ def test_c2_names_of_artifacts_are_no_paths(server: Server, contents: Contents) 
     config = contents.blob(b"{}", "application/vnd.oci.empty.v1+json")
     contents.document({"schemaVersion": 2, "config": config, "layers": [blob]}, OCI_MANIFEST, tag="v1")
     assert refused(reference(server), ContentError) == (
-        "the image has a layer of type 'application/vnd.example.file', which is no file system"
+        "the image has a layer of type 'application/vnd.example.file', which is not a file system"
     )
 
 

@@ -162,9 +162,9 @@ async def test_failures_begin_with_the_image_and_keep_their_class(
 
 
 async def test_what_is_no_reference(source: ImageSource) -> None:
-    with pytest.raises(ContentError, match="is no name of an image"):
+    with pytest.raises(ContentError, match="is not a valid image name"):
         await source.fetch(request("Not An Image"))
-    with pytest.raises(ContentError, match="is no digest"):
+    with pytest.raises(ContentError, match="is not a digest"):
         await source.fetch(request("quay.io/x@sha256:12"))
     unset = FetchRequest(bundle="b", uid="u", source=Source(type="image"))
     with pytest.raises(ContentError, match="bundle source image configuration is unset"):
