@@ -86,7 +86,7 @@ def description_of(name: str) -> str:
 
 
 def parse_limit(text: str) -> int:
-    """As it is given in a flag or a variable; ValueError, with a text for the user, when it is none."""
+    """As it is given in a flag or a variable; ValueError, with a message for the user, when it is none."""
     if not re.fullmatch(r"0{0,9}[1-9][0-9]{0,17}", text):
         raise ValueError(f"{text[:100]!r} is not a positive number")
     return int(text)

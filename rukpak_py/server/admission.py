@@ -1,7 +1,7 @@
 """The admission webhooks for Bundles and for ConfigMaps. Every replica serves them.
 
 They decide with the pure rules of `api.admission`; what those need to know comes through two ports. Whatever cannot
-be judged is refused with a text: a review we do not understand with 400, a port that fails with 503.
+be judged is refused with a message: a review we do not understand with 400, a port that fails with 503.
 """
 
 import asyncio

@@ -82,7 +82,7 @@ def resolve_blocking(host: str, port: int, policy: AddressPolicy) -> tuple[str, 
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
-    """Addresses and networks with commas between them; ValueError, with a text for the user, for anything else."""
+    """Addresses and networks with commas between them; ValueError, with a message for the user, for anything else."""
     return tuple(_network(part.strip()) for part in text.split(",") if part.strip())
 
 

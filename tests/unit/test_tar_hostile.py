@@ -1,4 +1,4 @@
-"""C1: archives that attack, lie or break. Each is refused with a text, none is extracted, none crashes."""
+"""C1: archives that attack, lie or break. Each is refused with a message, none is extracted, none crashes."""
 
 import gzip
 import io

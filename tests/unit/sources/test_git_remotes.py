@@ -102,7 +102,7 @@ async def test_c13_encoded_control_characters(code: str) -> None:
     )
 )
 def test_c11_whatever_comes_through_is_safe_for_git(repository: str) -> None:
-    """And what does not is refused with a text for the user."""
+    """And what does not is refused with a message for the user."""
     try:
         remote = parse_remote(repository)
     except ContentError:

@@ -1,4 +1,4 @@
-"""Servers and archives that attack. Each is refused with a text, early, and nothing of it is held."""
+"""Servers and archives that attack. Each is refused with a message, early, and nothing of it is held."""
 
 import asyncio
 import gzip
