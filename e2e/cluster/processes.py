@@ -105,6 +105,11 @@ class Processes:
                 raise ClusterError(f"{name} (pid {process.pid}) did not end within {seconds:.0f} s of {number.name}")
             time.sleep(POLL_SECONDS)
 
+    def send(self, name: str, number: signal.Signals) -> None:
+        """A signal that does not end it."""
+        if self.is_alive(name):
+            os.kill(self._processes[name].pid, number)
+
     def kill_all(self) -> None:
         for name in reversed(self.names):
             self.stop(name, signal.SIGKILL)
