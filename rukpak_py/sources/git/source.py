@@ -81,19 +81,23 @@ class GitSource:
             async with asyncio.timeout(seconds):
                 return await asyncio.shield(running)
         except TimeoutError as error:
-            checkout.stop()
-            await asyncio.wait([running])
+            await _stop(checkout, running)
             raise UnavailableError(
                 f"bundle unpack git clone error: {remote.shown}: not done within {seconds} seconds "
                 f"({variable_of('git_seconds')} sets it)"
             ) from error
         except BaseException:
-            checkout.stop()
-            await asyncio.wait([running])
+            await _stop(checkout, running)
             raise
 
     def _in_thread(self, work: Callable[[], T]) -> "asyncio.Future[T]":
         return asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+async def _stop(checkout: Checkout, running: "asyncio.Future[T]") -> None:
+    checkout.stop()
+    await asyncio.wait([running])
+    running.exception()  # that it was stopped is no news: asyncio would log it as never retrieved
 
 
 def clean_directory(spec: GitSpec) -> str:
