@@ -21,6 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from e2e.cluster.ports import free_ports
 from rukpak_py.core.metrics import Request
+from tests.integration.operator.preloaded import Preloaded
 from tests.integration.operator.waiting import eventually
 
 READY_SECONDS = 60.0
@@ -50,18 +51,15 @@ class Operator:
         self.starts = 0
         self._log = folder / "operator.log"
         self._ports = free_ports(ADDRESSES, "127.0.0.1")
-        self._process: subprocess.Popen[bytes] | None = None
-        self._tree = tree
-        self._command = [
-            *(sys.executable, "-m", module),
+        self._process: subprocess.Popen[bytes] | Preloaded | None = None
+        self._module, self._tree = module, tree
+        self._arguments = [
             f"--kubeconfig={kubeconfig}",
             f"--provisioner-storage-dir={self.store}",
             *(f"--{name}-bind-address=127.0.0.1:{port}" for name, port in self._ports.items()),
             *([f"--webhook-url=https://127.0.0.1:{self._ports['webhook']}"] if webhook else ()),
             *arguments,
         ]
-        if (setpriv := shutil.which("setpriv")) is not None:
-            self._command = [setpriv, "--pdeathsig", "KILL", *self._command]
 
     @property
     def log(self) -> str:
@@ -84,11 +82,20 @@ class Operator:
         """Start without waiting for anything."""
         assert not self.is_running
         self.starts += 1
+        if self._tree is None:
+            self._process = Preloaded(self._module, self._arguments, self._log)
+        else:
+            self._process = self._launch_from(self._tree)
+
+    def _launch_from(self, tree: Path) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", self._module, *self._arguments]
+        if (setpriv := shutil.which("setpriv")) is not None:
+            command = [setpriv, "--pdeathsig", "KILL", *command]
         with self._log.open("ab") as output:
-            self._process = subprocess.Popen(
-                self._command,
-                cwd=self._tree,
-                env=os.environ | {"PYTHONPATH": str(self._tree)} if self._tree else None,
+            return subprocess.Popen(
+                command,
+                cwd=tree,
+                env=os.environ | {"PYTHONPATH": str(tree)},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
