@@ -1,11 +1,14 @@
 """The clusters of a test run.
 
 The shared one is what `RUKPAK_TEST_KUBECONFIG` names, else one that the first test to need it brings up, once for all
-workers. It belongs to a keeper, a process that ends it together with the run, however the run ends. Tests that break
-the server get a private one; at most three of those are alive at once.
+workers. It belongs to a keeper, a process that ends it together with the run, however the run ends.
+
+Tests that count calls, break the server or register what counts for a whole cluster use the control plane of their
+worker, `plane`. It is theirs alone while they run, and made once for many tests: they leave its API server running and
+nothing of a fixed name behind. All of them stand together in the order of the run, so that few planes are made.
 """
 
-import fcntl
+import asyncio
 import json
 import os
 import shutil
@@ -13,19 +16,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.files import locked, write_private
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.config import load_connection
+from tests.integration.definitions import definitions, install
 
 SHARED = "RUKPAK_TEST_KUBECONFIG"
-PRIVATE_PLANES = 3
-PATIENCE_SECONDS = 170.0
 KEEPER = "keeper.json"
+PLANE = "plane"  # the fixture
+CONTROLLERS = "kube-controller-manager"
 
 
 @pytest.fixture(scope="session")
@@ -35,18 +41,53 @@ def kubeconfig(run_directory: Path) -> Path:
     return Path(named) if named else _kept(run_directory)
 
 
+class WorkersPlane:
+    """From the first test that needs it to the last one in a row. It has our kinds."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._plane: ControlPlane | None = None
+
+    def get(self, folder: Path) -> ControlPlane:
+        if self._plane is None:
+            self._plane = self._stack.enter_context(ControlPlane.start(folder, tied_to_caller=True))
+            asyncio.run(_install_kinds(self._plane))
+            # The garbage collector looks for new kinds every 30 s; one that starts after them knows them at once.
+            self._plane.processes.stop(CONTROLLERS, signal.SIGKILL)
+            self._plane.processes.start_again(CONTROLLERS)
+        return self._plane
+
+    def end(self) -> None:
+        self._plane = None
+        self._stack.close()
+
+
+WORKERS_PLANE = WorkersPlane()
+
+
 @pytest.fixture
-def private_control_plane(run_directory: Path, tmp_path: Path) -> Iterator[ControlPlane]:
-    """A control plane of one's own, about 3 s, to restart and to break."""
-    with private_plane(run_directory, tmp_path / "plane") as plane:
-        yield plane
+def plane(tmp_path_factory: pytest.TempPathFactory) -> ControlPlane:
+    return WORKERS_PLANE.get(tmp_path_factory.getbasetemp() / f"plane-{uuid.uuid4().hex[:8]}")
 
 
-@contextmanager
-def private_plane(run_directory: Path, folder: Path) -> Iterator[ControlPlane]:
-    """For fixtures of a wider scope. A module that has one must not ask for a second: there are only three places."""
-    with _place(run_directory), ControlPlane.start(folder, tied_to_caller=True) as plane:
-        yield plane
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not _uses_plane(item))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    if nextitem is None or not _uses_plane(nextitem):
+        WORKERS_PLANE.end()
+
+
+def _uses_plane(item: pytest.Item) -> bool:
+    return PLANE in getattr(item, "fixturenames", ())
+
+
+async def _install_kinds(plane: ControlPlane) -> None:
+    async with Client(await load_connection(plane.kubeconfig)) as client:
+        await install(client, definitions())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -92,30 +133,6 @@ def start_keeper(log: Path, record: Path, *command: str, what: str) -> None:
             pytest.fail(f"{what} did not start:\n{log.read_text()}", pytrace=False)
         time.sleep(0.05)
     keeper.returncode = 0  # it outlives this worker on purpose: no ResourceWarning for a process still running
-
-
-@contextmanager
-def _place(directory: Path) -> Iterator[None]:
-    """One of the places for private control planes, of all workers together."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    files = [(directory / f"private-{number}.lock").open("wb") for number in range(PRIVATE_PLANES)]
-    try:
-        while not any(_lock(file.fileno()) for file in files):
-            if time.monotonic() > deadline:
-                pytest.fail("no place for a private control plane became free")
-            time.sleep(0.1)
-        yield
-    finally:
-        for file in files:
-            file.close()
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def is_alive(pid: int) -> bool:

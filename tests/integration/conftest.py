@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import orjson
@@ -31,15 +32,29 @@ async def client(kubeconfig: Path) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def private_client(private_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    """The admin of a control plane of one's own: count calls, break the server, leave things behind."""
-    async with Client(await load_connection(private_control_plane.kubeconfig)) as client:
+async def admin(plane: ControlPlane) -> AsyncIterator[Client]:
+    """The admin of the worker's control plane."""
+    async with Client(await load_connection(plane.kubeconfig)) as client:
         yield client
 
 
 @pytest.fixture
 async def namespace(client: Client) -> AsyncIterator[str]:
-    """A namespace of one's own; its deletion is asked for, not waited for."""
+    """A namespace of one's own on the shared cluster."""
+    async with a_namespace(client) as name:
+        yield name
+
+
+@pytest.fixture
+async def namespace_there(admin: Client) -> AsyncIterator[str]:
+    """A namespace of one's own on the worker's control plane."""
+    async with a_namespace(admin) as name:
+        yield name
+
+
+@asynccontextmanager
+async def a_namespace(client: Client) -> AsyncIterator[str]:
+    """Its deletion is asked for, not waited for."""
     name = f"t-{uuid.uuid4().hex[:10]}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     await client.create(NAMESPACES, "", orjson.dumps(body))

@@ -23,19 +23,18 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, StaleError
-from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
+from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from rukpak_py.server.admission import Admission, webhook_app
 from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
 from rukpak_py.server.web import Address, WebServer
 from rukpak_py.server.webhook_configuration import OurWebhooks, serving_hosts
-from tests.integration.definitions import definitions, install
+from tests.integration.conftest import a_namespace
 from tests.integration.listing import listed
-from tests.integration.server.traffic import Traffic
+from tests.integration.server.traffic import Traffic, until_unguarded
 
 Document = dict[str, Any]
 
-SYSTEM = "rukpak-system"
 PATIENCE_SECONDS = 30
 HANDSHAKES = 60  # three seconds of requests, after each change: the API server hears of it within one
 BUNDLES = Resource(gvk=GroupVersionKind(GROUP, VERSION, "Bundle"), plural="bundles", namespaced=False)
@@ -72,10 +71,11 @@ class ClusterPorts:
 @dataclass(kw_only=True)
 class ClusterSecrets:
     client: Client
+    system: str
 
     async def read(self, name: str) -> Secret | None:
         try:
-            found = json.loads(await self.client.get(SECRETS, SYSTEM, name))
+            found = json.loads(await self.client.get(SECRETS, self.system, name))
         except NotFoundError:
             return None
         data = {key: base64.b64decode(value) for key, value in found.get("data", {}).items()}
@@ -83,21 +83,21 @@ class ClusterSecrets:
 
     async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
         try:
-            await self.client.create(SECRETS, SYSTEM, self._body(name, data))
+            await self.client.create(SECRETS, self.system, self._body(name, data))
         except AlreadyExistsError:
             return False
         return True
 
     async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
         try:
-            await self.client.replace(SECRETS, SYSTEM, name, self._body(name, data, resourceVersion=version))
+            await self.client.replace(SECRETS, self.system, name, self._body(name, data, resourceVersion=version))
         except StaleError:
             return False
         return True
 
     def _body(self, name: str, data: Mapping[str, bytes], **metadata: str) -> bytes:
         encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        metadata |= {"name": name, "namespace": SYSTEM}
+        metadata |= {"name": name, "namespace": self.system}
         return json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}).encode()
 
 
@@ -123,6 +123,7 @@ class ClusterConfigurations:
 @dataclass(kw_only=True)
 class Webhook:
     client: Client
+    system: str  # the system namespace
     kubeconfig: Path
     server: WebServer
     keeper: CertificateKeeper
@@ -161,27 +162,30 @@ class Webhook:
 
 @asynccontextmanager
 async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
-    async with Client(await load_connection(plane.kubeconfig)) as client:
-        await install(client, definitions())
-        await client.create(NAMESPACES, "", json.dumps({"metadata": {"name": SYSTEM}}).encode())
-        await client.create(CONFIG_MAPS, SYSTEM, config_map("probe", immutable=False))
+    async with Client(await load_connection(plane.kubeconfig)) as client, a_namespace(client) as system:
+        await client.create(CONFIG_MAPS, system, config_map("probe", immutable=False))
         ports = ClusterPorts(client=client)
-        admission = Admission(system_namespace=SYSTEM, config_maps=ports, bundles=ports)
+        admission = Admission(system_namespace=system, config_maps=ports, bundles=ports)
         passed: list[float] = [0.0]
         port = free_ports(["webhook"], "127.0.0.1")["webhook"]
-        webhooks = OurWebhooks.of(SYSTEM, f"https://127.0.0.1:{port}")
+        webhooks = OurWebhooks.of(system, f"https://127.0.0.1:{port}")
         keeper = CertificateKeeper(
-            secrets=ClusterSecrets(client=client),
+            secrets=ClusterSecrets(client=client, system=system),
             configurations=ClusterConfigurations(client=client),
             webhooks=webhooks,
-            hosts=serving_hosts(SYSTEM, "https://127.0.0.1"),
+            hosts=serving_hosts(system, "https://127.0.0.1"),
             elapsed=lambda: sum(passed),
         )
         app = webhook_app(admission)
         app.on_response_prepare.append(end_connection)
         server = WebServer(app=app, address=Address(host="127.0.0.1", port=port), context=keeper.context)
         webhook = Webhook(
-            client=client, kubeconfig=plane.kubeconfig, server=server, keeper=keeper, let_pass=passed.append
+            client=client,
+            system=system,
+            kubeconfig=plane.kubeconfig,
+            server=server,
+            keeper=keeper,
+            let_pass=passed.append,
         )
         await server.start()
         try:
@@ -190,6 +194,8 @@ async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
             yield webhook
         finally:
             await server.stop()
+            await client.delete(CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+            await until_unguarded(client)
 
 
 async def end_connection(_: web.Request, response: web.StreamResponse) -> None:
@@ -212,9 +218,9 @@ def config_map(name: str, *, immutable: bool) -> bytes:
 
 
 async def test_a_changed_bundle_is_refused_in_the_words_that_documents_quote(
-    private_control_plane: ControlPlane,
+    plane: ControlPlane,
 ) -> None:
-    async with serving(private_control_plane) as webhook:
+    async with serving(plane) as webhook:
         git = {"repository": "https://example.com/a", "ref": {"tag": "v1"}}
         spec = {"provisionerClassName": "nobody", "source": {"type": "git", "git": git}}
         await webhook.client.create(BUNDLES, "", bundle("b", spec))
@@ -234,10 +240,11 @@ async def test_a_changed_bundle_is_refused_in_the_words_that_documents_quote(
 
         same = b'{"spec":{"source":{"git":{"auth":{"secret":{}}}}}}'
         await webhook.client.patch(BUNDLES, "", "b", same)
+        await webhook.client.delete(BUNDLES, "", "b")
 
 
-async def test_without_the_operator_only_specs_of_bundles_are_closed(private_control_plane: ControlPlane) -> None:
-    async with serving(private_control_plane) as webhook:
+async def test_without_the_operator_only_specs_of_bundles_are_closed(plane: ControlPlane) -> None:
+    async with serving(plane) as webhook:
         spec = {"provisionerClassName": "nobody", "source": {"type": "upload", "upload": {}}}
         await webhook.client.create(BUNDLES, "", bundle("b", spec))
         await webhook.server.stop()
@@ -245,7 +252,7 @@ async def test_without_the_operator_only_specs_of_bundles_are_closed(private_con
         await webhook.client.patch(BUNDLES, "", "b", b'{"metadata":{"labels":{"a":"b"},"finalizers":["x.test/y"]}}')
         await webhook.client.patch(BUNDLES, "", "b", b'{"metadata":{"finalizers":null}}')
         await webhook.client.patch_status(BUNDLES, "", "b", b'{"status":{"phase":"Pending"}}')
-        await webhook.client.create(CONFIG_MAPS, SYSTEM, config_map("free", immutable=False))
+        await webhook.client.create(CONFIG_MAPS, webhook.system, config_map("free", immutable=False))
 
         code, output = await webhook.kubectl(
             "patch", "bundle", "b", "--type=merge", '--patch={"spec":{"provisionerClassName":"other"}}'
@@ -255,35 +262,36 @@ async def test_without_the_operator_only_specs_of_bundles_are_closed(private_con
         await webhook.client.delete(BUNDLES, "", "b")
 
 
-async def test_config_maps_of_bundles_are_immutable_and_stay(private_control_plane: ControlPlane) -> None:
-    async with serving(private_control_plane) as webhook:
+async def test_config_maps_of_bundles_are_immutable_and_stay(plane: ControlPlane) -> None:
+    async with serving(plane) as webhook:
         client = webhook.client
         await client.create(BUNDLES, "", bundle("b1", config_map_spec("content")))
 
         with pytest.raises(ForbiddenError) as refused:
-            await client.create(CONFIG_MAPS, SYSTEM, config_map("content", immutable=False))
+            await client.create(CONFIG_MAPS, webhook.system, config_map("content", immutable=False))
         assert refused.value.message == (
             'admission webhook "vconfigmaps.core.rukpak.io" denied the request: configmap "content" is referenced in'
             " .spec.source.configMaps[].configMap.name by bundles [b1]; referenced configmaps must have"
             " .immutable == true"
         )
-        await client.create(CONFIG_MAPS, "default", config_map("content", immutable=False))
-        await client.create(CONFIG_MAPS, SYSTEM, config_map("content", immutable=True))
+        async with a_namespace(client) as other:
+            await client.create(CONFIG_MAPS, other, config_map("content", immutable=False))
+        await client.create(CONFIG_MAPS, webhook.system, config_map("content", immutable=True))
 
-        code, output = await webhook.kubectl("delete", "configmap", "content", f"--namespace={SYSTEM}")
+        code, output = await webhook.kubectl("delete", "configmap", "content", f"--namespace={webhook.system}")
         text = 'configmap "content" is in-use by bundle "b1"'
         denied = f'admission webhook "vconfigmaps.core.rukpak.io" denied the request: {text}'
         assert (code, output) == (1, f"Error from server ({text}): {denied}")
 
         await client.delete(BUNDLES, "", "b1")
-        await client.delete(CONFIG_MAPS, SYSTEM, "content")
+        await client.delete(CONFIG_MAPS, webhook.system, "content")
 
 
-async def test_a_new_authority_takes_over_without_a_gap(private_control_plane: ControlPlane) -> None:
-    async with serving(private_control_plane) as webhook:
-        secrets = ClusterSecrets(client=webhook.client)
+async def test_a_new_authority_takes_over_without_a_gap(plane: ControlPlane) -> None:
+    async with serving(plane) as webhook:
+        secrets = ClusterSecrets(client=webhook.client, system=webhook.system)
         first = await secrets.read(SecretName.SERVING)
-        await webhook.client.delete(SECRETS, SYSTEM, SecretName.SIGNER)  # as good as expired
+        await webhook.client.delete(SECRETS, webhook.system, SecretName.SIGNER)  # as good as expired
 
         await webhook.keeper.keep(leading=True)
         trusted = await secrets.read(SecretName.CA)
@@ -306,14 +314,14 @@ async def test_a_new_authority_takes_over_without_a_gap(private_control_plane: C
 
 
 async def test_no_request_is_refused_while_every_secret_is_lost_and_made_again(
-    private_control_plane: ControlPlane,
+    plane: ControlPlane,
 ) -> None:
-    async with serving(private_control_plane) as webhook:
+    async with serving(plane) as webhook:
         client, keeper, traffic = webhook.client, webhook.keeper, Traffic(webhook.client)
         former = await webhook.served()
         async with traffic.running():
             for name in SecretName:
-                await client.delete(SECRETS, SYSTEM, name)
+                await client.delete(SECRETS, webhook.system, name)
             await keeper.keep(leading=True)
             assert await webhook.served() == former, "new replicas and this one serve what is trusted everywhere"
             await traffic.passed(HANDSHAKES)
@@ -321,7 +329,7 @@ async def test_no_request_is_refused_while_every_secret_is_lost_and_made_again(
             await keeper.keep(leading=True)
             assert await webhook.served() != former
             await traffic.passed(HANDSHAKES)
-            trusted = await ClusterSecrets(client=client).read(SecretName.CA)
+            trusted = await ClusterSecrets(client=client, system=webhook.system).read(SecretName.CA)
             assert trusted is not None
             newest, _ = x509.split(trusted.data["ca.crt"])
             assert x509.is_signed_by(await webhook.served(), newest)

@@ -25,19 +25,19 @@ def synthesised() -> float:
 
 
 async def test_a_killed_server_ends_the_watch_and_what_happened_meanwhile_is_told(
-    private_control_plane: ControlPlane, private_client: Client
+    plane: ControlPlane, admin: Client, namespace_there: str
 ) -> None:
     """A restarted server answers 410 to every older version; a deletion that no watch saw must still be told."""
     for name in ("stays", "goes"):
-        await private_client.create(CONFIG_MAPS, "default", config_map(name))
-    through = informing_through_proxy(private_control_plane.kubeconfig, CONFIG_MAPS, namespace="default")
+        await admin.create(CONFIG_MAPS, namespace_there, config_map(name))
+    through = informing_through_proxy(plane.kubeconfig, CONFIG_MAPS, namespace=namespace_there)
     async with through as (informer, observed, proxy):
         versions = {live.metadata.version for live in informer}
         proxy.stall()  # what happens from here on is not delivered
-        await private_client.delete(CONFIG_MAPS, "default", "goes")
-        await private_client.create(CONFIG_MAPS, "default", config_map("comes"))
+        await admin.delete(CONFIG_MAPS, namespace_there, "goes")
+        await admin.create(CONFIG_MAPS, namespace_there, config_map("comes"))
         before, expired = synthesised(), ends("expired")
-        await asyncio.to_thread(private_control_plane.restart_apiserver, signal.SIGKILL)
+        plane.restart_apiserver(signal.SIGKILL)  # in this thread, with which it would end
         proxy.cut()
         proxy.flow()
 
@@ -48,10 +48,10 @@ async def test_a_killed_server_ends_the_watch_and_what_happened_meanwhile_is_tol
         assert {live.key.name for live in informer} >= {"stays", "comes"}
         assert (synthesised() - before, ends("expired") - expired) == (1, 1)
 
-        await private_client.patch(CONFIG_MAPS, "default", "stays", b'{"data":{"v":"1"}}')
+        await admin.patch(CONFIG_MAPS, namespace_there, "stays", b'{"data":{"v":"1"}}')
         await until(lambda: ("stays", "changed") in observed)
         with pytest.raises(GoneError, match="too old resource version"):
-            await _watch_from(private_client, str(min(versions)))
+            await _watch_from(admin, str(min(versions)))
 
 
 async def _watch_from(client: Client, version: str) -> None:
@@ -61,18 +61,18 @@ async def _watch_from(client: Client, version: str) -> None:
 
 
 async def test_requests_while_the_server_is_down_say_so_and_the_informer_waits(
-    private_control_plane: ControlPlane, private_client: Client
+    plane: ControlPlane, admin: Client, namespace_there: str
 ) -> None:
-    async with informing(private_client, CONFIG_MAPS, namespace="default") as (informer, observed):
+    async with informing(admin, CONFIG_MAPS, namespace=namespace_there) as (informer, observed):
         known = len(informer)
-        await asyncio.to_thread(private_control_plane.stop_apiserver, signal.SIGKILL)
+        plane.stop_apiserver(signal.SIGKILL)
         with pytest.raises(ServerUnavailableError, match="the API server cannot be reached"):
-            await private_client.apply(CONFIG_MAPS, "default", "a", config_map("a"), field_manager="us", force=False)
+            await admin.apply(CONFIG_MAPS, namespace_there, "a", config_map("a"), field_manager="us", force=False)
         assert len(informer) == known  # a server that is down proves nothing about objects
         assert [what for _, what in observed.told if what == "deleted"] == []
 
-        await asyncio.to_thread(private_control_plane.start_apiserver)
-        await private_client.create(CONFIG_MAPS, "default", config_map("a"))
+        plane.start_apiserver()
+        await admin.create(CONFIG_MAPS, namespace_there, config_map("a"))
         await until(lambda: ("a", "added") in observed)
 
 

@@ -10,7 +10,6 @@ import runpy
 import signal
 import sys
 from collections.abc import Sequence
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -22,7 +21,7 @@ class Preloaded:
     """The part of `subprocess.Popen` that tests of operators use."""
 
     def __init__(self, module: str, arguments: Sequence[str], log: Path) -> None:
-        self._process: ForkServerProcess = _CONTEXT.Process(target=_run, args=(module, list(arguments), str(log)))
+        self._process = _CONTEXT.Process(target=_run, args=(module, list(arguments), str(log)))
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid

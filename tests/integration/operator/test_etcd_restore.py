@@ -15,8 +15,9 @@ from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.cluster import WORKERS_PLANE
 from tests.integration.backup import Backup
-from tests.integration.operator.conftest import KEPT, StartOperator
+from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
@@ -27,7 +28,7 @@ from tests.integration.operator.waiting import eventually
 def plane(plane: ControlPlane) -> Iterator[ControlPlane]:
     """Nobody else works with a control plane that was restored."""
     yield plane
-    KEPT.end()
+    WORKERS_PLANE.end()
 
 
 @pytest.fixture

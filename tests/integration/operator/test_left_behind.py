@@ -13,7 +13,8 @@ import pytest
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
-from tests.integration.operator.conftest import CONTROLLERS, StartOperator
+from tests.cluster import CONTROLLERS
+from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import calls_during, settled
 from tests.integration.operator.manifests import Document, config_map, definition, service, thing, workload
 from tests.integration.operator.process import Operator

@@ -1,42 +1,49 @@
-"""A control plane with our kinds, and operators on it that are started and stopped one by one."""
+"""Operators on the control plane of the worker that are started and stopped one by one."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.ports import free_ports
-from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.api.names import WEBHOOK_CONFIGURATION
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.resources import NAMESPACES
-from tests.integration.definitions import definitions, install
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from tests.integration.operator.process import Operator, ended_cleanly
-from tests.integration.server.traffic import Traffic
+from tests.integration.server.traffic import Traffic, until_unguarded
 
 StartOperator = Callable[..., Operator]
 
 
-@pytest.fixture
-async def cluster(private_client: Client) -> Client:
-    """The admin of a control plane with our kinds and the system namespace."""
-    await install(private_client, definitions())
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": DEFAULT_SYSTEM_NAMESPACE}}
-    await private_client.create(NAMESPACES, "", orjson.dumps(body))
-    return private_client
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    client: Client
+    system: str  # the system namespace
 
 
 @pytest.fixture
-def operators(cluster: Client, private_control_plane: ControlPlane, tmp_path: Path) -> Iterator[StartOperator]:
+async def cluster(admin: Client, namespace_there: str) -> AsyncIterator[Cluster]:
+    """With a system namespace of one's own. There is one webhook configuration, and it is gone afterwards."""
+    yield Cluster(client=admin, system=namespace_there)
+    with suppress(NotFoundError):
+        await admin.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+    await until_unguarded(admin)
+
+
+@pytest.fixture
+def operators(cluster: Cluster, plane: ControlPlane, tmp_path: Path) -> Iterator[StartOperator]:
     """Make operators. They end with the test, and none of them may have logged a traceback."""
     made: list[Operator] = []
 
     def make(*arguments: str, kubeconfig: Path | None = None) -> Operator:
         operator = Operator(
-            kubeconfig=kubeconfig or private_control_plane.kubeconfig,
+            kubeconfig=kubeconfig or plane.kubeconfig,
             folder=tmp_path / f"operator-{len(made)}",
-            arguments=[f"--system-namespace={DEFAULT_SYSTEM_NAMESPACE}", "--log-format=text", *arguments],
+            arguments=[f"--system-namespace={cluster.system}", "--log-format=text", *arguments],
         )
         made.append(operator)
         return operator
@@ -56,8 +63,8 @@ async def called_operator(operators: StartOperator) -> Operator:
 
 
 @pytest.fixture
-async def traffic(cluster: Client, called_operator: Operator) -> AsyncIterator[Traffic]:
+async def traffic(cluster: Cluster, called_operator: Operator) -> AsyncIterator[Traffic]:
     """Twenty admission requests a second, for as long as the test runs."""
-    traffic = Traffic(cluster)
+    traffic = Traffic(cluster.client)
     async with traffic.running():
         yield traffic

@@ -35,22 +35,22 @@ FLOW_SCHEMAS = Resource(
 
 
 @pytest.fixture
-async def shipped(private_client: Client) -> dict[str, str]:
-    """Names by uid, as answers show them. They stay, on a control plane of one's own: their names are the chart's."""
+async def shipped(admin: Client) -> dict[str, str]:
+    """Names by uid, as answers show them. They stay: nobody else on this control plane is who they speak of."""
     documents: list[dict[str, Any]] = [one for one in yaml.safe_load_all(MANIFEST.read_text()) if one]
     schemas = [one for one in documents if one["kind"] == "FlowSchema"]
     names = {}
     for schema in schemas:
         name, body = schema["metadata"]["name"], orjson.dumps(schema)
-        applied = await private_client.apply(FLOW_SCHEMAS, "", name, body, field_manager="tests", force=True)
+        applied = await admin.apply(FLOW_SCHEMAS, "", name, body, field_manager="tests", force=True)
         names[applied.metadata.uid] = name
     return names
 
 
 @pytest.fixture
-async def schema_of(private_control_plane: ControlPlane, shipped: dict[str, str]) -> AsyncIterator[SchemaOf]:
+async def schema_of(plane: ControlPlane, shipped: dict[str, str]) -> AsyncIterator[SchemaOf]:
     """Which of our FlowSchemas the server uses for a GET; its answer does not matter."""
-    connection = await load_connection(private_control_plane.kubeconfig)
+    connection = await load_connection(plane.kubeconfig)
     async with aiohttp.ClientSession() as session:
 
         async def ask(user: str, path: str) -> str:

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, SecretName
-from rukpak_py.kube.client import Client
+from rukpak_py.api.names import SecretName
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import LEASES, SECRETS
 from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
@@ -14,7 +13,7 @@ from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
 from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, proxy_before
-from tests.integration.server.conftest import StartOperator
+from tests.integration.server.conftest import Cluster, StartOperator
 from tests.integration.server.traffic import Traffic
 
 SOON = 10.0  # seconds; without a watch it took up to ten minutes
@@ -22,28 +21,30 @@ REQUESTS = 40  # two seconds of them
 ELECT = "--leader-elect"
 
 
-async def uid(client: Client, name: str) -> str:
+async def uid(cluster: Cluster, name: str) -> str:
     """Empty while there is no such Secret."""
     try:
-        return (await client.get_metadata(SECRETS, DEFAULT_SYSTEM_NAMESPACE, name)).uid
+        return (await cluster.client.get_metadata(SECRETS, cluster.system, name)).uid
     except NotFoundError:
         return ""
 
 
-async def delete_and_see_made_again(client: Client, *names: str) -> None:
-    before = {name: await uid(client, name) for name in names}
+async def delete_and_see_made_again(cluster: Cluster, *names: str) -> None:
+    before = {name: await uid(cluster, name) for name in names}
     assert all(before.values())
     for name in names:
-        await client.delete(SECRETS, DEFAULT_SYSTEM_NAMESPACE, name)
+        await cluster.client.delete(SECRETS, cluster.system, name)
     for name in names:
 
         async def is_new(name: str = name) -> bool:
-            return await uid(client, name) not in {"", before[name]}
+            return await uid(cluster, name) not in {"", before[name]}
 
         await eventually(is_new, what=f"Secret {name} made again", seconds=SOON)
 
 
-async def test_each_secret_is_made_again_and_no_admission_request_is_refused(cluster: Client, traffic: Traffic) -> None:
+async def test_each_secret_is_made_again_and_no_admission_request_is_refused(
+    cluster: Cluster, traffic: Traffic
+) -> None:
     for names in (*((name,) for name in SecretName), tuple(SecretName)):
         await delete_and_see_made_again(cluster, *names)
         await traffic.passed(REQUESTS)
@@ -51,20 +52,20 @@ async def test_each_secret_is_made_again_and_no_admission_request_is_refused(clu
 
 
 async def test_a_replica_that_starts_after_the_secrets_were_deleted_becomes_ready(
-    cluster: Client, operators: StartOperator
+    cluster: Cluster, operators: StartOperator
 ) -> None:
     await create_configuration(cluster)
     leader = operators(ELECT)
     await leader.start()
     for name in SecretName:
-        await cluster.delete(SECRETS, DEFAULT_SYSTEM_NAMESPACE, name)
+        await cluster.client.delete(SECRETS, cluster.system, name)
     follower = operators(ELECT)
     follower.launch()
     await becomes_ready(follower)
 
 
 async def test_a_follower_that_looked_too_early_becomes_ready(
-    cluster: Client, operators: StartOperator, private_control_plane: ControlPlane, tmp_path: Path
+    cluster: Cluster, operators: StartOperator, plane: ControlPlane, tmp_path: Path
 ) -> None:
     """It has loaded what a former installation left, and hears of the trust before there is what deserves it."""
     await create_configuration(cluster)
@@ -72,13 +73,13 @@ async def test_a_follower_that_looked_too_early_becomes_ready(
     await former.start()
     await former.stop()
     for name in (SecretName.CA, SecretName.SIGNER):
-        await cluster.delete(SECRETS, DEFAULT_SYSTEM_NAMESPACE, name)
+        await cluster.client.delete(SECRETS, cluster.system, name)
     await occupy_lease(cluster)
     follower = operators(ELECT)
     follower.launch()
     await eventually(lambda: _has_read_secrets(follower), what="the follower has looked")
 
-    async with proxy_before(private_control_plane, tmp_path) as proxy:
+    async with proxy_before(plane, tmp_path) as proxy:
         hold = Hold(_writes_serving)
         proxy.rules.append(hold)
         leader = operators(kubeconfig=proxy.kubeconfig)
@@ -90,7 +91,7 @@ async def test_a_follower_that_looked_too_early_becomes_ready(
         await becomes_ready(follower)
 
 
-async def test_a_replica_that_waits_says_once_what_for(cluster: Client, operators: StartOperator) -> None:
+async def test_a_replica_that_waits_says_once_what_for(cluster: Cluster, operators: StartOperator) -> None:
     await create_configuration(cluster)
     await occupy_lease(cluster)
     follower = operators(ELECT)
@@ -106,19 +107,17 @@ async def test_a_replica_that_waits_says_once_what_for(cluster: Client, operator
     assert follower.log.count(f"certificates: not ready: {words}") == 1, "beside what the log has of the probe"
 
 
-async def create_configuration(client: Client) -> None:
+async def create_configuration(cluster: Cluster) -> None:
     """As the chart does. Without a node nobody is reached by a Service, but trust is looked at all the same."""
-    manifest = webhook_configuration(
-        system_namespace=DEFAULT_SYSTEM_NAMESPACE, client=ServiceClient(DEFAULT_SYSTEM_NAMESPACE)
-    )
-    await client.create(WEBHOOK_CONFIGURATIONS, "", json.dumps(manifest).encode())
+    manifest = webhook_configuration(system_namespace=cluster.system, client=ServiceClient(cluster.system))
+    await cluster.client.create(WEBHOOK_CONFIGURATIONS, "", json.dumps(manifest).encode())
 
 
-async def occupy_lease(client: Client) -> None:
+async def occupy_lease(cluster: Cluster) -> None:
     """Somebody else leads: an operator with `--leader-elect` follows."""
     spec = {"holderIdentity": "somebody_", "leaseDurationSeconds": 3600}
     body = {"metadata": {"name": "core.rukpak.io"}, "spec": spec}
-    await client.create(LEASES, DEFAULT_SYSTEM_NAMESPACE, json.dumps(body).encode())
+    await cluster.client.create(LEASES, cluster.system, json.dumps(body).encode())
 
 
 async def becomes_ready(operator: Operator) -> None:

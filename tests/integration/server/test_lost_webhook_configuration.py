@@ -1,27 +1,33 @@
-"""The webhook configuration is deleted or replaced: Bundles are not guarded any more, and users hear of it."""
+"""The webhook configuration is deleted or replaced: Bundles are not guarded any more, and users hear of it.
+
+What the operator made itself, and a caBundle that was lost as by `helm upgrade --force`, it puts back.
+"""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION
-from rukpak_py.kube.client import Client
+from rukpak_py.api.names import WEBHOOK_CONFIGURATION
+from rukpak_py.kube.client import JSON_PATCH
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import EVENTS
 from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from tests.integration.listing import listed
 from tests.integration.operator.process import Operator
 from tests.integration.operator.waiting import eventually
-from tests.integration.server.conftest import StartOperator
+from tests.integration.server.conftest import Cluster, StartOperator
 from tests.integration.server.test_deleted_certificate_secrets import create_configuration
 from tests.integration.server.traffic import until_reached
 
 METRIC = "rukpak_webhook_configuration_ok"
 THEIR_CA = "dGhlaXJz"
+EMPTY = b'[{"op":"replace","path":"/webhooks/0/clientConfig/caBundle","value":""}]'
 
 
 @pytest.fixture
-async def operator(cluster: Client, operators: StartOperator) -> Operator:
+async def operator(cluster: Cluster, operators: StartOperator) -> Operator:
     """Ready, with a webhook configuration as the chart makes it."""
     await create_configuration(cluster)
     operator = operators()
@@ -30,8 +36,8 @@ async def operator(cluster: Client, operators: StartOperator) -> Operator:
     return operator
 
 
-async def test_a_deleted_configuration_is_reported_until_it_is_back(cluster: Client, operator: Operator) -> None:
-    await cluster.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+async def test_a_deleted_configuration_is_reported_until_it_is_back(cluster: Cluster, operator: Operator) -> None:
+    await cluster.client.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
 
     event = await event_with_reason(cluster, "WebhookConfigurationMissing")
     assert event["type"] == "Warning"
@@ -46,8 +52,8 @@ async def test_a_deleted_configuration_is_reported_until_it_is_back(cluster: Cli
     await eventually(lambda: _metric_is(operator, 1), what="the metric says that it is fine again")
 
 
-async def test_a_replaced_configuration_is_reported_and_left_alone(cluster: Client, operator: Operator) -> None:
-    await cluster.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+async def test_a_replaced_configuration_is_reported_and_left_alone(cluster: Cluster, operator: Operator) -> None:
+    await cluster.client.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
     theirs = {
         "name": "vbundles.core.rukpak.io",
         "admissionReviewVersions": ["v1"],
@@ -56,26 +62,50 @@ async def test_a_replaced_configuration_is_reported_and_left_alone(cluster: Clie
         "clientConfig": {"url": "https://elsewhere.example:443/", "caBundle": THEIR_CA},
     }
     manifest = {"metadata": {"name": WEBHOOK_CONFIGURATION}, "webhooks": [theirs]}
-    await cluster.create(WEBHOOK_CONFIGURATIONS, "", json.dumps(manifest).encode())
+    await cluster.client.create(WEBHOOK_CONFIGURATIONS, "", json.dumps(manifest).encode())
 
     event = await event_with_reason(cluster, "WebhookConfigurationReplaced")
     assert 'webhook "vbundles.core.rukpak.io" calls https://elsewhere.example:443/' in event["message"]
     assert await _metric_is(operator, 0)
-    live = json.loads(await cluster.get(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION))
+    live = json.loads(await cluster.client.get(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION))
     assert live["webhooks"][0]["clientConfig"]["caBundle"] == THEIR_CA
 
 
-async def test_one_that_the_operator_made_is_made_again(cluster: Client, called_operator: Operator) -> None:
-    await until_reached(cluster)
-    await cluster.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
-    await until_reached(cluster)
+@pytest.mark.usefixtures("called_operator")
+async def test_one_that_the_operator_made_is_made_again(cluster: Cluster) -> None:
+    client = cluster.client
+    await until_reached(client)
+    former = (await client.get_metadata(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)).uid
+    await client.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+
+    async def is_new() -> bool:
+        with suppress(NotFoundError):
+            return (await client.get_metadata(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)).uid != former
+        return False
+
+    await eventually(is_new, what="it is made again")
+    await until_reached(client)
 
 
-async def event_with_reason(client: Client, reason: str) -> dict[str, Any]:
+@pytest.mark.usefixtures("called_operator")
+async def test_a_lost_ca_bundle_is_written_again(cluster: Cluster) -> None:
+    client = cluster.client
+    await until_reached(client)
+    await client.patch(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION, EMPTY, content_type=JSON_PATCH)
+
+    async def is_written() -> bool:
+        live = json.loads(await client.get(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION))
+        return all(webhook["clientConfig"].get("caBundle") for webhook in live["webhooks"])
+
+    await eventually(is_written, what="the caBundle is back")  # the keeper's own interval is ten minutes
+    await until_reached(client)
+
+
+async def event_with_reason(cluster: Cluster, reason: str) -> dict[str, Any]:
     """The Event with this reason, once it is there."""
 
     async def look() -> dict[str, Any] | None:
-        events = await listed(client, EVENTS, DEFAULT_SYSTEM_NAMESPACE)
+        events = await listed(cluster.client, EVENTS, cluster.system)
         return next((event for event in events if event["reason"] == reason), None)
 
     return await eventually(look, what=f"an Event {reason}")

@@ -13,6 +13,7 @@ from rukpak_py.kube.errors import ApiError
 
 PER_SECOND = 20
 PATIENCE_SECONDS = 30.0
+CREATED = "created"
 REACHED = 'admission webhook "vbundles.core.rukpak.io" denied the request'
 
 
@@ -30,13 +31,20 @@ async def answer_to_a_bundle(client: Client) -> str:
         await client.create(BUNDLES, "", denied_bundle(), dry_run=True)
     except ApiError as error:
         return str(error)
-    return "created"
+    return CREATED
 
 
 async def until_reached(client: Client) -> None:
     """A changed configuration reaches the API server's own cache in its own time."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while REACHED not in await answer_to_a_bundle(client):  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.05)
+
+
+async def until_unguarded(client: Client) -> None:
+    """No webhook is called any more."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await answer_to_a_bundle(client) != CREATED:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.05)
 
 
