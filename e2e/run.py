@@ -1,8 +1,9 @@
-"""`make run`: from nothing to two samples that are Ready, with the time of each step.
+"""`make run`: from nothing to samples of every source that are Ready, with the time of each step.
 
-The operator runs as a process beside a local cluster. As root on Linux that cluster has a node, and the second sample's
-pod really runs. RUN_ONCE=1 removes the samples again and stops; otherwise the operator's log is followed until Ctrl-C.
-Whatever was started is taken down; a cluster that was up before stays.
+The operator runs as a process beside a local cluster, and so do the servers that the samples take their content from.
+As root on Linux that cluster has a node, and the last sample's pod really runs. RUN_ONCE=1 removes the samples again
+and stops; otherwise the operator's log is followed until Ctrl-C. Whatever was started is taken down; a cluster that was
+up before stays.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from e2e import local_operator, sample_image
+from e2e import local_operator, sample_image, sample_sources
 from e2e.cluster import lifecycle
 from e2e.cluster.machine import is_root_on_linux
 from e2e.kubectl import Kubectl, KubectlError
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "manifests/samples"
+FROM_SERVERS = ("hello-image", "hello-git", "hello-http")
 NAMESPACE = "rukpak-system"
+LOOPBACK = "127.0.0.1"  # where the servers of the samples listen, beside the operator
 LOG_LINES = 40
 
 
@@ -75,20 +79,39 @@ def show(kubectl: Kubectl, *arguments: str) -> None:
     print(f"\n$ kubectl {' '.join(arguments)}\n{kubectl.run(*arguments)}\n", flush=True)
 
 
-def bring_to_ready(kubectl: Kubectl, steps: Steps, sample: str, *, show_also: tuple[str, ...]) -> None:
-    with steps.step(f"sample {sample}: kubectl apply to Ready"):
-        kubectl.run("apply", "--server-side", "-f", str(SAMPLES / f"{sample}.yaml"))
-        kubectl.wait_ready(sample)
-    show(kubectl, "get", "rukpak")
-    show(kubectl, *show_also)
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    name: str
+    manifest: str
+    shown: tuple[str, ...]  # what to ask kubectl for, to see what it has installed
 
 
-def remove(kubectl: Kubectl, sample: str) -> None:
+def samples(sources: sample_sources.SampleSources, *, with_pods: bool) -> list[Sample]:
+    greeting = "--output=jsonpath={.data.greeting}"
+    hello = (SAMPLES / "hello.yaml").read_text(encoding="utf-8")
+    found = [Sample(name="hello", manifest=hello, shown=("get", "configmap", "hello", greeting))]
+    for name in FROM_SERVERS:
+        shown = ("get", "configmap", name, greeting)
+        found.append(Sample(name=name, manifest=sources.manifest(name), shown=shown))
+    if with_pods:
+        sleeper = (SAMPLES / "sleeper.yaml").read_text(encoding="utf-8")
+        found.append(Sample(name="sleeper", manifest=sleeper, shown=("get", "pods")))
+    return found
+
+
+def bring_to_ready(kubectl: Kubectl, steps: Steps, sample: Sample) -> None:
+    with steps.step(f"sample {sample.name}: kubectl apply to Ready"):
+        kubectl.run("apply", "--server-side", "-f", "-", stdin=sample.manifest)
+        kubectl.wait_ready(sample.name)
+    show(kubectl, *sample.shown)
+
+
+def remove(kubectl: Kubectl, sample: Sample) -> None:
     """The deployment first: a ConfigMap that a Bundle uses cannot be deleted."""
-    owned = f"core.rukpak.io/owner-name={sample}"
-    kubectl.run("delete", f"bundledeployment/{sample}", "--timeout=60s")
+    owned = f"core.rukpak.io/owner-name={sample.name}"
+    kubectl.run("delete", f"bundledeployment/{sample.name}", "--timeout=60s")
     kubectl.run("wait", "--for=delete", "bundles", f"--selector={owned}", "--timeout=60s")
-    kubectl.run("--namespace", NAMESPACE, "delete", f"configmap/{sample}-v1", "--timeout=60s")
+    kubectl.run("delete", "--ignore-not-found", "--timeout=60s", "-f", "-", stdin=sample.manifest)
     kubectl.run("wait", "--for=delete", "configmaps,deployments", f"--selector={owned}", "--timeout=60s")
 
 
@@ -115,25 +138,29 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
     once = bool(os.environ.get("RUN_ONCE"))
     with steps.step("CRDs and namespace"):
         install_crds(kubectl)
-    greeting = "--output=jsonpath={.data.greeting}"
-    samples: dict[str, tuple[str, ...]] = {"hello": ("get", "configmap", "hello", greeting)}
-    if lifecycle.has_node(state_dir()):
+    with_pods = lifecycle.has_node(state_dir())
+    if with_pods:
         with steps.step("image of the sample"):
             load_sample_image(folder)
-        samples["sleeper"] = ("get", "pods")
     with contextlib.ExitStack() as stack:
+        with steps.step("registry, git and web server of the samples"):
+            sources = stack.enter_context(sample_sources.serving(folder, host=LOOPBACK))
         with steps.step("operator ready"):
-            running = local_operator.running(kubeconfig=kubectl.kubeconfig, folder=folder)
+            running = local_operator.running(
+                kubeconfig=kubectl.kubeconfig, folder=folder, source_addresses=f"{LOOPBACK}/32"
+            )
             log = stack.enter_context(running).log
+        brought = samples(sources, with_pods=with_pods)
         with explained(kubectl, log):
-            for sample, show_also in samples.items():
-                bring_to_ready(kubectl, steps, sample, show_also=show_also)
+            for sample in brought:
+                bring_to_ready(kubectl, steps, sample)
+            show(kubectl, "get", "rukpak")
         if not once:
             follow_until_interrupted(kubectl, log)
         if not once and not cluster_stays:
             return  # they go with the cluster
         with steps.step("samples removed"):
-            for sample in samples:
+            for sample in brought:
                 remove(kubectl, sample)
     if cluster_stays:
         # It names a port of this machine where nobody listens any more.

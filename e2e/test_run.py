@@ -33,7 +33,8 @@ def test_run_once_ends_by_itself(kubectl: Kubectl) -> None:
         command, env=environment, cwd=SAMPLES.parent.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Hello from a bundle" in done.stdout
+    for source in ("a bundle", "an image", "a git repository", "an archive"):
+        assert f"Hello from {source}" in done.stdout
     assert "sample sleeper: kubectl apply to Ready" in done.stdout.partition("What took how long")[2]
     assert kubectl.get("bundledeployments")["items"] == []
     assert kubectl.get("validatingwebhookconfigurations")["items"] == []

@@ -2,17 +2,12 @@
 
 import base64
 import json
-import ssl
-import subprocess
 import threading
 import time
-import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,37 +17,23 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from e2e.cluster import binaries
-from e2e.cluster.ports import free_ports
-from rukpak_py.core import x509
+from e2e.cluster.pki import Authority
+from e2e.servers import registry
+from e2e.servers.registry import RegistryServer
 from tests.unit.sources.image.image_registry import Contents
 
-PATIENCE_SECONDS = 30.0
-QUIET = {"OTEL_TRACES_EXPORTER": "none"}
 USER, PASSWORD = "someone", "a pass:word"
 # Of the password, with bcrypt: the one kind that the registry takes. The cost is the lowest.
 HTPASSWD = "someone:$2a$04$cJvYTq2nF9Lc3v176RByP..Le3L1PP26IkhlXbwdHJfYzIQwe0brK\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Registry:
-    address: str
-    authority: str = ""  # in PEM, of one that speaks TLS
-
+class Registry(RegistryServer):
     def get(self, path: str, *, accept: str = "*/*", login: str = "") -> bytes:
         headers = {"Accept": accept, **({"Authorization": login} if login else {})}
         request = urllib.request.Request(f"{self.url}/v2/{path}", headers=headers)  # noqa: S310 - our own
         with urllib.request.urlopen(request, timeout=10, context=self.context) as answer:  # noqa: S310 - see above
             body: bytes = answer.read()
         return body
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.authority else 'http'}://{self.address}"
-
-    @property
-    def context(self) -> ssl.SSLContext | None:
-        return ssl.create_default_context(cadata=self.authority) if self.authority else None
 
     def push(self, image: Contents, repository: str, *, login: str = "") -> None:
         """All that it has, byte for byte: documents under their digests and tags."""
@@ -76,52 +57,9 @@ class Registry:
 def running_registry(
     folder: Path, auth: dict[str, Any] | None = None, *, with_tls: bool = False, host: str = "127.0.0.1"
 ) -> Iterator[Registry]:
-    folder.mkdir(parents=True, exist_ok=True)
-    address = f"{host}:{free_ports(['registry'], host)['registry']}"
-    tls, authority = _tls(folder, host) if with_tls else ({}, "")
-    registry = Registry(address=address, authority=authority)
-    configuration = {
-        "version": 0.1,
-        "log": {"level": "error", "accesslog": {"disabled": True}},
-        "storage": {"inmemory": {}},
-        "http": {"addr": address, "secret": "of a test", **tls},
-        **({"auth": auth} if auth else {}),
-    }
-    file, log = folder / "registry.json", folder / "registry.log"
-    file.write_text(json.dumps(configuration))
-    with (
-        log.open("wb") as output,
-        subprocess.Popen([binaries.path("registry"), file], env=QUIET, stdout=output, stderr=output) as process,
-    ):
-        try:
-            _wait(registry, process, log)
-            yield registry
-        finally:
-            process.kill()
-
-
-def _tls(folder: Path, host: str) -> tuple[dict[str, Any], str]:
-    now = datetime.now(UTC)
-    authority = x509.issue_ca(now)
-    pair = x509.issue_serving(authority, [host], now)
-    certificate, key = folder / "tls.crt", folder / "tls.key"
-    certificate.write_bytes(pair.certificate)
-    key.write_bytes(pair.key)
-    return {"tls": {"certificate": str(certificate), "key": str(key)}}, authority.certificate.decode()
-
-
-def _wait(registry: Registry, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            registry.get("")
-        except urllib.error.HTTPError:
-            return  # it wants a login
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError(f"the registry does not answer: {log.read_text()}")
+    authority = Authority.create("registry tests") if with_tls else None
+    with registry.running(folder, host=host, authority=authority, auth=auth) as server:
+        yield Registry(address=server.address, authority=server.authority)
 
 
 class TokenService(ThreadingHTTPServer):

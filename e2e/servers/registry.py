@@ -1,0 +1,100 @@
+"""The reference registry of container images as a process of this machine, with its content in memory."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from e2e.cluster import binaries
+from e2e.cluster.pki import Subject
+from e2e.cluster.ports import free_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from e2e.cluster.pki import Authority
+
+PATIENCE_SECONDS = 30.0
+ENVIRONMENT = {"OTEL_TRACES_EXPORTER": "none"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegistryServer:
+    address: str  # HOST:PORT, as image names begin
+    authority: str  # PEM; empty: it does not speak TLS
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.authority else 'http'}://{self.address}"
+
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        return ssl.create_default_context(cadata=self.authority) if self.authority else None
+
+
+@contextmanager
+def running(
+    folder: Path, *, host: str, authority: Authority | None = None, auth: Mapping[str, Any] | None = None
+) -> Iterator[RegistryServer]:
+    """`auth` as in its configuration file: who may log in."""
+    folder.mkdir(parents=True, exist_ok=True)
+    address = f"{host}:{free_ports(['registry'], host)['registry']}"
+    pem = authority.pair.certificate.decode() if authority else ""
+    server = RegistryServer(address=address, authority=pem)
+    configuration = {
+        "version": 0.1,
+        "log": {"level": "error", "accesslog": {"disabled": True}},
+        "storage": {"inmemory": {}},
+        "http": {"addr": address, "secret": "of a test", **(_tls(authority, host, folder) if authority else {})},
+        **({"auth": auth} if auth else {}),
+    }
+    file, log = folder / "registry.json", folder / "registry.log"
+    file.write_text(json.dumps(configuration), encoding="utf-8")
+    command = [binaries.path("registry"), file]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, env=ENVIRONMENT, stdout=output, stderr=output, start_new_session=True) as process,
+    ):
+        try:
+            _wait(server, process, log)
+            yield server
+        finally:
+            process.kill()
+
+
+def htpasswd(folder: Path, line: str) -> dict[str, Any]:
+    """One login, as `USER:HASH` with a hash of bcrypt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "htpasswd"
+    file.write_text(line, encoding="utf-8")
+    return {"htpasswd": {"realm": "registry", "path": str(file)}}
+
+
+def _tls(authority: Authority, host: str, folder: Path) -> dict[str, Any]:
+    pair = authority.issue(Subject(name=host, dns_names=("localhost",), addresses=(host,)))
+    certificate, key = folder / "tls.crt", folder / "tls.key"
+    certificate.write_bytes(pair.certificate)
+    key.write_bytes(pair.key)
+    return {"tls": {"certificate": str(certificate), "key": str(key)}}
+
+
+def _wait(server: RegistryServer, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{server.url}/v2/", timeout=10, context=server.context):  # noqa: S310 - our own
+                return
+        except urllib.error.HTTPError as error:
+            error.close()
+            return  # it wants a login
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"the registry does not answer: {log.read_text(encoding='utf-8', errors='replace')}")
