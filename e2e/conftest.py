@@ -19,7 +19,7 @@ from e2e.release import WEBHOOKS, Release
 from e2e.steps import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Mapping
 
 SAMPLES = Path(__file__).resolve().parent.parent / "manifests/samples"
 
@@ -42,6 +42,16 @@ def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) ->
     for archive in archives:
         load = [sys.executable, "-m", "e2e.cluster", "load-image", str(archive)]
         subprocess.run([*load, f"--state={kubectl.kubeconfig.parent}"], check=True)
+
+
+@pytest.fixture(scope="session")
+def environment(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What a user's shell has."""
+    programs = tmp_path_factory.mktemp("bin")
+    for program in (kubectl.program, chart.helm()):
+        (programs / program.name).symlink_to(program)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "KUBECONFIG": str(kubectl.kubeconfig)}
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,6 @@ They have the content of `manifests/samples/content`, brought there as a user br
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tarfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
 SAMPLES = Path(__file__).resolve().parent.parent / "manifests/samples"
 CONTENT = SAMPLES / "content"
-RUKPAKCTL = Path(sys.executable).with_name("rukpakctl")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,26 +52,13 @@ class SampleSources:
 def serving(folder: Path, *, host: str) -> Iterator[SampleSources]:
     authority = Authority.create("rukpak samples")
     files, keys = folder / "files", folder / "keys"
-    for directory in (files, keys):
-        directory.mkdir()
+    files.mkdir()
     with (
         registry.running(folder / "registry", host=host, authority=authority) as images,
         web.running(files, host=host, authority=authority, keys=keys) as pages,
     ):
-        _push(images.address, images.authority, folder)
+        registry.push(images, CONTENT / "hello-image/manifests", "hello:v1", folder / "image")
         web.publish(files / "hello.git", CONTENT)
         with tarfile.open(files / "hello.tgz", "w:gz") as archive:
             archive.add(CONTENT / "hello-http/manifests", "manifests")
         yield SampleSources(registry=images.address, web=pages.url, authority=pages.authority)
-
-
-def _push(address: str, authority: str, folder: Path) -> None:
-    trusted = folder / "authority.pem"
-    trusted.write_text(authority, encoding="utf-8")
-    manifests = CONTENT / "hello-image/manifests"
-    command = [
-        *(str(RUKPAKCTL), "bundle", "build", "-d", str(manifests), "-p", "hello-image", "-c", "stable"),
-        *("-u", str(folder / "image"), "--push", f"{address}/hello:v1", "--no-plain-http"),
-    ]
-    environment = os.environ | {"SSL_CERT_FILE": str(trusted)}
-    subprocess.run(command, check=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL)

@@ -11,7 +11,7 @@ import pytest
 from rukpak_py.api.names import EventReason, Reason
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("charts/*/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*/*.md")])
 
 
 def test_every_reason_is_explained() -> None:
@@ -22,7 +22,8 @@ def test_every_reason_is_explained() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
-    prose = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+    without_blocks = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"`[^`\n]*`", "", without_blocks)
     for target in re.findall(r"\]\(([^)]+)\)", prose):
         path, _, anchor = target.partition("#")
         if "://" in path:

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from e2e import chart
+from e2e import chart, source_pages
+from e2e.cluster import address
 from e2e.conftest import SAMPLES
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.waiting import eventually
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
     from e2e.release import Release
 
 pytestmark = pytest.mark.usefixtures("release")
@@ -64,6 +68,21 @@ def test_a_sample_with_a_pod_gets_ready_when_it_runs(kubectl: Kubectl) -> None:
     kubectl.wait_ready("sleeper", seconds=120)
     (pod,) = kubectl.get("pods", "--selector=app=sleeper")["items"]
     assert pod["status"]["phase"] == "Running"
+
+
+@pytest.fixture(scope="module")
+def servers(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[source_pages.Servers]:
+    """On this machine, where the operator's pods reach them."""
+    host = address.facing(kubectl.kubeconfig)
+    with source_pages.serving(tmp_path_factory.mktemp("sources"), host=host) as servers:
+        yield servers
+
+
+@pytest.mark.parametrize("page", source_pages.PAGES, ids=lambda page: page.stem)
+def test_what_a_page_shows_of_a_source_is_unpacked(
+    page: Path, kubectl: Kubectl, servers: source_pages.Servers, environment: Mapping[str, str]
+) -> None:
+    assert source_pages.follow(page.read_text(encoding="utf-8"), kubectl, servers, environment)
 
 
 def test_the_spec_of_a_bundle_cannot_change(kubectl: Kubectl) -> None:

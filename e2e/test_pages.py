@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,16 +26,6 @@ PREPARED = {
     ".venv/bin/python -m e2e.cluster load-image build/rukpak.tar",
     "export KUBECONFIG=$PWD/.cluster/kubeconfig",
 }
-
-
-@pytest.fixture(scope="module")
-def environment(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """What a user's shell has."""
-    programs = tmp_path_factory.mktemp("bin")
-    for program in (kubectl.program, chart.helm()):
-        (programs / program.name).symlink_to(program)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"PATH": path, "KUBECONFIG": str(kubectl.kubeconfig)}
 
 
 @pytest.fixture(scope="module")

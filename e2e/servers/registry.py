@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import ssl
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from e2e.cluster import binaries
@@ -18,10 +22,10 @@ from e2e.cluster.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from e2e.cluster.pki import Authority
 
+RUKPAKCTL = Path(sys.executable).with_name("rukpakctl")
 PATIENCE_SECONDS = 30.0
 ENVIRONMENT = {"OTEL_TRACES_EXPORTER": "none"}
 
@@ -68,6 +72,23 @@ def running(
             yield server
         finally:
             process.kill()
+
+
+def push(
+    server: RegistryServer, manifests: Path, image: str, folder: Path, *, login: tuple[str, str] | None = None
+) -> None:
+    """Build the image of a bundle in a folder, and push it, as a user does."""
+    folder.mkdir(parents=True)
+    trusted = folder / "authority.pem"
+    trusted.write_text(server.authority, encoding="utf-8")
+    auths = {server.address: {"auth": base64.b64encode(":".join(login).encode()).decode()}} if login else {}
+    (folder / "config.json").write_text(json.dumps({"auths": auths}), encoding="utf-8")
+    command = [
+        *(str(RUKPAKCTL), "bundle", "build", "-d", str(manifests), "-p", "sample", "-c", "stable"),
+        *("-u", str(folder / "bundle"), "--push", f"{server.address}/{image}", "--no-plain-http"),
+    ]
+    environment = os.environ | {"SSL_CERT_FILE": str(trusted), "DOCKER_CONFIG": str(folder)}
+    subprocess.run(command, check=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
 
 
 def htpasswd(folder: Path, line: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A web server of this process with TLS: repositories (`NAME.git`) by the real `git http-backend`, and other files.
 
-For a handful of requests at a time. With a login it asks everybody for it.
+For a handful of requests at a time. Where there are logins, everybody is asked for one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from e2e.cluster.pki import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from e2e.cluster.pki import Authority
@@ -38,10 +38,11 @@ class WebServer:
 
 @contextmanager
 def running(
-    root: Path, *, host: str, authority: Authority, keys: Path, login: tuple[str, str] | None = None
+    root: Path, *, host: str, authority: Authority, keys: Path, logins: Collection[tuple[str, str]] = ()
 ) -> Iterator[WebServer]:
     """`keys`: a folder for the server's key, which is not below the root."""
-    server = _Server(host, root, login)
+    keys.mkdir(parents=True, exist_ok=True)
+    server = _Server(host, root, logins)
     server.socket = _context(authority, host, keys).wrap_socket(
         server.socket, server_side=True, do_handshake_on_connect=False
     )
@@ -56,29 +57,28 @@ def running(
         server.server_close()
 
 
-def publish(repository: Path, content: Path) -> str:
-    """A bare repository whose branch `main` has the files of a folder in one commit; its hash."""
+def publish(repository: Path, content: Path, *, tag: str = "") -> None:
+    """A bare repository whose branch `main` has the files of a folder in one commit."""
     _git("init", "--quiet", "--bare", "--initial-branch=main", str(repository))
     git = (f"--git-dir={repository}", f"--work-tree={content}", *IDENTITY)
     _git(*git, "add", "--all")
     _git(*git, "commit", "--quiet", "--message=content")
-    return _git(*git, "rev-parse", "HEAD").strip()
+    if tag:
+        _git(*git, "tag", tag)
 
 
-def _git(*arguments: str) -> str:
+def _git(*arguments: str) -> None:
     environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-    return subprocess.run(
-        ["git", *arguments], check=True, text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment
-    ).stdout
+    subprocess.run(["git", *arguments], check=True, stdin=subprocess.DEVNULL, env=environment)
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, host: str, root: Path, login: tuple[str, str] | None) -> None:
+    def __init__(self, host: str, root: Path, logins: Collection[tuple[str, str]]) -> None:
         super().__init__((host, 0), _Handler)
         self.root = root.resolve()
-        self.expected = f"Basic {base64.b64encode(':'.join(login).encode()).decode()}" if login else None
+        self.expected = {f"Basic {base64.b64encode(':'.join(login).encode()).decode()}" for login in logins}
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that hangs up, or does not trust us, is its own affair."""
@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def _answer(self) -> None:
-        if self.server.expected and self.headers.get("Authorization") != self.server.expected:
+        if self.server.expected and self.headers.get("Authorization") not in self.server.expected:
             self.send_response(401)
             self.send_header("WWW-Authenticate", 'Basic realm="content"')
             self.send_header("Content-Length", "0")
