@@ -14,17 +14,16 @@ Blocking: call it from threads. OSErrors come out as UnavailableError.
 
 import os
 import re
-import stat
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from io import BufferedReader
 from pathlib import Path
-from secrets import token_hex
-from typing import BinaryIO
 
+from rukpak_py.content import disk
 from rukpak_py.content.tar import read_archive, write_tgz
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -32,12 +31,10 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
 _CONTENT = "content"
 _SUFFIX = ".tgz"
-_TEMPORARY = ".tmp-"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _CONTENT_NAME = re.compile(r"sha256-([0-9a-f]{64})\.tgz")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_NAME = 251  # a file name has 255 bytes at most
-_FILE_MODE = 0o640
 _DIRECTORY_MODE = 0o750
 _CHUNK = 1024 * 1024
 _NO_LIMIT = 1 << 62
@@ -51,30 +48,30 @@ class Store:
         self._lock = threading.Lock()
         self._in_flight: Counter[str] = Counter()
         with self._opened() as (root, content):
-            _remove_temporary(root)
-            _remove_temporary(content)
+            disk.remove_temporary(root)
+            disk.remove_temporary(content)
 
     def has(self, digest: str) -> bool:
         with self._opened() as (_, content):
-            return _is_file(content, _content_name(digest))
+            return disk.is_file(content, _content_name(digest))
 
     def put(self, tree: Tree) -> str:
         """Store the Tree unless it is there; its digest. Keep it from a concurrent sweep with `in_flight`."""
         digest = tree.digest
         name = _content_name(digest)
         with self.in_flight(digest), self._opened() as (_, content):
-            if not _is_file(content, name):
-                _write(content, name, write_tgz(tree))
+            if not disk.is_file(content, name):
+                disk.write(content, name, write_tgz(tree))
         return digest
 
     def get(self, digest: str) -> Tree | None:
         """The Tree, verified; None when it is not there, or damaged: then it is removed."""
         name = _content_name(digest)
         with self._opened() as (_, content):
-            if not _is_file(content, name):
+            if not disk.is_file(content, name):
                 return None
             try:
-                with _open_file(content, name) as file:
+                with disk.open_file(content, name) as file:
                     tree = read_archive(iter(lambda: file.read(_CHUNK), b""), limits=self._limits)
                 if tree.digest == digest:
                     return tree
@@ -84,15 +81,23 @@ class Store:
                 os.unlink(name, dir_fd=content)
             return None
 
+    def open_archive(self, digest: str) -> BufferedReader | None:
+        """The file that is served, as it is on disk; it can be read to its end whatever a sweep removes meanwhile."""
+        with self._opened() as (_, content):
+            try:
+                return disk.open_file(content, _content_name(digest))
+            except FileNotFoundError:
+                return None
+
     def link(self, bundle_name: str, digest: str) -> None:
         """Serve this content under the Bundle's name from now on."""
         name, target = _link_name(bundle_name), _content_name(digest)
         with self._opened() as (root, content):
-            if not _is_file(content, target):
+            if not disk.is_file(content, target):
                 raise UnavailableError(f"the content {digest} of Bundle {bundle_name} is not in {self.directory}")
             if _target(root, name) == target:
                 return
-            temporary = _temporary_name()
+            temporary = disk.temporary_name()
             try:
                 os.symlink(f"{_CONTENT}/{target}", temporary, dir_fd=root)
                 os.rename(temporary, name, src_dir_fd=root, dst_dir_fd=root)
@@ -104,7 +109,7 @@ class Store:
     def unlink(self, bundle_name: str) -> None:
         name = _link_name(bundle_name)
         with self._opened() as (root, _):
-            if _is_link(root, name):
+            if disk.is_link(root, name):
                 os.unlink(name, dir_fd=root)
 
     @contextmanager
@@ -127,14 +132,14 @@ class Store:
             needed = {
                 _content_name(digest) for digest in keep if _DIGEST.fullmatch(digest)
             }  # a status may say anything
-            for name in _names(root):
-                if not name.endswith(_SUFFIX) or not _is_link(root, name):
+            for name in disk.names(root):
+                if not name.endswith(_SUFFIX) or not disk.is_link(root, name):
                     continue
                 if name.removesuffix(_SUFFIX) in linked:
                     needed.add(_target(root, name))
                 else:
                     os.unlink(name, dir_fd=root)
-            for name in _names(content):
+            for name in disk.names(content):
                 match = _CONTENT_NAME.fullmatch(name)
                 if match is None or name in needed:
                     continue
@@ -178,58 +183,7 @@ def _link_name(bundle_name: str) -> str:
     return bundle_name + _SUFFIX
 
 
-def _temporary_name() -> str:
-    return _TEMPORARY + token_hex(8)
-
-
-def _remove_temporary(directory: int) -> None:
-    for name in _names(directory):
-        if name.startswith(_TEMPORARY):
-            os.unlink(name, dir_fd=directory)
-
-
-def _mode(directory: int, name: str) -> int:
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return 0
-
-
-def _is_file(directory: int, name: str) -> bool:
-    return stat.S_ISREG(_mode(directory, name))
-
-
-def _is_link(directory: int, name: str) -> bool:
-    return stat.S_ISLNK(_mode(directory, name))
-
-
-def _names(directory: int) -> list[str]:
-    with os.scandir(directory) as entries:
-        return [entry.name for entry in entries]
-
-
 def _target(root: int, link: str) -> str:
     """The name in `content` that the link points to; empty when it is no link of ours."""
-    folder, _, name = (os.readlink(link, dir_fd=root) if _is_link(root, link) else "").partition("/")
+    folder, _, name = (os.readlink(link, dir_fd=root) if disk.is_link(root, link) else "").partition("/")
     return name if folder == _CONTENT and _CONTENT_NAME.fullmatch(name) else ""
-
-
-def _open_file(directory: int, name: str) -> BinaryIO:
-    return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory), "rb")
-
-
-def _write(directory: int, name: str, pieces: Iterator[bytes]) -> None:
-    temporary = _temporary_name()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    try:
-        with os.fdopen(os.open(temporary, flags, _FILE_MODE, dir_fd=directory), "wb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
-        os.fsync(directory)
-    except BaseException:  # whatever ends it, no temporary file stays
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=directory)
-        raise

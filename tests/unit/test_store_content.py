@@ -176,8 +176,8 @@ def test_in_flight_nests(store: Store) -> None:
 
 def test_what_a_crash_left_is_removed_on_open(store: Store) -> None:
     store.link("b", store.put(TREE))
-    (store.directory / "content" / ".tmp-0123").write_bytes(b"half an archive")
-    (store.directory / ".tmp-4567").symlink_to("content/nothing")
+    (store.directory / "content" / ".tmp-0123456789abcdef").write_bytes(b"half an archive")
+    (store.directory / ".tmp-456789abcdef0123").symlink_to("content/nothing")
     again = Store(store.directory)
     assert entries(again) == {"b.tgz", str(file_of(store, TREE).relative_to(store.directory))}
     assert again.get(TREE.digest) == TREE

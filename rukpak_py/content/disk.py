@@ -1,0 +1,79 @@
+"""Files below a directory descriptor: nothing follows a link out of it, and a file gets its name when it is whole.
+
+A temporary file is fsynced and renamed, and the directory is fsynced after it; so a crash at any step leaves either
+nothing or a temporary file, which `remove_temporary` takes away and which no name of ours looks like.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BufferedReader
+from secrets import token_hex
+from typing import BinaryIO
+
+TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{16}")
+_FILE_MODE = 0o640
+
+
+def temporary_name() -> str:
+    return f".tmp-{token_hex(8)}"
+
+
+def remove_temporary(directory: int) -> None:
+    for name in names(directory):
+        if TEMPORARY.fullmatch(name):
+            os.unlink(name, dir_fd=directory)
+
+
+def mode(directory: int, name: str) -> int:
+    """0 when it is not there."""
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return 0
+
+
+def is_file(directory: int, name: str) -> bool:
+    return stat.S_ISREG(mode(directory, name))
+
+
+def is_link(directory: int, name: str) -> bool:
+    return stat.S_ISLNK(mode(directory, name))
+
+
+def names(directory: int) -> list[str]:
+    with os.scandir(directory) as entries:
+        return [entry.name for entry in entries]
+
+
+def open_file(directory: int, name: str) -> BufferedReader:
+    return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory), "rb")
+
+
+def create(directory: int, name: str) -> BinaryIO:
+    """A new file, to be written and read."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    return os.fdopen(os.open(name, flags, _FILE_MODE, dir_fd=directory), "w+b")
+
+
+def publish(directory: int, file: BinaryIO, temporary: str, name: str) -> None:
+    """Give the file its name, for good."""
+    file.flush()
+    os.fsync(file.fileno())
+    os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    os.fsync(directory)
+
+
+def write(directory: int, name: str, pieces: Iterator[bytes]) -> None:
+    temporary = temporary_name()
+    try:
+        with create(directory, temporary) as file:
+            for piece in pieces:
+                file.write(piece)
+            publish(directory, file, temporary, name)
+    except BaseException:  # whatever ends it, no temporary file stays
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=directory)
+        raise
