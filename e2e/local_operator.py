@@ -35,6 +35,7 @@ class LocalOperator:
     pid: int
     log: Path
     metrics: str  # URL
+    content: str  # URL
 
 
 @contextlib.contextmanager
@@ -42,11 +43,13 @@ def running(*, kubeconfig: Path, folder: Path, source_addresses: str = "") -> It
     """Ready from the first statement of the block on. `source_addresses`: what sources may reach beside the usual."""
     log = folder / "operator.log"
     address = lifecycle.host_address(kubeconfig.parent)
-    ports = free_ports(["probes", "metrics"], "127.0.0.1") | free_ports(["webhook"], address)
+    ports = free_ports(["probes", "metrics", "content"], "127.0.0.1") | free_ports(["webhook"], address)
     command = [
         *(sys.executable, "-m", "rukpak_py"),
         f"--kubeconfig={kubeconfig}",
         f"--provisioner-storage-dir={folder / 'bundles'}",
+        f"--upload-storage-dir={folder / 'uploads'}",
+        f"--http-bind-address=127.0.0.1:{ports['content']}",
         f"--health-probe-bind-address=127.0.0.1:{ports['probes']}",
         f"--metrics-bind-address=127.0.0.1:{ports['metrics']}",
         f"--webhook-bind-address={address}:{ports['webhook']}",
@@ -59,7 +62,12 @@ def running(*, kubeconfig: Path, folder: Path, source_addresses: str = "") -> It
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         eventually(lambda: _is_ready(process, ports["probes"], log), what="operator ready", seconds=READY_SECONDS)
-        yield LocalOperator(pid=process.pid, log=log, metrics=f"http://127.0.0.1:{ports['metrics']}/metrics")
+        yield LocalOperator(
+            pid=process.pid,
+            log=log,
+            metrics=f"http://127.0.0.1:{ports['metrics']}/metrics",
+            content=f"https://localhost:{ports['content']}",
+        )
     finally:
         process.terminate()
         try:

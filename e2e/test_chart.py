@@ -82,6 +82,24 @@ def test_a_claim_of_a_single_replica_changes_hands(helm: Path, settings: list[st
     assert ("rollingUpdate" in strategy) == (expected == "RollingUpdate")
 
 
+@pytest.mark.parametrize(
+    ("settings", "uploads", "url"),
+    [
+        ([], "/var/cache/uploads", f"https://core.{chart.NAMESPACE}.svc"),
+        (["storage.existingClaim=content"], "/var/cache/bundles/uploads", f"https://core.{chart.NAMESPACE}.svc"),
+        (["content.externalAddress=https://c.example.com"], "/var/cache/uploads", "https://c.example.com"),
+    ],
+)
+def test_uploads_lie_on_a_volume(helm: Path, settings: list[str], uploads: str, url: str) -> None:
+    pod = rendered(helm, *settings)["Deployment/core"]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    read = read_settings([one for one in container["args"] if "$" not in one], {})
+    assert (str(read.upload_dir), read.external_url) == (uploads, url)
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    assert any(uploads.startswith(path) and name in volumes for path, name in mounts.items())
+
+
 def test_a_pod_has_time_to_stop_while_it_serves_the_webhook(helm: Path) -> None:
     pod = rendered(helm)["Deployment/core"]["spec"]["template"]["spec"]
     settings = read_settings([one for one in pod["containers"][0]["args"] if "$" not in one], {})

@@ -50,6 +50,8 @@ spec:
 class SharedOperator:
     log: Path
     storage: Path
+    uploads: Path
+    content: str  # URL
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +64,8 @@ def shared_operator(run_directory: Path, kubeconfig: Path) -> SharedOperator:
             start_keeper(
                 log, record, "tests.shared_operator", str(run_directory), str(kubeconfig), what="the shared operator"
             )
-    return SharedOperator(log=folder / LOG, storage=folder / "bundles")
+    content = json.loads(record.read_text())["content"]
+    return SharedOperator(log=folder / LOG, storage=folder / "bundles", uploads=folder / "uploads", content=content)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -118,7 +121,9 @@ def operating(kubeconfig: Path, folder: Path) -> Iterator[SharedOperator]:
     folder.mkdir(exist_ok=True)
     with local_operator.running(kubeconfig=kubeconfig, folder=folder, source_addresses=LOOPBACK) as operator:
         eventually(lambda: _is_guarded(kubectl), what="the webhook is called", seconds=30)
-        yield SharedOperator(log=operator.log, storage=folder / "bundles")
+        yield SharedOperator(
+            log=operator.log, storage=folder / "bundles", uploads=folder / "uploads", content=operator.content
+        )
 
 
 async def _install_definitions(kubeconfig: Path) -> None:
@@ -162,8 +167,8 @@ def keep(directory: Path, kubeconfig: Path) -> None:
     runner = int(os.environ["RUKPAK_TEST_PID"])
     is_used_again = SHARED in os.environ
     kubectl = Kubectl.on(kubeconfig)
-    with operating(kubeconfig, directory / FOLDER):
-        write_private(directory / RECORD, json.dumps({"keeper": os.getpid()}))
+    with operating(kubeconfig, directory / FOLDER) as operator:
+        write_private(directory / RECORD, json.dumps({"keeper": os.getpid(), "content": operator.content}))
         while not asked and is_alive(runner):
             time.sleep(0.2)
         if is_used_again:

@@ -129,6 +129,7 @@ class Reason(StrEnum):
     UNPACK_SUCCESSFUL = "UnpackSuccessful"
     UNPACK_FAILED = "UnpackFailed"
     CONTENT_CHANGED = "ContentChanged"
+    CONTENT_LOST = "ContentLost"
     SPEC_CHANGED = "SpecChanged"
     BUNDLE_LOAD_FAILED = "BundleLoadFailed"
     # Installed

@@ -53,6 +53,12 @@ class Limits:
         64 * MIB, "size of all objects of a bundle, as JSON; also of its files with aliases expanded"
     )
     rendered_objects: int = _limit(20_000, "number of objects of a bundle")
+    server_connections: int = _limit(256, "number of connections to the server of content and uploads at a time")
+    server_silence_seconds: int = _limit(
+        30, "seconds for which a client of that server may neither send nor take anything"
+    )
+    upload_seconds: int = _limit(300, "seconds that an upload may take")
+    uploads: int = _limit(8, "number of uploads that are received at a time; others wait")
     review_bytes: int = _limit(8 * MIB, "size of one admission review")
     message_characters: int = _limit(32_000, "length of the message of a condition")  # the CRD schema allows 32768
 

@@ -105,7 +105,7 @@ DRIFT_CORRECTED = Counter("rukpak_drift_corrected", "Objects whose drift was rev
 PRUNED = Counter("rukpak_pruned_objects", "Objects deleted because they left the content.", registry=REGISTRY)
 FETCH_SECONDS = Histogram(
     "rukpak_source_fetch_duration_seconds",
-    "How long it took to fetch, check and store content. The result is unpacked or failed.",
+    "How long it took to fetch, check and store content. The result is unpacked, failed or pending.",
     ["source", "result"],
     buckets=(0.01, 0.05, 0.25, 1.0, 5.0, 30.0, 120.0),
     registry=REGISTRY,
@@ -114,6 +114,21 @@ GHOSTS = Counter(
     "rukpak_ghosts",
     "Bundles and BundleDeployments whose deletion no watch delivered and a list revealed.",
     ["kind"],
+    registry=REGISTRY,
+)
+CONTENT_REQUESTS = Counter(
+    "rukpak_content_requests",
+    "Requests for content and uploads, by what was asked for: bundles, uploads or other.",
+    ["what", "method", "code"],
+    registry=REGISTRY,
+)
+CONTENT_BYTES = Counter(
+    "rukpak_content_bytes", "Bytes of archives that were sent and received.", ["direction"], registry=REGISTRY
+)
+CONTENT_FORWARDED = Counter(
+    "rukpak_content_forwarded_connections",
+    "Connections for content and uploads that this replica passed on to the leader. The result is forwarded or failed.",
+    ["result"],
     registry=REGISTRY,
 )
 QUEUE_DEPTH = Gauge("rukpak_queue_depth", "Objects that wait to be reconciled.", ["kind"], registry=REGISTRY)

@@ -8,6 +8,7 @@ from rukpak_py.kube.errors import InvalidError, Refusal
 from rukpak_py.kube.resources import Resource, is_segment
 
 JSON = "application/json"
+_SENSITIVE = frozenset({("", "Secret"), ("authentication.k8s.io", "TokenReview")})
 ON_ONE = frozenset({"get", "apply", "patch", "update", "delete"})  # without a name they would mean all objects
 
 
@@ -90,8 +91,8 @@ class Call:
 
     @property
     def is_sensitive(self) -> bool:
-        """Its answers may quote the values of a Secret."""
-        return self.resource is not None and self.resource.group_kind == ("", "Secret")
+        """Its answers may quote the values of a Secret, or a token."""
+        return self.resource is not None and self.resource.group_kind in _SENSITIVE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

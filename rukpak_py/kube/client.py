@@ -190,6 +190,11 @@ class Client:
         )
         return read_object(resource, await self._send(call), full=True)
 
+    async def review(self, resource: Resource, body: bytes) -> bytes:
+        """What the server says about a token or a right; nothing is stored, so it may be asked again."""
+        call = Call(method="POST", verb="review", resource=resource, body=body)
+        return (await self._send(call)).body
+
     async def apply(
         self,
         resource: Resource,

@@ -65,6 +65,14 @@ NAMESPACES = _core("Namespace", "namespaces", namespaced=False)
 SERVICE_ACCOUNTS = _core("ServiceAccount", "serviceaccounts")
 PODS = _core("Pod", "pods")
 EVENTS = _core("Event", "events")
+TOKEN_REVIEWS = Resource(
+    gvk=GroupVersionKind("authentication.k8s.io", "v1", "TokenReview"), plural="tokenreviews", namespaced=False
+)
+SUBJECT_ACCESS_REVIEWS = Resource(
+    gvk=GroupVersionKind("authorization.k8s.io", "v1", "SubjectAccessReview"),
+    plural="subjectaccessreviews",
+    namespaced=False,
+)
 LEASES = Resource(gvk=GroupVersionKind("coordination.k8s.io", "v1", "Lease"), plural="leases", namespaced=True)
 CRDS = Resource(
     gvk=GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),

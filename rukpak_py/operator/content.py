@@ -25,6 +25,7 @@ from rukpak_py.formats import RenderOptions
 from rukpak_py.formats.format import SMALL
 from rukpak_py.operator import content_work
 from rukpak_py.operator.worker_processes import WorkerProcesses
+from rukpak_py.server.archives import Archive
 
 RECENT = 600.0  # seconds
 LOADED_BYTES = 8 * 1024 * 1024  # of trees that stay in memory: most are rendered right after they were stored
@@ -41,6 +42,7 @@ class StoredContent:
         self._workers = WorkerProcesses()
         self._recent: dict[str, float] = {}
         self._loaded: OrderedDict[str, Tree] = OrderedDict()
+        self.news = asyncio.Event()  # set, and replaced, when content was stored or will not be
 
     async def open(self) -> None:
         """Make the directory usable, and remove what a crash left behind."""
@@ -56,10 +58,21 @@ class StoredContent:
         digest = await asyncio.to_thread(self._store.put, tree)
         self._recent[digest] = monotonic()
         self._remember(digest, tree)
+        self.announce()
         return digest
+
+    def announce(self) -> None:
+        """Whoever waits for content looks again."""
+        news, self.news = self.news, asyncio.Event()
+        news.set()
 
     async def has(self, digest: str) -> bool:
         return await asyncio.to_thread(self._store.has, digest)
+
+    async def archive(self, digest: str) -> Archive | None:
+        """The stored content as it is served."""
+        file = await asyncio.to_thread(self._store.open_archive, digest)
+        return Archive(file=file, tag=digest) if file is not None else None
 
     async def link(self, bundle: str, digest: str) -> None:
         await asyncio.to_thread(self._store.link, bundle, digest)

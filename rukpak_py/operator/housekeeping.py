@@ -5,7 +5,7 @@ Nothing here is urgent, and nothing of it may end the process: what fails is log
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from rukpak_py.core.errors import RukPakError
@@ -25,6 +25,10 @@ class Sweepable(Protocol):
     async def sweep(self, kept: set[str], linked: set[str], /) -> None: ...
 
 
+async def _nothing(_is_sure: bool) -> None:  # noqa: FBT001 - a callback
+    """Nobody uploads."""
+
+
 class Housekeeping:
     def __init__(
         self,
@@ -33,18 +37,21 @@ class Housekeeping:
         watches: Watches,
         content: Sweepable,
         is_sure: Callable[[], bool],
+        sweep_uploads: Callable[[bool], Awaitable[None]] = _nothing,
         may_stop_watches: Callable[[], bool] = lambda: True,
         tidy_after: float = TIDY_AFTER,
         try_again_after: float = TRY_AGAIN_AFTER,
     ) -> None:
         """`is_sure`: the caches were compared with the cluster, so what they do not have is not there.
 
+        `sweep_uploads` is told whether that is so: what was uploaded for Bundles that were seen to go goes in any case.
         `may_stop_watches`: nobody needs the watches for a deployment that is gone.
         """
         self._router = router
         self._watches = watches
         self._content = content
         self._is_sure = is_sure
+        self._sweep_uploads = sweep_uploads
         self._may_stop_watches = may_stop_watches
         self._tidy_after = tidy_after
         self._try_again_after = try_again_after
@@ -75,3 +82,4 @@ class Housekeeping:
             kept = {one.status.digest for one in bundles}
             kept |= {past.digest for one in deployments for past in one.status.history}
             await self._content.sweep(kept, {one.metadata.name for one in bundles})
+        await self._sweep_uploads(self._is_sure())

@@ -1,5 +1,6 @@
 """The parts that only the leader has, put together: caches and queues, watches, controllers, and who hears of what."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.jobs import ContentBudget
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.core.objects import GroupKind
@@ -37,9 +39,12 @@ from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
 from rukpak_py.operator.event_router import CLASSES, EventRouter, Listeners
 from rukpak_py.operator.housekeeping import Housekeeping
 from rukpak_py.operator.kopf_watches import KopfWatches
+from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
-from rukpak_py.sources.by_type import cluster_sources
+from rukpak_py.server.uploads import Unpacking
+from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.image.source import ImagePorts
+from rukpak_py.sources.upload_directory import UploadDirectory
 
 
 class LeaderParts:
@@ -63,6 +68,8 @@ class LeaderParts:
         self.router = EventRouter()
         self._deletions = ProvenDeletions()
         self.content = StoredContent(settings.storage_dir, settings.limits)
+        self._uploads = UploadDirectory(settings.upload_dir, settings.limits)
+        self._budget = ContentBudget()
         self.recorder = EventRecorder(client, component="rukpak", instance=settings.pod_name)
         self._events = Events(self.recorder)
         self.inventory = Inventory(
@@ -84,7 +91,22 @@ class LeaderParts:
             on_change=self.router.secret_changed,
             on_restore=on_restore,
         )
-        self.bundles = self._bundle_reconciler(settings)
+        jobs = UnpackJobs(
+            self._sources(settings), self.content, on_end=self.router.bundles.queue.add, budget=self._budget
+        )
+        self.bundles = self._bundle_reconciler(settings, jobs)
+        self.served = ServedContent(
+            self.content,
+            self._uploads,
+            Unpacking(
+                turns=jobs.turns,
+                budget=self._budget,
+                has_content=self.content.has,
+                uploaded=self.bundles.uploaded,
+            ),
+            self.bundles,
+            self.router.bundles.cache,
+        )
         self.deployments = DeploymentParts(
             Surroundings(
                 client=client,
@@ -118,6 +140,7 @@ class LeaderParts:
             watches=self.inventory,
             content=self.content,
             is_sure=lambda: self.missed_deletions.is_sure,
+            sweep_uploads=self._sweep_uploads,
             may_stop_watches=lambda: self.left_behind.is_idle,
         )
         self.left_behind = LeftBehind(
@@ -147,33 +170,51 @@ class LeaderParts:
         except NotFoundError:
             return False
 
-    def _bundle_reconciler(self, settings: Settings) -> BundleReconciler:
-        bundles, queue = self.router.bundles.cache, self.router.bundles.queue
+    async def _sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
+        """Of Bundles that are gone, whatever their class was."""
+        is_known = is_sure and self._all_bundles.synced.is_set()
+        uids = {live.metadata.uid for live in self._all_bundles} if is_known else None
+        await asyncio.to_thread(self._uploads.sweep, uids)
+
+    def _sources(self, settings: Settings) -> SourcesByType:
         credentials = SystemCredentials(self._client, settings.system_namespace)
-        sources = cluster_sources(
+        return cluster_sources(
             config_maps=SystemConfigMaps(self._client, settings.system_namespace),
             credentials=credentials,
             image=ImagePorts(
                 credentials=credentials,
                 pull_secrets=AccountPullSecrets(self._client, settings.system_namespace),
-                unpacked=StoredImages(bundles, self.content.load),
+                unpacked=StoredImages(self.router.bundles.cache, self.content.load),
             ),
             plain_http=settings.plain_http_registries,
             addresses=source_addresses(settings.allow_source_addresses, self._client.server),
             limits=settings.limits,
+            uploads=self._uploads,
             allow_plain_http_credentials=settings.allow_plain_http_credentials,
         )
+
+    def _bundle_reconciler(self, settings: Settings, jobs: UnpackJobs) -> BundleReconciler:
+        bundles = self.router.bundles.cache
         return BundleReconciler(
             client=self._client,
             bundles=bundles,
-            jobs=UnpackJobs(sources, self.content, on_end=queue.add),
+            jobs=jobs,
             content=self.content,
             writer=BundleStatusWriter(
-                self._client, bundles, self._events, on_news=self.router.bundle_changed, now=_now
+                self._client,
+                bundles,
+                self._events,
+                on_news=self._bundle_told,
+                now=_now,
+                content_url=lambda name: f"{settings.external_url}/bundles/{name}.tgz",
             ),
             classes=CLASSES,
-            wake=queue.add,
+            wake=self.router.bundles.queue.add,
         )
+
+    def _bundle_told(self, bundle: Bundle) -> None:
+        self.router.bundle_changed(bundle)
+        self.content.announce()
 
     def _attach(self) -> None:
         """Who hears of events, beside the queues."""
@@ -198,6 +239,7 @@ class LeaderParts:
 
     def _bundle_gone(self, bundle: Bundle) -> None:
         self.bundles.gone(bundle)
+        self._uploads.gone(bundle.metadata.uid)
         self.router.bundle_changed(bundle)
 
     def _deployment_seen(self, deployment: BundleDeployment, is_listed: bool) -> None:  # noqa: FBT001 - a callback

@@ -25,6 +25,7 @@ from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.event_router import CLASSES
 from rukpak_py.operator.kopf_shell import KopfThread
 from rukpak_py.operator.leader_parts import LeaderParts
+from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -64,6 +65,10 @@ class Leader:
         self._is_abandoned = False
         self._loop: asyncio.AbstractEventLoop | None = None  # while it leads
 
+    @property
+    def served(self) -> ServedContent:
+        return self._parts.served
+
     def watches(self) -> Iterator[WatchStatus]:
         """Those that a leader cannot do without, since it began to lead."""
         for informer in self._parts.cluster.informers():
@@ -90,6 +95,7 @@ class Leader:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._parts.content.close)
             await self._parts.content.open()
+            await self._parts.served.open()
             self._parts.recorder.start()
             stack.push_async_callback(self._close_recorder)
             await self._parts.cluster.start()
@@ -119,6 +125,7 @@ class Leader:
                     part.result()
                 raise UnavailableError(f"a part of the operator ended by itself: {_names_of(done)}")
             finally:
+                self._parts.served.close()
                 self._parts.router.close()
                 others.append(known)
                 for part in parts if self._is_abandoned else others:

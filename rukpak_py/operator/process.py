@@ -24,6 +24,7 @@ from rukpak_py.kube.lease import Holder, LeaderElector
 from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.adapters import ConfigMapUsers
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
+from rukpak_py.operator.content_server import content_listener
 from rukpak_py.operator.leading import Leader
 from rukpak_py.operator.loop_watchdog import LoopWatchdog
 from rukpak_py.operator.prerequisites import Prerequisites
@@ -31,6 +32,7 @@ from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits
 from rukpak_py.operator.webhook_certificates import WebhookCertificates
 from rukpak_py.server.admission import Admission, webhook_app
+from rukpak_py.server.forwarding import ContentListener
 from rukpak_py.server.web import WebServer, metrics_app, probe_app
 
 LOG = logging.getLogger(__name__)
@@ -91,6 +93,7 @@ class Replica:
             on_restore=self._watchdog.etcd_restored,
             on_end=lambda: stopping(STOP_SECONDS),
         )
+        self._content = content_listener(settings, vital, self._certificates, self._leader, self._elector)
         self._leads = False
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -129,7 +132,7 @@ class Replica:
                 part.result()
             await asyncio.sleep(served_until - asyncio.get_running_loop().time())
 
-    def _servers(self, stop: asyncio.Event) -> list[WebServer]:
+    def _servers(self, stop: asyncio.Event) -> list[WebServer | ContentListener]:
         settings = self._settings
         admission = Admission(
             system_namespace=settings.system_namespace,
@@ -153,6 +156,7 @@ class Replica:
                 address=settings.webhook,
                 context=self._certificates.context,
             ),
+            self._content,
         ]
 
     def _bundles(self) -> str | None:

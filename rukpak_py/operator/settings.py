@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rukpak_py import __version__
-from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
@@ -27,6 +27,9 @@ class Settings:
     system_namespace: str
     leader_elect: bool
     storage_dir: Path
+    upload_dir: Path
+    content: Address
+    content_url: str
     probes: Address
     metrics: Address
     webhook: Address
@@ -42,6 +45,15 @@ class Settings:
     allow_plain_http_credentials: bool
     limits: Limits
 
+    @property
+    def external_url(self) -> str:
+        """Under which clients reach content and uploads."""
+        if self.content_url:
+            return self.content_url
+        if self.pod_address:
+            return f"https://{CONTENT_SERVICE}.{self.system_namespace}.svc"
+        return f"https://localhost:{self.content.port}"
+
 
 def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> Settings:
     """Ends the process with a usage message when something does not fit."""
@@ -51,6 +63,9 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         system_namespace=given["system_namespace"],
         leader_elect=given["leader_elect"],
         storage_dir=given["provisioner_storage_dir"],
+        upload_dir=given["upload_storage_dir"],
+        content=given["http_bind_address"],
+        content_url=given["http_external_address"],
         probes=given["health_probe_bind_address"],
         metrics=given["metrics_bind_address"],
         webhook=given["webhook_bind_address"],
@@ -91,6 +106,15 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True
     )
     add("--provisioner-storage-dir", "/var/cache/bundles", "directory of unpacked content", type=Path)
+    add("--upload-storage-dir", "/var/cache/uploads", "directory of uploaded content", type=Path)
+    add("--http-bind-address", ":8443", "address of content and uploads, over TLS", type=_address)
+    add(
+        "--http-external-address",
+        "",
+        "URL under which clients reach --http-bind-address, the beginning of status.contentURL; without it the Service "
+        "in a cluster, and localhost elsewhere",
+        type=_url,
+    )
     add("--health-probe-bind-address", ":8081", "address of /healthz and /readyz", type=_address)
     add("--metrics-bind-address", ":8080", "address of /metrics", type=_address)
     add("--webhook-bind-address", ":9443", "address of the admission webhooks", type=_address)
@@ -160,6 +184,12 @@ def _address(text: str) -> Address:
         return Address.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _url(text: str) -> str:
+    if text and not re.fullmatch(r"https://[^/?#@\s]+/?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a URL of the form https://HOST or https://HOST:PORT")
+    return text.rstrip("/")
 
 
 def _flag(text: str) -> bool:

@@ -41,7 +41,7 @@ class WebhookCertificates:
             secrets=SystemSecrets(writer, namespace),
             configurations=WebhookConfigurations(writer),
             webhooks=self._webhooks,
-            hosts=serving_hosts(namespace, settings.webhook_url),
+            hosts=serving_hosts(namespace, settings.webhook_url, settings.external_url),
         )
         self._monitor = WebhookMonitor()
         self._reporter = _Reporter(writer, settings)
@@ -54,6 +54,7 @@ class WebhookCertificates:
             on_change=lambda *_: self.wake(),
         )
         self.context = self._keeper.context
+        self.pair = lambda: self._keeper.pair
         self.informers = (self._configuration, *(self._watch_of(reader, namespace, name) for name in SecretName))
 
     async def run(self, is_leader: Callable[[], bool]) -> None:

@@ -52,8 +52,7 @@ class CertificateKeeper:
         settings: KeeperSettings | None = None,
     ) -> None:
         """`clock` dates certificates; `elapsed` measures how long the trust has been in place, as seen from here."""
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.context = server_context()
         self._settings = settings or KeeperSettings()
         self._secrets = secrets
         self._repair = CertificateRepair(
@@ -74,6 +73,11 @@ class CertificateKeeper:
     def certificate(self) -> bytes | None:
         """What is served."""
         return self._served.pair.certificate if self._served is not None else None
+
+    @property
+    def pair(self) -> KeyPair | None:
+        """What is served, with its key."""
+        return self._served.pair if self._served is not None else None
 
     def problem(self) -> str | None:
         """Why there is nothing to serve yet."""
@@ -104,7 +108,7 @@ class CertificateKeeper:
         if found is None:
             return
         if self._served is None or found.pair != self._served.pair:
-            _load(self.context, found.pair)
+            load_pair(self.context, found.pair)
         self._served = found
 
     async def _attempt(self, *, leading: bool) -> str:
@@ -153,7 +157,13 @@ class CertificateKeeper:
         self._logged = text
 
 
-def _load(context: ssl.SSLContext, pair: KeyPair) -> None:
+def server_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
     """Serve this pair in new connections; the ssl module reads keys from files only."""
     with tempfile.NamedTemporaryFile(prefix="rukpak-serving-") as file:  # mode 0600
         file.write(pair.certificate + pair.key)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from rukpak_py.core import metrics
@@ -19,7 +20,8 @@ Check = Callable[[], str | None]
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 _LOG = logging.getLogger(__name__)
-_SHUTDOWN_SECONDS = 5.0
+REQUESTS_LOG = logging.getLogger(f"{__name__}.requests")  # for aiohttp
+SHUTDOWN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,7 @@ class WebServer:
     _runner: web.AppRunner | None = field(default=None, init=False)
 
     async def start(self) -> None:
-        runner = web.AppRunner(self.app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
+        runner = web.AppRunner(self.app, access_log=None, logger=REQUESTS_LOG, shutdown_timeout=SHUTDOWN_SECONDS)
         await runner.setup()
         site = web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self.context)
         try:
@@ -85,6 +87,15 @@ class WebServer:
             raise RuntimeError("the server is not started")
         port: int = self._runner.addresses[0][1]
         return port
+
+
+def _is_about_the_server(record: logging.LogRecord) -> bool:
+    """A client that does not speak HTTP, or goes away, is no failure of ours and no news."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError | ConnectionError)
+
+
+REQUESTS_LOG.addFilter(_is_about_the_server)
 
 
 class _ReadinessLog:

@@ -131,12 +131,12 @@ def webhook_configuration(
     }
 
 
-def serving_hosts(system_namespace: str, webhook_url: str = "") -> tuple[str, ...]:
+def serving_hosts(system_namespace: str, *urls: str) -> tuple[str, ...]:
     """Every name under which the operator's servers are reached."""
     services = (WEBHOOK_SERVICE, CONTENT_SERVICE)
     names = [f"{service}.{system_namespace}.svc{zone}" for service in services for zone in ("", ".cluster.local")]
-    host = urlsplit(webhook_url).hostname if webhook_url else None
-    return (*names, "localhost", *([host] if host else []))
+    hosts = [host for url in urls if url and (host := urlsplit(url).hostname)]
+    return tuple(dict.fromkeys((*names, "localhost", *hosts)))
 
 
 def _target(config: Manifest) -> str:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import IO, Self, cast
 
 from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
@@ -24,11 +24,12 @@ _GZIP = b"\x1f\x8b\x08"
 
 
 class ArchiveFile:
-    """In a `with` block; the file is gone after it."""
+    """In a `with` block; the file is closed after it, and gone unless it was handed in."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, file: IO[bytes] | None = None) -> None:
+        """`file`: where the archive goes to, or is already."""
         self._limits = limits
-        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed by __exit__
+        self._file = file if file is not None else _spooled()
         self._hash = hashlib.sha256()
         self._size = 0
         self._pending = bytearray()
@@ -46,6 +47,11 @@ class ArchiveFile:
         """Of what was added, once it is complete."""
         return self._hash.hexdigest()
 
+    @property
+    def size(self) -> int:
+        """Of what was added."""
+        return self._size
+
     def expect(self, size: int) -> None:
         """Refuse an archive of that size before it arrives."""
         if size > self._limits.archive_bytes:
@@ -61,9 +67,9 @@ class ArchiveFile:
     async def complete(self) -> None:
         await self._flush()
 
-    async def tree(self) -> Tree:
-        """What it holds; ContentError, in the words of the contract, when it is not a gzipped tar within all limits."""
-        return await asyncio.to_thread(self._read)
+    async def tree(self, *, not_gzip: str = "", not_tar: str = "error creating FS: ") -> Tree:
+        """What it holds; ContentError, with these prefixes, when it is not a gzipped tar within all limits."""
+        return await asyncio.to_thread(self._read, not_gzip, not_tar)
 
     async def _flush(self) -> None:
         pending, self._pending = bytes(self._pending), bytearray()
@@ -76,15 +82,19 @@ class ArchiveFile:
         except OSError as error:
             raise UnavailableError(f"the archive cannot be kept in a temporary file: {error.strerror}") from error
 
-    def _read(self) -> Tree:
+    def _read(self, not_gzip: str, not_tar: str) -> Tree:
         self._file.seek(0)
         if self._file.read(len(_GZIP)) != _GZIP:
-            raise ContentError("gzip: invalid header")
+            raise ContentError(f"{not_gzip}gzip: invalid header")
         self._file.seek(0)
         try:
             return read_archive(self._chunks(), limits=self._limits)
         except ContentError as error:
-            raise ContentError(f"error creating FS: {error}") from error
+            raise ContentError(f"{not_tar}{error}") from error
 
     def _chunks(self) -> Iterator[bytes]:
         return iter(partial(self._file.read, _READ_AT_ONCE), b"")
+
+
+def _spooled() -> IO[bytes]:
+    return cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))

@@ -14,6 +14,8 @@ from rukpak_py.sources.http_download import Downloads
 from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest, Source
+from rukpak_py.sources.upload import UploadSource
+from rukpak_py.sources.upload_directory import UploadDirectory
 
 
 class SourcesByType:
@@ -39,6 +41,7 @@ def cluster_sources(
     plain_http: frozenset[str],
     addresses: AddressPolicy,
     limits: Limits,
+    uploads: UploadDirectory,
     allow_plain_http_credentials: bool = False,
 ) -> SourcesByType:
     """Every source that the operator serves, on the ports that it hands in."""
@@ -51,5 +54,6 @@ def cluster_sources(
             SourceType.GIT: git,
             SourceType.HTTP: HttpSource(credentials, Downloads(addresses=addresses, limits=limits)),
             SourceType.IMAGE: ImageSource(image, addresses=addresses, plain_http=plain_http, limits=limits),
+            SourceType.UPLOAD: UploadSource(uploads, limits),
         }
     )

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from rukpak_py.api.source import Source as SourceSpec
 from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import UnavailableError
 
 
 async def at_once() -> None:
@@ -33,6 +34,10 @@ class Fetched:
 
     tree: Tree
     resolved: SourceSpec
+
+
+class ContentPendingError(UnavailableError):
+    """There is no content yet, and nothing failed: somebody is on the way with it, and the Bundle hears of it then."""
 
 
 class Source(Protocol):

@@ -10,11 +10,12 @@ import logging
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, Phase
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, Phase, SourceType
+from rukpak_py.api.source import Source
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
-from rukpak_py.controllers.bundle.unpacking import Failed, Result, UnpackJobs
+from rukpak_py.controllers.bundle.unpacking import Failed, Pending, Result, UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.finalizers import remove_finalizer
 from rukpak_py.controllers.kinds import BUNDLES
@@ -52,6 +53,8 @@ class BundleReconciler:
 
     def want_content(self, bundle: Bundle) -> None:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
+        if bundle.spec.source.type == SourceType.UPLOAD and bundle.metadata.uid in self._wanted:
+            return  # nobody but its uploader can bring it; who asks again and again changes nothing
         self._wanted.add(bundle.metadata.uid)
         self._wake(bundle.metadata.name)
 
@@ -72,15 +75,23 @@ class BundleReconciler:
             return await self._release(bundle)
         if bundle.spec.provisioner_class not in self._classes:
             return DONE
-        result = self._jobs.take(bundle)
-        if result is not None:
-            return await self._write_down(bundle, result)
+        async with self._jobs.turns.of(uid):
+            result = self._jobs.take(bundle)
+            if result is not None:
+                return await self._write_down(bundle, result)
         if self._jobs.is_running(bundle):
             return await self._report_unpacking(bundle)
         if is_pinned(bundle) and uid not in self._wanted:
             return await self._kept(bundle)
+        await self._content.unlink(name)  # of a former Bundle of this name, or its own, which is lost
         self._jobs.start(bundle)
         return again(UNPACKING_AFTER_SECONDS)
+
+    def uploaded(self, bundle: Bundle) -> None:
+        """Content was stored for this Bundle, in its turn: unpack it now."""
+        self._jobs.outdate(bundle.metadata.uid)
+        self._wanted.add(bundle.metadata.uid)
+        self._wake(bundle.metadata.name)
 
     def gone(self, bundle: Bundle) -> None:
         """The Bundle was deleted."""
@@ -104,6 +115,8 @@ class BundleReconciler:
 
     async def _write_down(self, bundle: Bundle, result: Result) -> Outcome:
         pinned = bundle.status.digest
+        if isinstance(result, Pending):
+            return await self._pending(bundle, result.message)
         if isinstance(result, Failed):
             return await self._failed(bundle, result.message, result.error)
         if pinned and result.digest != pinned:
@@ -114,7 +127,21 @@ class BundleReconciler:
         await self._content.link(bundle.metadata.name, result.digest)
         self._linked.add(bundle.metadata.uid)
         resolved = bundle.status.resolved_source if pinned and bundle.status.resolved_source else result.resolved
-        status = bundle_status.unpacked(bundle, result.digest, resolved, self._writer.now())
+        await self._write_unpacked(bundle, result.digest, resolved)
+        return DONE
+
+    async def _write_unpacked(self, bundle: Bundle, digest: str, resolved: Source) -> None:
+        url = self._writer.content_url(bundle.metadata.name)
+        await self._writer.write(bundle, bundle_status.unpacked(bundle, digest, resolved, self._writer.now(), url=url))
+
+    async def _pending(self, bundle: Bundle, message: str) -> Outcome:
+        """Whoever brings the content, or watches it come, says so: nothing is tried again before."""
+        if bundle.status.digest and bundle.spec.source.type == SourceType.UPLOAD:
+            status = bundle_status.content_lost(bundle, self._writer.now())
+        elif is_pinned(bundle) and bundle.metadata.uid not in self._wanted:
+            return DONE
+        else:
+            status = bundle_status.pending(bundle, message, self._writer.now())
         await self._writer.write(bundle, status)
         return DONE
 
@@ -134,19 +161,28 @@ class BundleReconciler:
             await self._look_for_content(bundle)
         if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
             await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
-        elif bundle.status.observed_generation != bundle.metadata.generation:  # it was changed, and put back
-            resolved = bundle.status.resolved_source or bundle.spec.source
-            await self._writer.write(
-                bundle, bundle_status.unpacked(bundle, bundle.status.digest, resolved, self._writer.now())
+        elif self._is_outdated(bundle):
+            await self._write_unpacked(
+                bundle, bundle.status.digest, bundle.status.resolved_source or bundle.spec.source
             )
         return DONE
+
+    def _is_outdated(self, bundle: Bundle) -> bool:
+        """The spec was changed and put back, or content is served elsewhere now."""
+        return (
+            bundle.status.observed_generation != bundle.metadata.generation
+            or bundle.status.content_url != self._writer.content_url(bundle.metadata.name)
+        )
 
     async def _look_for_content(self, bundle: Bundle) -> None:
         uid = bundle.metadata.uid
         if await self._content.has(bundle.status.digest):
             await self._content.link(bundle.metadata.name, bundle.status.digest)
             self._linked.add(uid)
-        elif uid in self._doubtful:
+        else:
+            await self._content.unlink(bundle.metadata.name)
+            self._linked.discard(uid)
+        if uid in self._doubtful and uid not in self._linked:
             self._jobs.start(bundle)  # nobody waits for it: a failure is no news, and the next pass tries again
         self._doubtful.discard(uid)
 

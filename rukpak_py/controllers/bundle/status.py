@@ -28,13 +28,20 @@ def unpacking(bundle: Bundle, now: str) -> BundleStatus:
     return _status(bundle, Phase.UNPACKING, conditions)
 
 
-def unpacked(bundle: Bundle, digest: str, resolved: Source, now: str) -> BundleStatus:
+def pending(bundle: Bundle, message: str, now: str) -> BundleStatus:
+    conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.UNPACK_PENDING, message, now)
+    conditions = _summary(bundle, conditions, Summary.PROGRESSING, Reason.UNPACK_PENDING, message, now)
+    return _status(bundle, Phase.PENDING, conditions)
+
+
+def unpacked(bundle: Bundle, digest: str, resolved: Source, now: str, *, url: str = "") -> BundleStatus:
+    """`url`: where the content can be downloaded."""
     message = f"Successfully unpacked the {bundle.spec.source.type} Bundle"
     conditions = _unpacked(bundle, ConditionStatus.TRUE, Reason.UNPACK_SUCCESSFUL, message, now)
     conditions = _summary(bundle, conditions, Summary.READY, Reason.UNPACK_SUCCESSFUL, message, now)
     status = _status(bundle, Phase.UNPACKED, conditions)
     spec = bundle.status.spec_digest or spec_digest(bundle.spec)
-    return replace(status, digest=digest, resolved_source=resolved, spec_digest=spec)
+    return replace(status, digest=digest, resolved_source=resolved, content_url=url, spec_digest=spec)
 
 
 def failing(bundle: Bundle, message: str, error: RukPakError, now: str) -> BundleStatus:
@@ -52,6 +59,16 @@ def content_changed(bundle: Bundle, found: str, now: str) -> BundleStatus:
     )
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_CHANGED, message, now)
     conditions = _summary(bundle, conditions, Summary.RETRYING, Reason.CONTENT_CHANGED, message, now)
+    return _status(bundle, Phase.FAILING, conditions)
+
+
+def content_lost(bundle: Bundle, now: str) -> BundleStatus:
+    message = (
+        "the uploaded content is lost, and nobody but you has it: upload the same content again, or create a new "
+        f"Bundle (unpacked {bundle.status.digest})"
+    )
+    conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_LOST, message, now)
+    conditions = _summary(bundle, conditions, Summary.STALLED, Reason.CONTENT_LOST, message, now)
     return _status(bundle, Phase.FAILING, conditions)
 
 
@@ -83,7 +100,7 @@ def bundle_transitions(before: BundleStatus, after: BundleStatus) -> list[EventN
     return []
 
 
-_WARNINGS = frozenset({Reason.UNPACK_FAILED, Reason.CONTENT_CHANGED, Reason.SPEC_CHANGED})
+_WARNINGS = frozenset({Reason.UNPACK_FAILED, Reason.CONTENT_CHANGED, Reason.CONTENT_LOST, Reason.SPEC_CHANGED})
 
 
 def _message(status: BundleStatus, kind: ConditionType) -> str:
@@ -92,8 +109,13 @@ def _message(status: BundleStatus, kind: ConditionType) -> str:
 
 
 def _status(bundle: Bundle, phase: Phase, conditions: Conditions) -> BundleStatus:
+    """Without a URL: nothing can be downloaded there but unpacked content."""
     return replace(
-        bundle.status, phase=phase.value, conditions=conditions, observed_generation=bundle.metadata.generation
+        bundle.status,
+        phase=phase.value,
+        content_url="",
+        conditions=conditions,
+        observed_generation=bundle.metadata.generation,
     )
 
 

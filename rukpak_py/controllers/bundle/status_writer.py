@@ -25,13 +25,18 @@ class BundleStatusWriter:
         *,
         on_news: Callable[[Bundle], None],
         now: Callable[[], str],
+        content_url: Callable[[str], str] = lambda _: "",
     ) -> None:
-        """`on_news` is called after each report: the content may be there again although there was nothing to write."""
+        """`on_news` is called after each report: the content may be there again although there was nothing to write.
+
+        `content_url`: where the content of the Bundle of this name can be downloaded.
+        """
         self._client = client
         self._bundles = bundles
         self._events = events
         self._on_news = on_news
         self.now = now
+        self.content_url = content_url
 
     async def write(self, bundle: Bundle, status: BundleStatus) -> None:
         try:

@@ -1,4 +1,8 @@
-"""The job of a Bundle: fetch, check, store. One step after the other; each has its own prefix in the message."""
+"""The job of a Bundle: fetch, check, store. One step after the other; each has its own prefix in the message.
+
+What is uploaded while a job runs makes its result outdated. Whoever takes a result and writes it down, and whoever
+stores an upload, does so in the Bundle's turn: an upload is part of what is written down, or it comes after it.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,10 +14,11 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.jobs import ContentBudget, Jobs
 from rukpak_py.controllers.ports import Content, Sources
+from rukpak_py.controllers.turns import Turns
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.core.metrics import FETCH_SECONDS
-from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.source import ContentPendingError, FetchRequest
 
 UNPACK_SECONDS = 900.0
 
@@ -32,21 +37,38 @@ class Failed:
     error: RukPakError
 
 
-Result = Unpacked | Failed
+@dataclass(frozen=True, kw_only=True)
+class Pending:
+    """There is no content yet; somebody else is on the way with it."""
+
+    message: str
+
+
+Result = Unpacked | Failed | Pending
 
 
 class UnpackJobs:
     """At most one for each Bundle, in the lane of its source."""
 
-    def __init__(self, sources: Sources, content: Content, *, on_end: Callable[[str], None]) -> None:
-        """`on_end` is called with the name of the Bundle."""
+    def __init__(
+        self,
+        sources: Sources,
+        content: Content,
+        *,
+        on_end: Callable[[str], None],
+        budget: ContentBudget | None = None,
+    ) -> None:
+        """`on_end` is called with the name of the Bundle. `budget`: shared with others who hold content in memory."""
+        self.turns = Turns()  # by uid
         self._sources = sources
         self._content = content
         self._jobs: Jobs[Result] = Jobs(on_end=on_end)
-        self._budget = ContentBudget()
+        self._budget = budget or ContentBudget()
+        self._outdated: set[str] = set()  # by uid
 
     def start(self, bundle: Bundle) -> None:
         """What was unpacked once never moves: it is fetched from where it was found then."""
+        self._outdated.discard(bundle.metadata.uid)
         source = _source_of(bundle)
         lane = self._sources.lane(source)
         self._jobs.start(
@@ -63,13 +85,18 @@ class UnpackJobs:
     def take(self, bundle: Bundle) -> Result | None:
         """The result of a job that has ended, once."""
         finished = self._jobs.take(_key(bundle))
-        if finished is None:
+        if finished is None or bundle.metadata.uid in self._outdated:
             return None
         error = finished.error
         return Failed(message=str(error), error=error) if error is not None else finished.result()
 
+    def outdate(self, uid: str) -> None:
+        """Other content was uploaded: what a job that runs finds does not count."""
+        self._outdated.add(uid)
+
     def drop(self, bundle: Bundle) -> None:
         self._jobs.drop(bundle.metadata.uid)
+        self._outdated.discard(bundle.metadata.uid)
 
     async def close(self) -> None:
         await self._jobs.close()
@@ -86,8 +113,7 @@ class UnpackJobs:
                     content_arrives=content_arrives,
                 )
                 result = await _unpack(request, bundle.spec.provisioner_class, self._sources, self._content)
-            label = "unpacked" if isinstance(result, Unpacked) else "failed"
-            FETCH_SECONDS.labels(source.type, label).observe(perf_counter() - started)
+            FETCH_SECONDS.labels(source.type, type(result).__name__.lower()).observe(perf_counter() - started)
             return result
 
         return work
@@ -116,5 +142,7 @@ async def _unpack(request: FetchRequest, provisioner_class: str, sources: Source
         await content.check(provisioner_class, fetched.tree)
         prefix = "persist bundle content: "
         return Unpacked(digest=await content.keep(fetched.tree), resolved=fetched.resolved)
+    except ContentPendingError as pending:
+        return Pending(message=str(pending))
     except RukPakError as error:
         return Failed(message=f"{prefix}{advised(error)}", error=error)

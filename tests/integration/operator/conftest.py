@@ -1,6 +1,6 @@
 """Operators on the control plane of the worker."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,7 @@ def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[S
         module: str = "rukpak_py",
         tree: Path | None = None,
         folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Operator:
         operator = Operator(
             kubeconfig=kubeconfig or plane.kubeconfig,
@@ -46,6 +47,7 @@ def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[S
             webhook=webhook,
             module=module,
             tree=tree,
+            environment=environment,
         )
         made.append(operator)
         return operator

@@ -9,7 +9,7 @@ import os
 import runpy
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -20,8 +20,9 @@ _CONTEXT.set_forkserver_preload(["rukpak_py.operator.main"])
 class Preloaded:
     """The part of `subprocess.Popen` that tests of operators use."""
 
-    def __init__(self, module: str, arguments: Sequence[str], log: Path) -> None:
-        self._process = _CONTEXT.Process(target=_run, args=(module, list(arguments), str(log)))
+    def __init__(self, module: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
+        given = (module, list(arguments), str(log), dict(environment))
+        self._process = _CONTEXT.Process(target=_run, args=given)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -42,12 +43,13 @@ class Preloaded:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(module: str, arguments: list[str], log: str) -> None:
+def _run(module: str, arguments: list[str], log: str, environment: dict[str, str]) -> None:
     os.setsid()
     if sys.platform == "linux":  # it dies with the process that forks, and that one with the worker
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    os.environ.update(environment)
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

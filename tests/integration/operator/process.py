@@ -13,7 +13,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,7 @@ STOP_SECONDS = 30.0
 INTERVAL = 0.05
 TRACES = ("Traceback", "this is a bug", "was never retrieved", "was never awaited")  # of bugs, in a log
 ADDRESSES = ("health-probe", "metrics", "webhook")
+CONTENT = "http"  # named by a variable, which an operator of an older release does not mind
 
 
 class Operator:
@@ -41,6 +42,7 @@ class Operator:
         webhook: bool = False,
         module: str = "rukpak_py",
         tree: Path | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """`webhook`: it has the API server call its webhooks; whoever asks for that takes the configuration away.
 
@@ -48,15 +50,21 @@ class Operator:
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.store = folder / "bundles"
+        self.uploads = folder / "uploads"
         self.starts = 0
         self._log = folder / "operator.log"
-        self._ports = free_ports(ADDRESSES, "127.0.0.1")
+        self._ports = free_ports([*ADDRESSES, CONTENT], "127.0.0.1")
         self._process: subprocess.Popen[bytes] | Preloaded | None = None
         self._module, self._tree = module, tree
+        self._environment = {
+            "RUKPAK_HTTP_BIND_ADDRESS": f"127.0.0.1:{self._ports[CONTENT]}",
+            "RUKPAK_UPLOAD_STORAGE_DIR": str(self.uploads),
+            **(environment or {}),
+        }
         self._arguments = [
             f"--kubeconfig={kubeconfig}",
             f"--provisioner-storage-dir={self.store}",
-            *(f"--{name}-bind-address=127.0.0.1:{port}" for name, port in self._ports.items()),
+            *(f"--{name}-bind-address=127.0.0.1:{self._ports[name]}" for name in ADDRESSES),
             *([f"--webhook-url=https://127.0.0.1:{self._ports['webhook']}"] if webhook else ()),
             *arguments,
         ]
@@ -83,7 +91,7 @@ class Operator:
         assert not self.is_running
         self.starts += 1
         if self._tree is None:
-            self._process = Preloaded(self._module, self._arguments, self._log)
+            self._process = Preloaded(self._module, self._arguments, self._log, self._environment)
         else:
             self._process = self._launch_from(self._tree)
 
@@ -95,7 +103,7 @@ class Operator:
             return subprocess.Popen(
                 command,
                 cwd=tree,
-                env=os.environ | {"PYTHONPATH": str(tree)},
+                env=os.environ | self._environment | {"PYTHONPATH": str(tree)},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -165,7 +173,7 @@ class Operator:
         return await asyncio.to_thread(_get, self.url(address, path))
 
     def url(self, address: str, path: str) -> str:
-        scheme = "https" if address == "webhook" else "http"
+        scheme = "https" if address in {"webhook", CONTENT} else "http"
         return f"{scheme}://127.0.0.1:{self._ports[address]}{path}"
 
     async def takes_connections(self, address: str) -> bool:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
@@ -25,6 +24,8 @@ from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
 
 ROOT = Path(__file__).parents[3]
 FIRST_RELEASE = "e625ede721ee610a01bd607f1dc8f6dafddd1372"  # the first commit whose operator installed bundles
+# Once for each object: the options of what is installed, and where the content of the Bundle can be downloaded.
+RECORDED = {("patch", "bundledeployments/status", "200"): 1, ("patch", "bundles/status", "200"): 1}
 READING = frozenset({"get", "list", "watch"})
 NEEDED = frozenset({"secrets", "validatingwebhookconfigurations"})  # certificates: counted by their own tests
 Identity = dict[tuple[str, str], tuple[str, str]]  # kind and name: uid and resourceVersion
@@ -119,18 +120,18 @@ async def test_an_upgrade_of_the_operator_applies_nothing(
     *,
     store_is_lost: bool,
 ) -> None:
-    """Its only write records the options of what is installed, which the first release did not record."""
-    kinds = (CONFIG_MAPS, SERVICES, WORKLOADS, CRDS, things, BUNDLES)
+    """Its only writes record what the first release did not record."""
+    kinds = (CONFIG_MAPS, SERVICES, WORKLOADS, CRDS, things)
     await tenant.publish("v1", content(tenant, things, v="1"))
     await tenant.deploy("v1")
     before = await tenant.ready()
     objects = await identities(tenant, *kinds)
-    assert len(objects) == 6
+    assert len(objects) == 5
     await first_operator.stop()
     if store_is_lost:
         shutil.rmtree(first_operator.store)
 
-    assert await upgraded(tenant, operators, first_operator, store) == {("patch", "bundledeployments/status", "200"): 1}
+    assert await upgraded(tenant, operators, first_operator, store) == RECORDED
     assert await identities(tenant, *kinds) == objects
     after = await tenant.ready()
     options = after["status"]["history"][0].pop("options")
@@ -149,7 +150,7 @@ async def test_options_of_the_first_release_stay_what_they_were(
     before = await identities(tenant, CONFIG_MAPS, SERVICES)
     assert len(before) == 2
 
-    assert await upgraded(tenant, operators, first_operator, store) == {("patch", "bundledeployments/status", "200"): 1}
+    assert await upgraded(tenant, operators, first_operator, store) == RECORDED
     assert await identities(tenant, CONFIG_MAPS, SERVICES) == before
     after = await tenant.ready()
     assert after["status"]["history"][0]["options"] == {"installNamespace": namespace, "createNamespace": True}
@@ -173,7 +174,7 @@ async def test_a_template_that_changed_meanwhile_costs_only_what_it_changes(
     assert {key for key in after if after[key] != before[key]} == {("ConfigMap", "settings")}
     assert sent == {
         ("create", "bundles", "201"): 1,
-        ("patch", "bundles/status", "200"): 1,
+        ("patch", "bundles/status", "200"): 2,  # the new one, and where the content of the former one is
         ("dry_run", "configmaps", "200"): 1,
         ("apply", "configmaps", "200"): 1,
         ("patch", "bundledeployments/status", "200"): 1,
@@ -193,5 +194,5 @@ async def test_an_operator_whose_crds_are_still_the_old_ones_comes_to_rest(
     await latest.start()
     await has_seen(latest, ("configmaps", "services"), 0)
 
-    assert set(writes(await settled(latest))) == {("patch", "bundledeployments/status", "200")}
+    assert set(writes(await settled(latest))) == RECORDED.keys()
     assert "options" not in (await tenant.ready())["status"]["history"][0]

@@ -25,9 +25,13 @@ class Store:
         self.retained: asyncio.Queue[set[GroupKind]] = asyncio.Queue()
         self.swept: asyncio.Queue[set[str]] = asyncio.Queue()
         self.linked: set[str] = set()
+        self.uploads_swept: asyncio.Queue[bool] = asyncio.Queue()
 
     async def retain(self, kinds: set[GroupKind], /) -> None:
         self.retained.put_nowait(kinds)
+
+    async def sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
+        self.uploads_swept.put_nowait(is_sure)
 
     async def sweep(self, kept: set[str], linked: set[str], /) -> None:
         if self._errors:
@@ -45,6 +49,7 @@ async def keeping(
         watches=store,
         content=store,
         is_sure=lambda: is_sure,
+        sweep_uploads=store.sweep_uploads,
         may_stop_watches=lambda: may_stop_watches,
         tidy_after=0.0,
         try_again_after=0.001,
@@ -122,3 +127,11 @@ async def test_nothing_is_done_until_somebody_asks() -> None:
         await asyncio.sleep(0)
         assert store.retained.empty()
         assert store.swept.empty()
+
+
+@pytest.mark.parametrize("is_sure", [True, False])
+async def test_uploads_of_deleted_bundles_are_swept_in_any_case(is_sure: bool) -> None:  # noqa: FBT001 - a case
+    store = Store()
+    async with keeping(store, EventRouter(), is_sure=is_sure) as housekeeping:
+        housekeeping.soon()
+        assert await store.uploads_swept.get() is is_sure

@@ -15,6 +15,9 @@ FITTING = [
     ("--system-namespace", "other", "system_namespace", "other"),
     ("--leader-elect", "true", "leader_elect", True),
     ("--provisioner-storage-dir", "/data", "storage_dir", Path("/data")),
+    ("--upload-storage-dir", "/up", "upload_dir", Path("/up")),
+    ("--http-bind-address", "127.0.0.1:4", "content", Address(host="127.0.0.1", port=4)),
+    ("--http-external-address", "https://rukpak.example.com:8/", "content_url", "https://rukpak.example.com:8"),
     ("--health-probe-bind-address", "127.0.0.1:1", "probes", Address(host="127.0.0.1", port=1)),
     ("--metrics-bind-address", "[::1]:2", "metrics", Address(host="::1", port=2)),
     ("--webhook-bind-address", ":3", "webhook", Address(host=None, port=3)),
@@ -37,6 +40,8 @@ WRONG = [
     ("--health-probe-bind-address", "8081"),
     ("--metrics-bind-address", ":65536"),
     ("--webhook-bind-address", "host:"),
+    ("--http-external-address", "http://plain.example.com"),
+    ("--http-external-address", "https://h/path"),
     ("--shutdown-delay", "-1"),
     ("--shutdown-delay", "21"),
     ("--shutdown-delay", "nan"),
@@ -133,3 +138,17 @@ def test_help_tells_defaults_and_variables(capsys: pytest.CaptureFixture[str]) -
 def test_the_pod_is_known_from_its_own_variables() -> None:
     settings = read_settings([], {"POD_NAME": "core-1", "POD_IP": "10.0.0.1"})
     assert (settings.pod_name, settings.pod_address) == ("core-1", "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pod", "url"),
+    [
+        ([], "10.0.0.1", "https://core.rukpak-system.svc"),
+        (["--system-namespace=other"], "10.0.0.1", "https://core.other.svc"),
+        ([], "", "https://localhost:8443"),
+        (["--http-bind-address=127.0.0.1:7"], "", "https://localhost:7"),
+        (["--http-external-address=https://c.example.com"], "10.0.0.1", "https://c.example.com"),
+    ],
+)
+def test_where_clients_reach_content(arguments: list[str], pod: str, url: str) -> None:
+    assert read_settings(arguments, {"POD_IP": pod}).external_url == url

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import BUNDLE_KIND, HELM_CLASS, PLAIN_CLASS, UPSTREAM_BUNDLE_FINALIZER, Phase
 from rukpak_py.api.reading import read_bundle, to_json
+from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.controllers import jobs
 from rukpak_py.controllers.bundle.reconcile import UNPACKING_AFTER_SECONDS, BundleReconciler
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
@@ -16,6 +17,7 @@ from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.sources.source import ContentPendingError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeSources, tree, until
 from tests.unit.controllers.values import bundle, conditions, source, spec, unpacked
 
@@ -32,18 +34,19 @@ class Bench:
         self.woken: list[str] = []
         self.news: list[str] = []
         self.bundles: Cache[Bundle] = Cache(clock=Clock())
+        self.writer = BundleStatusWriter(
+            self.client.as_client(),
+            self.bundles,
+            self.events,
+            on_news=lambda one: self.news.append(one.metadata.name),
+            now=lambda: NOW,
+        )
         self.reconciler = BundleReconciler(
             client=self.client.as_client(),
             bundles=self.bundles,
             jobs=UnpackJobs(self.sources, self.content, on_end=self.woken.append),
             content=self.content,
-            writer=BundleStatusWriter(
-                self.client.as_client(),
-                self.bundles,
-                self.events,
-                on_news=lambda one: self.news.append(one.metadata.name),
-                now=lambda: NOW,
-            ),
+            writer=self.writer,
             classes={PLAIN_CLASS},
             wake=self.woken.append,
         )
@@ -343,3 +346,118 @@ async def test_a_result_is_never_written_to_another_bundle_of_the_name(bench: Be
     bench.client.put(BUNDLE_KIND, to_json(bundle(uid="another")))
     assert await bench.reconcile() == DONE
     assert bench.stored.status.phase == ""
+
+
+UPLOAD = Source(type="upload", upload=UploadSource())
+WAITING = ContentPendingError("waiting for bundle to be uploaded")
+
+
+def upload_bundle(one: Bundle | None = None) -> Bundle:
+    one = one or bundle()
+    spec = replace(one.spec, source=UPLOAD)
+    return replace(one, spec=spec, status=replace(one.status, spec_digest=""))
+
+
+async def test_a_bundle_waits_for_its_upload_without_asking_again(bench: Bench) -> None:
+    bench.put(upload_bundle())
+    bench.sources.error = WAITING
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.phase == Phase.PENDING
+    found = conditions(bench.stored.status)
+    assert found["Unpacked"] == ("False", "UnpackPending", "waiting for bundle to be uploaded")
+    assert found["Reconciling"] == ("True", "UnpackPending", "waiting for bundle to be uploaded")
+    assert bench.events.told == []
+
+
+async def test_an_upload_wakes_its_bundle(bench: Bench) -> None:
+    bench.put(upload_bundle())
+    bench.sources.error = WAITING
+    await bench.unpack()
+    bench.sources.error = None
+    bench.reconciler.uploaded(bench.stored)
+    assert bench.woken == ["b"]
+    bench.woken.clear()
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.digest == FILES.digest
+
+
+@pytest.mark.parametrize("error", [WAITING, None])
+async def test_a_result_from_before_an_upload_does_not_count(bench: Bench, error: ContentPendingError | None) -> None:
+    """It was found before the upload came, and taken after it: neither as pending nor as the former content."""
+    bench.put(upload_bundle())
+    bench.sources.error = error
+    await bench.reconcile()
+    await until(lambda: bench.woken)
+    bench.sources.error, bench.sources.tree = None, OTHER_FILES
+    bench.reconciler.uploaded(bench.stored)
+    bench.woken.clear()
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.digest == OTHER_FILES.digest
+    assert bench.client.calls == ["status Bundle b"]
+
+
+@pytest.mark.parametrize("somebody_asks", [True, False])
+async def test_a_lost_upload_says_so_until_it_is_back(bench: Bench, somebody_asks: bool) -> None:  # noqa: FBT001 - a case
+    bench.put(upload_bundle(pinned()))
+    bench.sources.error = WAITING
+    if somebody_asks:
+        bench.reconciler.want_content(bench.stored)
+        bench.woken.clear()
+        await bench.unpack()
+    else:
+        bench.reconciler.check_content()
+        bench.woken.clear()
+        await bench.reconcile()
+        await until(lambda: bench.woken)
+        await bench.reconcile()
+    status = bench.stored.status
+    assert (status.phase, status.digest, status.content_url) == (Phase.FAILING, FILES.digest, "")
+    found = conditions(status)
+    assert {found[kind][1] for kind in ("Unpacked", "Ready", "Stalled")} == {"ContentLost"}
+    assert bench.events.told == [("Warning", "b", "ContentLost")]
+    assert "b" not in bench.content.links
+
+    bench.sources.error = None
+    bench.reconciler.uploaded(bench.stored)
+    bench.woken.clear()
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.is_unpacked
+    assert bench.content.links == {"b": FILES.digest}
+
+
+async def test_a_deployment_that_asks_for_a_lost_upload_again_and_again_is_not_heard(bench: Bench) -> None:
+    bench.put(upload_bundle(pinned()))
+    bench.sources.error = WAITING
+    bench.reconciler.want_content(bench.stored)
+    bench.woken.clear()
+    await bench.unpack()
+    bench.reconciler.want_content(bench.stored)
+    assert bench.woken == []
+
+
+async def test_the_url_is_written_with_the_rest_and_corrected_when_it_moves(bench: Bench) -> None:
+    bench.writer.content_url = lambda name: f"https://here/{name}"
+    bench.put(bundle())
+    await bench.unpack()
+    assert bench.stored.status.content_url == "https://here/b"
+    assert bench.client.calls == ["status Bundle b"]
+    assert await bench.reconcile() == DONE
+    bench.writer.content_url = lambda name: f"https://there/{name}"
+    assert await bench.reconcile() == DONE
+    assert bench.stored.status.content_url == "https://there/b"
+    assert len(bench.client.calls) == 2
+    assert bench.events.told == [("Normal", "b", "Unpacked")], "that is no news"
+
+
+async def test_a_link_of_a_former_bundle_of_the_name_goes_at_once(bench: Bench) -> None:
+    bench.content.links["b"] = OTHER_FILES.digest
+    bench.put(bundle())
+    await bench.reconcile()
+    assert "b" not in bench.content.links
+
+
+async def test_a_link_to_lost_content_goes(bench: Bench) -> None:
+    bench.content.links["b"] = FILES.digest
+    bench.put(pinned())
+    assert await bench.reconcile() == DONE
+    assert "b" not in bench.content.links

@@ -1,0 +1,69 @@
+"""What the leader serves: content of unpacked Bundles, lost content when it is back, and uploads as they came."""
+
+import asyncio
+from contextlib import suppress
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.controllers.bundle.reconcile import BundleReconciler
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.operator.content import StoredContent
+from rukpak_py.server.archives import Archive
+from rukpak_py.server.uploads import Unpacking
+from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor, sha256_of
+
+REFETCH_SECONDS = 20.0  # for which a client waits for content that was lost
+
+
+class ServedContent:
+    def __init__(
+        self,
+        content: StoredContent,
+        directory: UploadDirectory,
+        unpacking: Unpacking,
+        reconciler: BundleReconciler,
+        bundles: Cache[Bundle],
+    ) -> None:
+        self.directory = directory
+        self.unpacking = unpacking
+        self.is_open = False
+        self._content = content
+        self._reconciler = reconciler
+        self._bundles = bundles
+
+    async def open(self) -> None:
+        await asyncio.to_thread(self.directory.clean)
+        self.is_open = True
+
+    def close(self) -> None:
+        """Somebody else may lead soon, and would not hear of what is uploaded here."""
+        self.is_open = False
+
+    def unavailable(self) -> str | None:
+        return None if self.is_open else "this replica does not lead, and the leader cannot be reached; try again"
+
+    async def archive(self, bundle: Bundle) -> Archive | None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REFETCH_SECONDS):
+                return await self._found_or_fetched(bundle)
+        return None
+
+    async def _found_or_fetched(self, bundle: Bundle) -> Archive | None:
+        found = await self._content.archive(bundle.status.digest)
+        if found is None:
+            self._reconciler.want_content(bundle)
+        while found is None and self._is_unpacked(bundle):
+            news = self._content.news
+            found = await self._content.archive(bundle.status.digest)
+            if found is None:
+                await news.wait()
+        return found
+
+    def _is_unpacked(self, bundle: Bundle) -> bool:
+        """Its content did not turn out to be lost for good, as far as we know."""
+        known = self._bundles.get(bundle.metadata.name)
+        return known is None or known.status.is_unpacked
+
+    async def uploaded(self, bundle: Bundle) -> Archive | None:
+        upload = UploadedFor(bundle=bundle.metadata.name, uid=bundle.metadata.uid)
+        file = await asyncio.to_thread(self.directory.find, upload)
+        return Archive(file=file, tag=await asyncio.to_thread(sha256_of, file)) if file is not None else None

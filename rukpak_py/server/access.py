@@ -1,0 +1,131 @@
+"""Who asks for content, and whether they may: what the API server says, remembered for a few seconds.
+
+A bearer token is reviewed by the API server; a client certificate was verified when the connection was made. Then the
+API server is asked for the right to the path. Only a yes is remembered, for this caller, verb and path alone, and for
+`ALLOWED_SECONDS`; a no is never remembered, and ends what is remembered of the caller. Whatever cannot be judged is not
+allowed. Tokens are known by a keyed hash only, and never logged.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rukpak_py.core.errors import AccessError
+
+ALLOWED_SECONDS = 10.0
+REMEMBERED = 4096
+REVIEWS = 8  # at a time: callers without any right must not keep the operator from its own requests
+
+_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "POST": "create", "PATCH": "patch", "DELETE": "delete"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    user: str
+    uid: str = ""
+    groups: Sequence[str] = ()
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credentials:
+    """What a caller has shown: a verified certificate, or a token that nobody has looked at yet."""
+
+    certificate: Identity | None = None
+    token: str = ""
+
+
+class Reviews(Protocol):
+    """The API server's opinion; `UnavailableError` when it has none."""
+
+    async def authenticate(self, token: str) -> Identity | None: ...
+
+    async def is_allowed(self, identity: Identity, verb: str, path: str) -> bool: ...
+
+
+class UnauthenticatedError(AccessError):
+    """Nobody whom the API server knows."""
+
+
+class ForbiddenPathError(AccessError):
+    """The API server knows the caller, who lacks the right."""
+
+
+class Access:
+    def __init__(self, reviews: Reviews, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._reviews = reviews
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._turns = asyncio.Semaphore(REVIEWS)
+        self._allowed: OrderedDict[tuple[str, str, str], tuple[float, Identity]] = OrderedDict()
+
+    async def check(self, credentials: Credentials, method: str, path: str) -> Identity:
+        """Who it is; `UnauthenticatedError` and `ForbiddenPathError` say no."""
+        verb = _VERBS.get(method, "*")
+        caller = self._caller(credentials)
+        remembered = self._allowed.get((caller, verb, path))
+        if remembered is not None and self._clock() < remembered[0]:
+            return remembered[1]
+        began = self._clock()
+        try:
+            async with self._turns:
+                identity = await self._judge(credentials, verb, path)
+        except AccessError:
+            self._forget(caller)
+            raise
+        self._remember((caller, verb, path), began, identity)
+        return identity
+
+    async def _judge(self, credentials: Credentials, verb: str, path: str) -> Identity:
+        identity = credentials.certificate or await self._authenticate(credentials.token)
+        if not await self._reviews.is_allowed(identity, verb, path):
+            raise ForbiddenPathError(f"Forbidden (user={identity.user}, verb={verb}, resource=, subresource=)")
+        return identity
+
+    async def _authenticate(self, token: str) -> Identity:
+        identity = await self._reviews.authenticate(token) if token else None
+        if identity is None or not identity.user.strip():
+            raise UnauthenticatedError("Unauthorized")
+        return identity
+
+    def _caller(self, credentials: Credentials) -> str:
+        if credentials.certificate is not None:
+            return f"certificate of {credentials.certificate}"
+        return hmac.new(self._key, credentials.token.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
+
+    def _remember(self, what: tuple[str, str, str], began: float, identity: Identity) -> None:
+        self._allowed.pop(what, None)
+        self._allowed[what] = (began + ALLOWED_SECONDS, identity)
+        while len(self._allowed) > REMEMBERED:
+            self._allowed.popitem(last=False)
+
+    def _forget(self, caller: str) -> None:
+        for what in [what for what in self._allowed if what[0] == caller]:
+            del self._allowed[what]
+
+
+def token_of(headers: Sequence[str]) -> str:
+    """The bearer token of the `Authorization` headers; empty when there is none, or more than one header."""
+    if len(headers) != 1:
+        return ""
+    scheme, _, token = headers[0].strip().partition(" ")
+    token = token.strip()
+    is_token = scheme.lower() == "bearer" and token.isascii() and token.isprintable() and " " not in token
+    return token if is_token else ""
+
+
+def identity_of(certificate: Mapping[str, object] | None) -> Identity | None:
+    """Whom a verified client certificate names, as the API server reads it: CN is the user, each O a group."""
+    subject = certificate.get("subject") if certificate else None
+    if not isinstance(subject, tuple):
+        return None
+    names = [(str(pair[0]), str(pair[1])) for part in subject for pair in part]
+    user = next((value for kind, value in names if kind == "commonName"), "")
+    groups = [value for kind, value in names if kind == "organizationName"]
+    return Identity(user=user, groups=(*groups, "system:authenticated")) if user.strip() else None

@@ -1,0 +1,195 @@
+"""The application that serves content and takes uploads: who may is judged first, then what is asked for.
+
+    GET, HEAD /bundles/<bundle>.tgz    what was unpacked
+    GET, HEAD /uploads/<bundle>.tgz    what was uploaded, as it came
+    PUT       /uploads/<bundle>.tgz    upload
+
+Callers without the right learn nothing about what exists, and lose their connection. Only the leader has content;
+another replica answers here only when it cannot pass a connection on (see `forwarding`).
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import aiohttp
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.conditions import find_condition, first_line
+from rukpak_py.api.names import ConditionType
+from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.limits import Limits
+from rukpak_py.core.metrics import CONTENT_REQUESTS
+from rukpak_py.kube.errors import ApiError, NotFoundError
+from rukpak_py.server.access import (
+    Access,
+    Credentials,
+    ForbiddenPathError,
+    Identity,
+    UnauthenticatedError,
+    identity_of,
+    token_of,
+)
+from rukpak_py.server.archives import Archive, send
+from rukpak_py.server.uploads import Bundles, RefusedError, Uploads
+
+_LOG = logging.getLogger(__name__)
+_NAME = "{name:[a-z0-9][-a-z0-9.]{0,252}}"
+_METHODS = {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"}
+_CHUNK = 128 * 1024
+_IDENTITY = web.RequestKey("identity", Identity)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Content(Protocol):
+    """The content of Bundles, on the leader."""
+
+    def unavailable(self) -> str | None:
+        """Why this replica has none."""
+
+    async def archive(self, bundle: Bundle) -> Archive | None:
+        """Of an unpacked Bundle; None when it was lost and did not come back in time."""
+
+    async def uploaded(self, bundle: Bundle) -> Archive | None: ...
+
+
+class ContentApp:
+    def __init__(self, *, access: Access, bundles: Bundles, content: Content, uploads: Uploads, limits: Limits) -> None:
+        self.on_admitted: Callable[[object], None] = lambda _: None  # told the protocol of an allowed request
+        self._access = access
+        self._bundles = bundles
+        self._content = content
+        self._uploads = uploads
+        self._limits = limits
+        self._places = asyncio.Semaphore(limits.uploads)
+
+    def application(self) -> web.Application:
+        app = web.Application(middlewares=[self._guard])
+        app.router.add_get(f"/bundles/{_NAME}.tgz", self._get_bundle)
+        app.router.add_get(f"/uploads/{_NAME}.tgz", self._get_upload)
+        app.router.add_put(f"/uploads/{_NAME}.tgz", self._put_upload)
+        return app
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        what = request.path.removeprefix("/").partition("/")[0]
+        what = what if what in {"bundles", "uploads"} else "other"
+        method = request.method if request.method in _METHODS else "other"
+        code = 499  # the client went away, or was sent away
+        try:
+            response = await self._admit(request, handler)
+            code = response.status
+        finally:
+            CONTENT_REQUESTS.labels(what, method, str(code)).inc()
+        return response
+
+    async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if (why := self._content.unavailable()) is not None:
+            return _later(why)
+        try:
+            identity = await self._access.check(_credentials_of(request), request.method, request.path)
+        except UnauthenticatedError as error:
+            return _refused(_text(401, str(error), headers={"WWW-Authenticate": "Bearer"}))
+        except ForbiddenPathError as error:
+            return _refused(_text(403, str(error)))
+        except RukPakError as error:
+            return _later(f"the API server does not say who asks: {error}")
+        self.on_admitted(request.protocol)
+        request[_IDENTITY] = identity
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return _text(error.status, error.reason, headers=dict(error.headers.items() & _allow(error)))
+        except RefusedError as error:
+            return _text(error.status, str(error))
+        except NotFoundError:
+            return _text(404, f'bundles.core.rukpak.io "{request.match_info.get("name", "")}" not found')
+        except ApiError as error:
+            return _text(error.status or 503, str(error))
+
+    async def _get_bundle(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        bundle = await self._bundles.read(name)
+        archive = None
+        if bundle.status.is_unpacked:
+            try:
+                archive = await self._content.archive(bundle)
+            except RukPakError as error:
+                return _later(str(error))
+            if archive is None:
+                bundle = await self._bundles.read(name)
+        if not bundle.status.is_unpacked:
+            return _text(404, _why_not_unpacked(bundle))
+        if archive is None:
+            return _later(f'the content of bundle "{name}" was lost and is fetched again')
+        return await send(request, archive, silence=self._limits.server_silence_seconds)
+
+    async def _get_upload(self, request: web.Request) -> web.StreamResponse:
+        bundle = await self._bundles.read(request.match_info["name"])
+        try:
+            archive = await self._content.uploaded(bundle)
+        except RukPakError as error:
+            return _text(500, str(error))
+        if archive is None:
+            return _text(404, f'nothing was uploaded for bundle "{bundle.metadata.name}"')
+        return await send(request, archive, silence=self._limits.server_silence_seconds)
+
+    async def _put_upload(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        if (request.content_length or 0) > self._limits.archive_bytes:
+            return _refused(_text(413, str(self._limits.exceeded("archive_bytes", "the size of the archive"))))
+        try:
+            async with self._places:
+                chunks = request.content.iter_chunked(_CHUNK)
+                is_new = await self._uploads.receive(name, chunks, seconds=self._limits.upload_seconds)
+        except (RefusedError, ApiError):
+            raise
+        except ContentError as error:
+            return _refused(_text(413, str(error)))
+        except RukPakError as error:
+            _LOG.warning("an upload for Bundle %s could not be stored: %s", name, error)
+            return _refused(_text(500, f"failed to store bundle data: {error}"))
+        except TimeoutError:
+            limit = self._limits.exceeded("upload_seconds", "the time that the upload takes")
+            return _refused(_text(408, str(limit)))
+        except (aiohttp.ClientError, web.RequestPayloadError, HttpProcessingError, OSError) as error:
+            return _refused(_text(500, f"read request body: {error}"))
+        if is_new:
+            _LOG.info("content of Bundle %s was uploaded by %s", name, request[_IDENTITY].user)
+        return web.Response(status=201 if is_new else 204)
+
+
+def _credentials_of(request: web.Request) -> Credentials:
+    transport = request.transport
+    certificate = transport.get_extra_info("peercert") if transport is not None else None
+    return Credentials(
+        certificate=identity_of(certificate), token=token_of(request.headers.getall("Authorization", []))
+    )
+
+
+def _why_not_unpacked(bundle: Bundle) -> str:
+    condition = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
+    why = first_line(condition.message) if condition is not None else ""
+    return f'bundle "{bundle.metadata.name}" is not unpacked' + (f": {why}" if why else "")
+
+
+def _allow(error: web.HTTPException) -> set[tuple[str, str]]:
+    return {("Allow", error.headers["Allow"])} if "Allow" in error.headers else set()
+
+
+def _text(status: int, text: str, *, headers: dict[str, str] | None = None) -> web.Response:
+    return web.Response(status=status, text=f"{text}\n", headers=headers)
+
+
+def _later(text: str) -> web.Response:
+    return _refused(_text(503, text, headers={"Retry-After": "1"}))
+
+
+def _refused(response: web.Response) -> web.Response:
+    """The last answer on its connection: nobody keeps one who is not served, and no body is waited for."""
+    response.force_close()
+    return response

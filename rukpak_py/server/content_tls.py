@@ -1,0 +1,70 @@
+"""TLS of the content server: our serving pair, and client certificates that the cluster's authority has signed.
+
+A context is made anew when either of them changes, so both can be rotated, and what is no longer trusted is no longer
+accepted; connections that exist go on. A client need not have a certificate. When the authority cannot be read, none is
+asked for, and tokens still work.
+"""
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.x509 import KeyPair
+from rukpak_py.server.certificates import load_pair, server_context
+
+_LOG = logging.getLogger(__name__)
+AUTHORITY_SECONDS = 60.0  # between two looks at the authority, and only while somebody connects
+LOOK_SECONDS = 3.0  # for which a connection waits for the look that is due
+
+
+class ContentTls:
+    def __init__(
+        self,
+        pair: Callable[[], KeyPair | None],
+        client_authority: Callable[[], Awaitable[bytes]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pair = pair
+        self._client_authority = client_authority
+        self._clock = clock
+        self._authority = b""
+        self._looked: float | None = None
+        self._turn = asyncio.Lock()  # the first connections wait for the first look
+        self._made: tuple[KeyPair, bytes, ssl.SSLContext] | None = None
+
+    async def context(self) -> ssl.SSLContext | None:
+        """For a new connection; None while there is no certificate to serve."""
+        async with self._turn:
+            await self._look()
+        pair = self._pair()
+        if pair is None:
+            return None
+        if self._made is None or self._made[:2] != (pair, self._authority):
+            self._made = (pair, self._authority, _context(pair, self._authority))
+        return self._made[2]
+
+    async def _look(self) -> None:
+        if self._looked is not None and self._clock() - self._looked < AUTHORITY_SECONDS:
+            return
+        self._looked = self._clock()
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                self._authority = await self._client_authority()
+        except (RukPakError, TimeoutError) as error:
+            _LOG.warning("the authority of client certificates cannot be read: %s", str(error) or "no answer in time")
+
+
+def _context(pair: KeyPair, authority: bytes) -> ssl.SSLContext:
+    context = server_context()
+    load_pair(context, pair)
+    if authority:
+        try:
+            context.load_verify_locations(cadata=authority.decode())
+            context.verify_mode = ssl.CERT_OPTIONAL
+        except (ssl.SSLError, ValueError) as error:
+            _LOG.warning("the authority of client certificates is not valid, so none are accepted: %s", error)
+    return context

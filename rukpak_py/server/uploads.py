@@ -1,0 +1,115 @@
+"""Receiving uploads: streamed to disk, and stored for a Bundle in its turn, whole or not at all.
+
+* Only a Bundle of type `upload` that exists takes one, and what was unpacked once never changes: after that, content
+  is accepted only with the digest that the Bundle has.
+* Any number of clients may upload for one Bundle at a time; each archive is received apart, and the last one counts.
+* The Bundle is read from the API server again before an archive is stored. That, storing it and waking the Bundle are
+  one step for whoever writes down what was unpacked (see `controllers.turns`).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.names import SourceType
+from rukpak_py.controllers.jobs import ContentBudget
+from rukpak_py.controllers.turns import Turns
+from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.metrics import CONTENT_BYTES
+from rukpak_py.sources.upload_directory import IncomingUpload, UploadDirectory, UploadedFor
+
+
+class RefusedError(RukPakError):
+    """The answer to an upload that is not accepted."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Bundles(Protocol):
+    async def read(self, name: str) -> Bundle:
+        """As the API server has it now; `ApiError` when it cannot be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unpacking:
+    """The part of the operator that unpacks what was uploaded."""
+
+    turns: Turns  # by uid
+    budget: ContentBudget
+    has_content: Callable[[str], Awaitable[bool]]  # by digest
+    uploaded: Callable[[Bundle], None]
+
+
+class Uploads:
+    def __init__(
+        self,
+        directory: UploadDirectory,
+        bundles: Bundles,
+        unpacking: Unpacking,
+        unavailable: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """`unavailable`: why nobody would hear of an upload any more."""
+        self._directory = directory
+        self._bundles = bundles
+        self._unpacking = unpacking
+        self._unavailable = unavailable
+
+    async def receive(self, name: str, chunks: AsyncIterator[bytes], *, seconds: float) -> bool:
+        """Store the archive; False when it is there already. `RefusedError` and errors of the API say no.
+
+        `seconds`: for the archive to arrive; `TimeoutError` after that. Storing it is not cut off.
+        """
+        await self._bundle(name)
+        incoming = await asyncio.to_thread(self._directory.receive)
+        try:
+            async with asyncio.timeout(seconds):
+                async for chunk in chunks:
+                    await incoming.archive.add(chunk)
+                    CONTENT_BYTES.labels("received").inc(len(chunk))
+            await incoming.archive.complete()
+            return await self._store(name, incoming)
+        finally:
+            await asyncio.to_thread(incoming.close)
+
+    async def _store(self, name: str, incoming: IncomingUpload) -> bool:
+        bundle = await self._bundle(name)
+        digest = await self._digest(incoming) if bundle.status.digest else ""
+        async with self._unpacking.turns.of(bundle.metadata.uid):
+            bundle = await self._bundle(name)
+            upload = UploadedFor(bundle=name, uid=bundle.metadata.uid)
+            if await asyncio.to_thread(self._directory.sha256, upload) == incoming.archive.sha256:
+                if not bundle.status.is_unpacked:
+                    self._unpacking.uploaded(bundle)
+                return False
+            if bundle.status.digest and digest != bundle.status.digest:
+                raise RefusedError(409, "bundle has already been unpacked, cannot change content of existing bundle")
+            if (why := self._unavailable()) is not None:
+                raise RefusedError(503, why)
+            await asyncio.to_thread(incoming.keep, upload)
+            if bundle.status.is_unpacked and await self._unpacking.has_content(bundle.status.digest):
+                return False
+            self._unpacking.uploaded(bundle)
+            return True
+
+    async def _bundle(self, name: str) -> Bundle:
+        bundle = await self._bundles.read(name)
+        kind = bundle.spec.source.type
+        if kind != SourceType.UPLOAD:
+            raise RefusedError(409, f'bundle source type is "{kind}"; expected "{SourceType.UPLOAD}"')
+        if bundle.metadata.is_deleted:
+            raise RefusedError(409, f'bundle "{name}" is being deleted')
+        return bundle
+
+    async def _digest(self, incoming: IncomingUpload) -> str:
+        """Of the content; empty when it is none."""
+        async with self._unpacking.budget.share() as content_arrives:
+            await content_arrives()
+            try:
+                tree = await incoming.archive.tree()
+                return await asyncio.to_thread(lambda: tree.digest)
+            except ContentError:
+                return ""

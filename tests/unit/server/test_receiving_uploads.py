@@ -1,0 +1,183 @@
+"""What becomes of an upload: stored in the Bundle's turn, or refused; the Bundle may change while it comes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.metadata import ObjectMeta
+from rukpak_py.api.source import Source, UploadSource
+from rukpak_py.content.tar import read_archive
+from rukpak_py.controllers.jobs import ContentBudget
+from rukpak_py.controllers.turns import Turns
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.server.uploads import RefusedError, Unpacking, Uploads
+from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
+from tests.unit.controllers.values import bundle, unpacked
+from tests.unit.sources.websites import tgz
+
+UPLOAD = Source(type="upload", upload=UploadSource())
+BODY, OTHER = tgz(), tgz({"other": b"1"})
+DIGEST = read_archive([BODY]).digest
+
+
+def of_type_upload(one: Bundle) -> Bundle:
+    return replace(one, spec=replace(one.spec, source=UPLOAD))
+
+
+WAITING, PINNED = of_type_upload(bundle()), of_type_upload(unpacked(digest=DIGEST))
+
+
+@dataclass
+class Bench:
+    directory: UploadDirectory
+    live: list[Bundle]  # what each read answers; the last one stays
+    stored: set[str] = field(default_factory=set)
+    woken: list[str] = field(default_factory=list)
+    turns: Turns = field(default_factory=Turns)
+    why_not: str | None = None
+
+    async def read(self, _name: str) -> Bundle:
+        await asyncio.sleep(0)
+        return self.live.pop(0) if len(self.live) > 1 else self.live[0]
+
+    async def has(self, digest: str) -> bool:
+        return digest in self.stored
+
+    async def put(self, *pieces: bytes) -> bool:
+        unpacking = Unpacking(
+            turns=self.turns,
+            budget=ContentBudget(),
+            has_content=self.has,
+            uploaded=lambda one: self.woken.append(one.metadata.name),
+        )
+        uploads = Uploads(self.directory, self, unpacking, lambda: self.why_not)
+        return await uploads.receive("b", _chunks(pieces), seconds=10)
+
+    @property
+    def upload(self) -> bytes:
+        found = self.directory.find(UploadedFor(bundle="b", uid="uid-of-b"))
+        if found is None:
+            return b""
+        with found:
+            return found.read()
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+async def _chunks(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        await asyncio.sleep(0)
+        yield piece
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(directory=UploadDirectory(tmp_path, DEFAULT_LIMITS), live=[WAITING])
+
+
+async def test_it_is_stored_and_its_bundle_is_woken(bench: Bench) -> None:
+    assert await bench.put(BODY[:10], BODY[10:])
+    assert (bench.upload, bench.woken) == (BODY, ["b"])
+
+
+async def test_the_same_bytes_again_change_nothing(bench: Bench) -> None:
+    await bench.put(BODY)
+    assert not await bench.put(BODY)
+    assert bench.woken == ["b", "b"], "it may wait for a try that failed otherwise"
+    bench.live, bench.stored = [PINNED], {DIGEST}
+    assert not await bench.put(BODY)
+    assert len(bench.woken) == 2
+
+
+async def test_what_was_unpacked_does_not_change(bench: Bench) -> None:
+    await bench.put(BODY)
+    bench.live, bench.stored = [PINNED], {DIGEST}
+    for other in (OTHER, b"no archive"):
+        with pytest.raises(RefusedError, match="cannot change content of existing bundle") as refused:
+            await bench.put(other)
+        assert refused.value.status == 409
+    assert bench.upload == BODY
+
+
+async def test_a_bundle_that_is_unpacked_while_an_upload_arrives(bench: Bench) -> None:
+    """Of other content, which nobody may be told was accepted."""
+    bench.live = [WAITING, WAITING, PINNED]
+    with pytest.raises(RefusedError, match="bundle has already been unpacked"):
+        await bench.put(OTHER)
+    assert (bench.upload, bench.woken) == (b"", [])
+
+
+async def test_lost_content_is_taken_again_by_its_digest(bench: Bench) -> None:
+    bench.live = [PINNED]
+    assert await bench.put(BODY)
+    assert (bench.upload, bench.woken) == (BODY, ["b"])
+
+
+async def test_a_lost_upload_is_kept_again_though_its_content_is_there(bench: Bench) -> None:
+    bench.live, bench.stored = [PINNED], {DIGEST}
+    assert not await bench.put(BODY)
+    assert (bench.upload, bench.woken) == (BODY, [])
+
+
+async def test_an_upload_that_ends_when_this_replica_leads_no_more(bench: Bench) -> None:
+    """Who leads next would not hear of it."""
+    bench.why_not = "does not lead"
+    with pytest.raises(RefusedError, match="does not lead") as refused:
+        await bench.put(BODY)
+    assert refused.value.status == 503
+    assert (bench.upload, bench.woken) == (b"", [])
+
+
+async def test_an_upload_waits_for_its_turn(bench: Bench) -> None:
+    async with bench.turns.of("uid-of-b"):
+        putting = asyncio.create_task(bench.put(BODY))
+        await asyncio.sleep(0.05)
+        assert bench.upload == b""
+    assert await putting
+
+
+@pytest.mark.parametrize(
+    ("live", "text"),
+    [
+        (bundle(), 'bundle source type is "configMaps"; expected "upload"'),
+        (
+            replace(WAITING, metadata=ObjectMeta(name="b", uid="u", deletion_timestamp="2026-01-01T00:00:00Z")),
+            'bundle "b" is being deleted',
+        ),
+    ],
+)
+async def test_bundles_that_take_no_upload(bench: Bench, live: Bundle, text: str) -> None:
+    bench.live = [live]
+    with pytest.raises(RefusedError, match=text):
+        await bench.put(BODY)
+
+
+async def test_a_full_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(UnavailableError, match="No space left on device"):
+        await bench.put(BODY)
+    assert not names(tmp_path)
+    monkeypatch.undo()
+    assert await bench.put(BODY)
+
+
+async def test_a_client_that_goes_away_leaves_nothing(bench: Bench, tmp_path: Path) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield BODY[:10]
+        raise ConnectionResetError
+
+    unpacking = Unpacking(turns=bench.turns, budget=ContentBudget(), has_content=bench.has, uploaded=lambda _: None)
+    with pytest.raises(ConnectionResetError):
+        await Uploads(bench.directory, bench, unpacking).receive("b", broken(), seconds=10)
+    assert not names(tmp_path)
