@@ -1,6 +1,6 @@
 """One request to the API server as a value, and its answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -9,7 +9,7 @@ from rukpak_py.kube.resources import Resource, is_segment
 
 JSON = "application/json"
 _SENSITIVE = frozenset({("", "Secret"), ("authentication.k8s.io", "TokenReview")})
-ON_ONE = frozenset({"get", "apply", "patch", "update", "delete"})  # without a name they would mean all objects
+ON_ONE = frozenset({"get", "apply", "patch", "update", "delete", "exec"})  # without a name they would mean all objects
 
 
 class Repeat(Enum):
@@ -31,13 +31,13 @@ class Lane(Enum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
     method: str
-    verb: str  # get, list, watch, create, apply, patch, update, delete, discover, review
+    verb: str  # get, list, watch, create, apply, patch, update, delete, exec, discover, review
     resource: Resource | None = None
     path: str = ""  # where there is no resource
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     body: bytes | None = None
     content_type: str = JSON
     accept: str = JSON
@@ -63,7 +63,7 @@ class Call:
         return self.resource.path(self.namespace, self.name, self.subresource)
 
     @property
-    def query(self) -> Mapping[str, str]:
+    def query(self) -> Mapping[str, str | Sequence[str]]:
         return {**self.params, "dryRun": "All"} if self.dry_run else self.params
 
     @property

@@ -4,7 +4,7 @@ Answers are metadata-only wherever the whole object was not asked for. A write i
 where that is harmless; where it may matter, the result says so (`Applied.resent`). Every failure is an `ApiError`.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -15,9 +15,10 @@ import orjson
 from rukpak_py.kube.answers import Applied, Listing, Page, read_object, read_page, read_remains
 from rukpak_py.kube.calls import JSON, Answer, Call, Lane, Repeat
 from rukpak_py.kube.config import Connection
+from rukpak_py.kube.exec import LONGEST_FRAME, PROTOCOLS, output_of
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.paging import all_pages, pages, selection
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import PODS, Resource
 from rukpak_py.kube.transport import Transport
 from rukpak_py.kube.watching import Batch, events_of
 
@@ -29,6 +30,7 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 FIELD_MANAGER = "rukpak"
 PAGE = 500
 TRY_SECONDS = 10.0  # for a watch to begin
+SILENT_SECONDS = 60.0  # that a command may be, or the way to it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,6 +346,39 @@ class Client:
             on_open()
             async for batch in batches:
                 yield batch
+
+    async def run(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: Sequence[str],
+        *,
+        end: str = "",
+        idle: float = SILENT_SECONDS,
+    ) -> AsyncGenerator[bytes, None]:
+        """The standard output of a command in a container, as it arrives; close the generator to end the command.
+
+        It stops without an error only when the command's exit code was 0; else `CommandError`. `end`: what a command
+        prints last, without being part of its output, before it waits for a line on its standard input.
+        """
+        streams = {"stdin": "true", "stdout": "true", "stderr": "true"}
+        call = Call(
+            method="GET",  # of a websocket; the right that it needs is `create`, and before 1.35 `get`
+            verb="exec",
+            resource=PODS,
+            namespace=namespace,
+            name=pod,
+            subresource="exec",
+            params={"container": container, "command": list(command), **streams},
+            repeat=Repeat.NEVER,
+        )
+        async with (
+            self._transport.websocket(self._own(call), protocols=PROTOCOLS, longest=LONGEST_FRAME) as socket,
+            aclosing(output_of(socket, end=end.encode(), idle=idle)) as pieces,
+        ):
+            async for piece in pieces:
+                yield piece
 
     async def _send(self, call: Call) -> Answer:
         return await self._transport.send(self._own(call))
