@@ -19,7 +19,7 @@ from e2e.cluster.ports import free_ports
 from e2e.waiting import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 STOP_SECONDS = 30
@@ -39,7 +39,9 @@ class LocalOperator:
 
 
 @contextlib.contextmanager
-def running(*, kubeconfig: Path, folder: Path, source_addresses: str = "") -> Iterator[LocalOperator]:
+def running(
+    *, kubeconfig: Path, folder: Path, source_addresses: str = "", flags: Sequence[str] = ()
+) -> Iterator[LocalOperator]:
     """Ready from the first statement of the block on. `source_addresses`: what sources may reach beside the usual."""
     log = folder / "operator.log"
     address = lifecycle.host_address(kubeconfig.parent)
@@ -56,6 +58,7 @@ def running(*, kubeconfig: Path, folder: Path, source_addresses: str = "") -> It
         f"--webhook-url=https://{address}:{ports['webhook']}",
         f"--allow-source-addresses={source_addresses}",
         "--log-format=text",
+        *flags,
     ]
     with log.open("wb") as output:
         # A session of its own: Ctrl-C is for us, and we stop it in our own order.

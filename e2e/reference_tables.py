@@ -30,6 +30,7 @@ MARKS = {
         "operator, on installed objects that outlive their BundleDeployment",
         "UID of the BundleDeployment. These objects have no owner reference, so Kubernetes does not delete them.",
     ),
+    "UNPACK_POD_ANNOTATION": ("unpack pods", "the digest of its spec: the pod is made again when another is wanted"),
     "PRUNE_ANNOTATION": (
         "you, on an object, in the bundle or in the cluster",
         (

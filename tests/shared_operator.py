@@ -32,6 +32,9 @@ FOLDER = "operator"
 RECORD = "operator.json"
 LOG = "operator.log"
 END_SECONDS = 90.0
+FLAGS = (
+    "--image-unpack=direct",
+)  # what a registry refuses is told, with and without a node; pods have their own tests
 SHOWN_LINES = 20
 LOOPBACK = "127.0.0.0/8,::1"  # where tests start their web and git servers
 OURS = ("bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
@@ -119,7 +122,9 @@ def operating(kubeconfig: Path, folder: Path) -> Iterator[SharedOperator]:
     namespace = kubectl.run("create", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--dry-run=client", "--output=yaml")
     kubectl.run("apply", "--server-side", "--filename=-", stdin=namespace)
     folder.mkdir(exist_ok=True)
-    with local_operator.running(kubeconfig=kubeconfig, folder=folder, source_addresses=LOOPBACK) as operator:
+    with local_operator.running(
+        kubeconfig=kubeconfig, folder=folder, source_addresses=LOOPBACK, flags=FLAGS
+    ) as operator:
         eventually(lambda: _is_guarded(kubectl), what="the webhook is called", seconds=30)
         yield SharedOperator(
             log=operator.log, storage=folder / "bundles", uploads=folder / "uploads", content=operator.content

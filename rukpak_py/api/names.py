@@ -29,6 +29,7 @@ TEMPLATE_HASH_LABEL = f"{GROUP}/bundle-template-hash"
 # Annotations
 APPLIED_ANNOTATION = f"{GROUP}/applied"
 OWNER_UID_ANNOTATION = f"{GROUP}/owner-uid"
+UNPACK_POD_ANNOTATION = f"{GROUP}/unpack-pod"  # on an unpack pod: the digest of its spec
 PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
@@ -176,3 +177,4 @@ class EventReason(StrEnum):
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
     WITHDRAWN = "Withdrawn"
     ORDER_NOT_KEPT = "OrderNotKept"
+    UNPACK_POD = "UnpackPod"

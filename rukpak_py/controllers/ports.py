@@ -7,15 +7,18 @@ from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.objects import Object
 from rukpak_py.formats import RenderOptions
-from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 
 
 class Sources(Protocol):
     def lane(self, source: Source) -> str:
         """The lane of jobs that fetch from it."""
 
-    async def fetch(self, request: FetchRequest) -> Fetched:
-        """The content of a source, within all limits."""
+    async def fetch(self, request: FetchRequest) -> Fetched | Waiting:
+        """The content of a source, within all limits; `Waiting` where a watch will bring the Bundle back."""
+
+    async def settle(self, bundle: str, uid: str, source: Source) -> None:
+        """Its content is stored, or of no use: what was only there to bring it may go. No call in the usual case."""
 
 
 class Content(Protocol):

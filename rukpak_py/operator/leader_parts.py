@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import BUNDLE_KIND, EventReason
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.left_behind import LeftBehind, Leftover, owned_by
@@ -41,9 +42,13 @@ from rukpak_py.operator.housekeeping import Housekeeping
 from rukpak_py.operator.kopf_watches import KopfWatches
 from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
+from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
+from rukpak_py.sources.image.either_way import ImageUnpacking
 from rukpak_py.sources.image.source import ImagePorts
+from rukpak_py.sources.image.ways import ImageUnpack
+from rukpak_py.sources.source import FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory
 
 
@@ -64,6 +69,7 @@ class LeaderParts:
         missed something.
         """
         self._client = client
+        self._uses_pods = settings.image_unpack is not ImageUnpack.DIRECT
         self._all_bundles = all_bundles
         self.router = EventRouter()
         self._deletions = ProvenDeletions()
@@ -89,6 +95,12 @@ class LeaderParts:
             namespace=settings.system_namespace,
             keep=False,
             on_change=self.router.secret_changed,
+            on_restore=on_restore,
+        )
+        self.unpack_pods = UnpackPodWatch(
+            client,
+            settings.system_namespace,
+            on_change=self._pod_changed,
             on_restore=on_restore,
         )
         jobs = UnpackJobs(
@@ -151,6 +163,11 @@ class LeaderParts:
         )
         self._attach()
 
+    def start_watching_pods(self) -> None:
+        """An operator before this one may have left some."""
+        if self._uses_pods:
+            self.unpack_pods.start()
+
     def _look_after_content(self) -> None:
         """Slowly: content that was lost is fetched again before somebody needs it."""
         self.bundles.check_content()
@@ -186,6 +203,12 @@ class LeaderParts:
                 pull_secrets=AccountPullSecrets(self._client, settings.system_namespace),
                 unpacked=StoredImages(self.router.bundles.cache, self.content.load),
             ),
+            unpacking=ImageUnpacking(
+                way=settings.image_unpack,
+                pods=self.unpack_pods,
+                settings=settings.unpack_pods,
+                tell=self._tell_of_pod,
+            ),
             plain_http=settings.plain_http_registries,
             addresses=source_addresses(settings.allow_source_addresses, self._client.server),
             limits=settings.limits,
@@ -215,6 +238,12 @@ class LeaderParts:
     def _bundle_told(self, bundle: Bundle) -> None:
         self.router.bundle_changed(bundle)
         self.content.announce()
+
+    def _pod_changed(self, bundle: str) -> None:
+        self.bundles.news(bundle)
+
+    def _tell_of_pod(self, request: FetchRequest, message: str) -> None:
+        self._events.normal(BUNDLE_KIND, request.bundle, request.uid, EventReason.UNPACK_POD, message)
 
     def _attach(self) -> None:
         """Who hears of events, beside the queues."""

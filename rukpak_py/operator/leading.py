@@ -78,8 +78,9 @@ class Leader:
             yield from self._parts.kopf_watches.statuses()
 
     def other_watches(self) -> Iterator[WatchStatus]:
-        for informer in (*self._parts.inventory.informers().values(), self._parts.secrets):
-            if informer.status is not None:
+        pods = self._parts.unpack_pods.informer
+        for informer in (*self._parts.inventory.informers().values(), self._parts.secrets, pods):
+            if informer is not None and informer.status is not None:
                 yield informer.status
 
     def heartbeats(self) -> Mapping[str, float]:
@@ -103,6 +104,8 @@ class Leader:
             stack.push_async_callback(self._parts.inventory.close)
             self._parts.secrets.start()
             stack.push_async_callback(self._parts.secrets.stop)
+            self._parts.start_watching_pods()
+            stack.push_async_callback(self._parts.unpack_pods.close)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")
             workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known)]
             stack.push_async_callback(self._drain, workers)

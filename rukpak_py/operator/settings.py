@@ -6,7 +6,7 @@ The names that the original had are kept where the thing still exists.
 import argparse
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,12 @@ from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
+from rukpak_py.operator.unpack_settings import add_unpack_flags, one_of, pod_settings
 from rukpak_py.server.web import Address
 from rukpak_py.sources.addresses import Network, parse_networks
+from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import parse_registries
+from rukpak_py.sources.image.ways import ImageUnpack
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
 
@@ -43,6 +46,8 @@ class Settings:
     allow_source_addresses: tuple[Network, ...]
     plain_http_registries: frozenset[str]
     allow_plain_http_credentials: bool
+    image_unpack: ImageUnpack
+    unpack_pods: PodSettings
     limits: Limits
 
     @property
@@ -79,6 +84,8 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         allow_source_addresses=given["allow_source_addresses"],
         plain_http_registries=given["plain_http_registries"],
         allow_plain_http_credentials=given["allow_plain_http_credentials"],
+        image_unpack=ImageUnpack(given["image_unpack"]),
+        unpack_pods=pod_settings(given),
         limits=limits,
     )
 
@@ -158,8 +165,9 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         nargs="?",
         const=True,
     )
-    add("--log-level", "info", "debug, info, warning or error", type=_one_of("debug", "info", "warning", "error"))
-    add("--log-format", "text", "text or json", type=_one_of("text", "json"))
+    add_unpack_flags(add)
+    add("--log-level", "info", "debug, info, warning or error", type=one_of("debug", "info", "warning", "error"))
+    add("--log-format", "text", "text or json", type=one_of("text", "json"))
     for name in LIMIT_NAMES:
         flag = f"--limit-{name.replace('_', '-')}"
         add(flag, str(getattr(DEFAULT_LIMITS, name)), f"limit: {description_of(name)}", type=_limit)
@@ -196,17 +204,6 @@ def _flag(text: str) -> bool:
     if text.lower() not in {"true", "false"}:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
     return text.lower() == "true"
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    """Not argparse's `choices`: those are not checked for what the environment says."""
-
-    def word(text: str) -> str:
-        if text not in words:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
-        return text
-
-    return word
 
 
 def _delay(text: str) -> float:

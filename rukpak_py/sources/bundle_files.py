@@ -2,6 +2,7 @@
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS, canonical_class
 from rukpak_py.sources.image.layers import Keep, below
+from rukpak_py.sources.image.pod_manifest import MOUNT
 
 MANIFESTS = "manifests"
 CHART = "Chart.yaml"
@@ -31,7 +32,7 @@ def _of_any_chart(path: str) -> bool:
     return not _of_the_system(path)
 
 
-_of_the_system = below("dev", "etc", "proc", "sys", "bin")
+_of_the_system = below("dev", "etc", "proc", "sys", "bin", MOUNT)
 _kept = {
     PLAIN_CLASS: below(MANIFESTS),
     REGISTRY_CLASS: below(MANIFESTS, "metadata", "tests"),

@@ -11,26 +11,33 @@ from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
 from rukpak_py.sources.git.source import GitSource
 from rukpak_py.sources.http import HttpSource
 from rukpak_py.sources.http_download import Downloads
-from rukpak_py.sources.image.source import ImagePorts, ImageSource
+from rukpak_py.sources.image.either_way import EitherWay, ImageUnpacking, image_source
+from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.ports import Credentials
-from rukpak_py.sources.source import Fetched, FetchRequest, Source
+from rukpak_py.sources.source import Fetched, FetchRequest, Source, Waiting
 from rukpak_py.sources.upload import UploadSource
 from rukpak_py.sources.upload_directory import UploadDirectory
 
 
 class SourcesByType:
-    def __init__(self, sources: Mapping[SourceType, Source]) -> None:
+    def __init__(self, sources: Mapping[SourceType, Source], *, image: EitherWay) -> None:
         self._sources: dict[str, Source] = {str(kind): source for kind, source in sources.items()}
+        self._sources[SourceType.IMAGE] = self._image = image
 
     def lane(self, source: SourceSpec) -> str:
         found = self._sources.get(source.type)
         return found.lane(source) if found is not None else source.type
 
-    async def fetch(self, request: FetchRequest) -> Fetched:
+    async def fetch(self, request: FetchRequest) -> Fetched | Waiting:
         found = self._sources.get(request.source.type)
         if found is None:
             raise ContentError(f'source type "{request.source.type}" not supported')
         return await found.fetch(request)
+
+    async def settle(self, bundle: str, uid: str, source: SourceSpec) -> None:
+        """Of images alone is something there that was made to fetch them."""
+        if source.type == SourceType.IMAGE:
+            await self._image.settle(bundle, uid, source)
 
 
 def cluster_sources(
@@ -38,6 +45,7 @@ def cluster_sources(
     config_maps: ConfigMaps,
     credentials: Credentials,
     image: ImagePorts,
+    unpacking: ImageUnpacking,
     plain_http: frozenset[str],
     addresses: AddressPolicy,
     limits: Limits,
@@ -53,7 +61,7 @@ def cluster_sources(
             SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits),
             SourceType.GIT: git,
             SourceType.HTTP: HttpSource(credentials, Downloads(addresses=addresses, limits=limits)),
-            SourceType.IMAGE: ImageSource(image, addresses=addresses, plain_http=plain_http, limits=limits),
             SourceType.UPLOAD: UploadSource(uploads, limits),
-        }
+        },
+        image=image_source(image, unpacking, addresses=addresses, plain_http=plain_http, limits=limits),
     )

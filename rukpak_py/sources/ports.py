@@ -1,6 +1,6 @@
 """What the sources ask for, and somebody else provides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 
 from rukpak_py.content.tree import Tree
@@ -21,4 +21,48 @@ class PullSecrets(Protocol):
 class UnpackedImages(Protocol):
     async def find(self, ref: str, provisioner_class: str) -> Tree | None:
         """The stored content of an image by its digest, as `resolvedSource` names it, that was unpacked before."""
+        ...
+
+
+class Pods(Protocol):
+    """The unpack pods of the system namespace, as a watch shows them."""
+
+    async def watch(self) -> None:
+        """From the end of this on `get` knows every pod, for a while; UnavailableError when it cannot be."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """The whole pod as JSON. What was created or deleted a moment ago may not show yet."""
+        ...
+
+    def is_in_step(self) -> bool:
+        """Whether what `get` does not know is not there."""
+        ...
+
+    def was_deleted(self, name: str, bundle_uid: str) -> bool:
+        """Whether the watch saw the pod of this Bundle go."""
+        ...
+
+    async def create(self, manifest: bytes) -> bool:
+        """False when there is a pod of this name; AccessError when the API server refuses it."""
+        ...
+
+    async def owner_of(self, name: str) -> str:
+        """The uid of the controller of the pod, asked of the API server; empty when there is none."""
+        ...
+
+    async def delete(self, name: str, uid: str) -> None:
+        """Just this one; it may be gone already."""
+        ...
+
+    def run(self, name: str, container: str, command: Sequence[str], *, end: str = "") -> AsyncGenerator[bytes, None]:
+        """The standard output of a command, as it arrives. It stops without an error only when the exit code was 0.
+
+        `end`: what the command prints last, before it waits for a line on its standard input. It is no part of the
+        output, and shows that all of that has arrived.
+        """
+        ...
+
+    async def obstacle(self) -> str:
+        """Why no pod can run in this cluster at all; empty when nothing is known against it."""
         ...

@@ -40,8 +40,19 @@ class ContentPendingError(UnavailableError):
     """There is no content yet, and nothing failed: somebody is on the way with it, and the Bundle hears of it then."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Nothing is wrong, and nothing is there yet: somebody else is at work, and a watch tells of it.
+
+    `message`: what they say about it, for the status of the Bundle. `is_about_image`: that it cannot be pulled.
+    """
+
+    message: str = ""
+    is_about_image: bool = False
+
+
 class Source(Protocol):
     def lane(self, source: SourceSpec) -> str:
         """What fetches wait for each other on: the host that they ask."""
 
-    async def fetch(self, request: FetchRequest) -> Fetched: ...
+    async def fetch(self, request: FetchRequest) -> Fetched | Waiting: ...

@@ -3,6 +3,8 @@
 * A pinned Bundle costs no call at all. Its content may be lost (an emptyDir is); it is fetched again from
   `resolvedSource` when somebody asks for it, and accepted only with the same digest. Nothing moves with a tag.
 * Fetching happens in jobs; a reconcile starts one, or takes its result and writes it down: one status write.
+* Where a job can only wait for somebody else (a node that pulls an image), it ends, and what happens there (`news`)
+  starts another one.
 * Bundles have no finalizer of ours. Content is swept, not owned.
 """
 
@@ -23,9 +25,11 @@ from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.kube.client import Client
+from rukpak_py.sources.source import Waiting
 
 LOG = logging.getLogger(__name__)
 UNPACKING_AFTER_SECONDS = 1.0  # a job that runs longer is reported in the status
+LOOK_AGAIN_SECONDS = 60.0  # where no news came
 
 
 class BundleReconciler:
@@ -50,6 +54,8 @@ class BundleReconciler:
         self._wanted: set[str] = set()  # uids of pinned Bundles whose content somebody asked for
         self._doubtful: set[str] = set()  # uids of pinned Bundles whose content is to be looked at
         self._linked: set[str] = set()  # uids of Bundles whose content was there when this process looked
+        self._news: set[str] = set()  # uids of Bundles for which something happened since their last job began
+        self._useless: set[str] = set()  # uids of Bundles whose content is wrong: nothing that happens helps them
 
     def want_content(self, bundle: Bundle) -> None:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
@@ -64,6 +70,13 @@ class BundleReconciler:
             if is_pinned(bundle) and bundle.spec.provisioner_class in self._classes:
                 self._doubtful.add(bundle.metadata.uid)
                 self._wake(bundle.metadata.name)
+
+    def news(self, name: str) -> None:
+        """Something happened to what the content of this Bundle may come from."""
+        bundle = self._bundles.get(name)
+        if bundle is not None and bundle.metadata.uid not in self._useless:
+            self._news.add(bundle.metadata.uid)
+            self._wake(name)
 
     async def reconcile(self, name: str) -> Outcome:
         bundle = self._bundles.get(name)
@@ -84,7 +97,7 @@ class BundleReconciler:
         if is_pinned(bundle) and uid not in self._wanted:
             return await self._kept(bundle)
         await self._content.unlink(name)  # of a former Bundle of this name, or its own, which is lost
-        self._jobs.start(bundle)
+        self._start(bundle)
         return again(UNPACKING_AFTER_SECONDS)
 
     def uploaded(self, bundle: Bundle) -> None:
@@ -99,9 +112,16 @@ class BundleReconciler:
         self._wanted.discard(bundle.metadata.uid)
         self._doubtful.discard(bundle.metadata.uid)
         self._linked.discard(bundle.metadata.uid)
+        self._news.discard(bundle.metadata.uid)
+        self._useless.discard(bundle.metadata.uid)
 
     async def close(self) -> None:
         await self._jobs.close()
+
+    def _start(self, bundle: Bundle) -> None:
+        self._news.discard(bundle.metadata.uid)
+        self._useless.discard(bundle.metadata.uid)
+        self._jobs.start(bundle)
 
     async def _report_unpacking(self, bundle: Bundle) -> Outcome:
         """Once, and only what takes long; a Bundle that fails again and again does not flicker between two phases."""
@@ -117,6 +137,8 @@ class BundleReconciler:
         pinned = bundle.status.digest
         if isinstance(result, Pending):
             return await self._pending(bundle, result.message)
+        if isinstance(result, Waiting):
+            return await self._waits(bundle, result)
         if isinstance(result, Failed):
             return await self._failed(bundle, result.message, result.error)
         if pinned and result.digest != pinned:
@@ -128,6 +150,7 @@ class BundleReconciler:
         self._linked.add(bundle.metadata.uid)
         resolved = bundle.status.resolved_source if pinned and bundle.status.resolved_source else result.resolved
         await self._write_unpacked(bundle, result.digest, resolved)
+        await self._jobs.settle(bundle)
         return DONE
 
     async def _write_unpacked(self, bundle: Bundle, digest: str, resolved: Source) -> None:
@@ -145,13 +168,26 @@ class BundleReconciler:
         await self._writer.write(bundle, status)
         return DONE
 
+    async def _waits(self, bundle: Bundle, waiting: Waiting) -> Outcome:
+        """What happened while the job ended is looked at by another one; else the next news is waited for."""
+        uid = bundle.metadata.uid
+        if uid in self._news:
+            self._start(bundle)
+        elif is_pinned(bundle):
+            self._doubtful.add(uid)  # until its content is there again
+        elif waiting.message or not bundle.status.phase:
+            await self._writer.write(bundle, bundle_status.pending(bundle, waiting.message, self._writer.now()))
+        return again(LOOK_AGAIN_SECONDS)
+
     async def _failed(self, bundle: Bundle, message: str, error: RukPakError) -> Outcome:
         if is_pinned(bundle) and bundle.metadata.uid not in self._wanted:
             LOG.info("the lost content of %s cannot be fetched again yet: %s", bundle.metadata.name, message)
             return DONE
         await self._writer.write(bundle, bundle_status.failing(bundle, message, error, self._writer.now()))
         if isinstance(error, ContentError):
-            return DONE  # nothing but another Bundle can help
+            self._useless.add(bundle.metadata.uid)  # nothing but another Bundle can help
+            await self._jobs.settle(bundle)
+            return DONE
         return retry(getattr(error, "retry_after", None) or 0.0)
 
     async def _kept(self, bundle: Bundle) -> Outcome:
@@ -159,6 +195,8 @@ class BundleReconciler:
         uid = bundle.metadata.uid
         if uid in self._doubtful or uid not in self._linked:
             await self._look_for_content(bundle)
+        if uid in self._linked:
+            await self._jobs.settle(bundle)
         if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
             await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
         elif self._is_outdated(bundle):
@@ -183,7 +221,7 @@ class BundleReconciler:
             await self._content.unlink(bundle.metadata.name)
             self._linked.discard(uid)
         if uid in self._doubtful and uid not in self._linked:
-            self._jobs.start(bundle)  # nobody waits for it: a failure is no news, and the next pass tries again
+            self._start(bundle)  # nobody waits for it: a failure is no news, and the next pass tries again
         self._doubtful.discard(uid)
 
     async def _release(self, bundle: Bundle) -> Outcome:

@@ -29,8 +29,10 @@ def unpacking(bundle: Bundle, now: str) -> BundleStatus:
 
 
 def pending(bundle: Bundle, message: str, now: str) -> BundleStatus:
+    """Somebody else is at work: a node that pulls an image. The message is theirs."""
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.UNPACK_PENDING, message, now)
-    conditions = _summary(bundle, conditions, Summary.PROGRESSING, Reason.UNPACK_PENDING, message, now)
+    summary = message or f"Waiting for the content of the {bundle.spec.source.type} Bundle"
+    conditions = _summary(bundle, conditions, Summary.PROGRESSING, Reason.UNPACK_PENDING, summary, now)
     return _status(bundle, Phase.PENDING, conditions)
 
 

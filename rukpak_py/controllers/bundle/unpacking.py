@@ -18,7 +18,7 @@ from rukpak_py.controllers.turns import Turns
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.core.metrics import FETCH_SECONDS
-from rukpak_py.sources.source import ContentPendingError, FetchRequest
+from rukpak_py.sources.source import ContentPendingError, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0
 
@@ -44,7 +44,7 @@ class Pending:
     message: str
 
 
-Result = Unpacked | Failed | Pending
+Result = Unpacked | Failed | Pending | Waiting
 
 
 class UnpackJobs:
@@ -94,6 +94,10 @@ class UnpackJobs:
         """Other content was uploaded: what a job that runs finds does not count."""
         self._outdated.add(uid)
 
+    async def settle(self, bundle: Bundle) -> None:
+        """The content is stored, or of no use: nothing has to be kept ready for it."""
+        await self._sources.settle(bundle.metadata.name, bundle.metadata.uid, _source_of(bundle))
+
     def drop(self, bundle: Bundle) -> None:
         self._jobs.drop(bundle.metadata.uid)
         self._outdated.discard(bundle.metadata.uid)
@@ -113,6 +117,8 @@ class UnpackJobs:
                     content_arrives=content_arrives,
                 )
                 result = await _unpack(request, bundle.spec.provisioner_class, self._sources, self._content)
+            if isinstance(result, Waiting):
+                return result
             FETCH_SECONDS.labels(source.type, type(result).__name__.lower()).observe(perf_counter() - started)
             return result
 
@@ -137,6 +143,8 @@ async def _unpack(request: FetchRequest, provisioner_class: str, sources: Source
     prefix = "source bundle content: "
     try:
         fetched = await sources.fetch(request)
+        if isinstance(fetched, Waiting):
+            return fetched
         await request.content_arrives()  # it has, whether the source said so or not
         prefix = ""
         await content.check(provisioner_class, fetched.tree)

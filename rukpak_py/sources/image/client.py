@@ -23,14 +23,16 @@ from rukpak_py.sources.image.credentials import Credentials
 from rukpak_py.sources.image.reference import Reference
 from rukpak_py.sources.image.tokens import Login
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Connections, Session, chunks_of, read_body, retry_after
+from rukpak_py.sources.image.ways import OutOfReachError
 from rukpak_py.sources.tls import client_context
 
 _MOST_REDIRECTS: Final = 5
 _LONGEST_SAID: Final = 500
+_NOT_FOR_US: Final = frozenset({401, 403, 404, 429})  # a node may be told otherwise
 _API_HOSTS: Final = {"docker.io": "registry-1.docker.io"}
 
 
-class NoTlsError(UnavailableError):
+class NoTlsError(OutOfReachError):
     """The registry answers, but not with TLS."""
 
 
@@ -135,12 +137,13 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         if answer.ok:
             return answer
         said = self._said(answer)
+        kind = OutOfReachError if answer.status_code in _NOT_FOR_US else UnavailableError
         if urlsplit(answer.url)[:2] != self._origin:
-            raise UnavailableError(f"{urlsplit(answer.url).netloc} answers with {answer.status_code}: {said}")
+            raise kind(f"{urlsplit(answer.url).netloc} answers with {answer.status_code}: {said}")
         if answer.status_code in {401, 403}:
             raise self.refused(said)
         method = answer.request.method
-        raise UnavailableError(
+        raise kind(
             f"the registry answers {method} with {answer.status_code}: {said}", retry_after=retry_after(answer.headers)
         )
 
@@ -148,21 +151,21 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         advice = self._advice.login.format(registry=self._reference.registry)
         return AccessError(f"{self._reference.registry} refuses: {why}. {advice}")
 
-    def translated(self, error: Exception, url: str) -> UnavailableError:
+    def translated(self, error: Exception, url: str) -> OutOfReachError:
         """For users; without the URL, which may hold a credential of a blob store."""
         host = urlsplit(url).netloc
         cause = _cause(error)
         match error:
             case requests.exceptions.SSLError() if isinstance(cause, ssl.SSLCertVerificationError):
-                return UnavailableError(
+                return OutOfReachError(
                     f"the certificate of {host} is not trusted: {cause.verify_message}; {self._advice.certificate}"
                 )
             case requests.exceptions.SSLError():
                 return NoTlsError(f"{host} does not speak TLS; {self._advice.no_tls}")
             case requests.exceptions.InvalidSchema():
-                return UnavailableError(f"{host} wants something to go without TLS")
+                return OutOfReachError(f"{host} wants something to go without TLS")
             case _:
-                return UnavailableError(f"{host} does not answer: {str(cause).rpartition(': ')[2]}")
+                return OutOfReachError(f"{host} does not answer: {str(cause).rpartition(': ')[2]}")
 
     def _headers(self, given: dict[str, str] | None, *, is_own: bool) -> dict[str, str]:
         """`identity`: what is compressed on the way would not have the digest."""

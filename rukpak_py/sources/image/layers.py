@@ -43,6 +43,10 @@ def below(*directories: str) -> Keep:
     return keep
 
 
+def _either(one: Keep, other: Keep) -> Keep:
+    return lambda path: one(path) or other(path)
+
+
 def apply_layers(
     layers: Iterable[Iterable[bytes]], *, keep: Keep = everything, limits: Limits = DEFAULT_LIMITS
 ) -> Tree:
@@ -72,8 +76,8 @@ def unpacked(chunks: Iterable[bytes], digest: str, limits: Limits) -> Iterator[b
     check_digest(found, digest)
 
 
-def _read(layers: Iterable[Iterable[bytes]], keep: Keep, missed: frozenset[str], limits: Limits) -> "_Image":
-    image = _Image(keep=keep, led_to=below(*missed), limits=limits)
+def _read(layers: Iterable[Iterable[bytes]], keep: Keep, missed: frozenset[str], limits: Limits) -> "ImageFiles":
+    image = ImageFiles(keep=keep, led_to=below(*missed), limits=limits)
     for layer in layers:
         image.add(layer)
     return image
@@ -87,7 +91,9 @@ class _Layer:
 
 
 @dataclass(kw_only=True)
-class _Image:
+class ImageFiles:
+    """What the layers read so far make together. `add` them lowest first."""
+
     keep: Keep
     led_to: Keep  # held, but no content by itself
     limits: Limits
@@ -122,6 +128,10 @@ class _Image:
             else:
                 builder.add(path, entry)
         return builder.build()
+
+    def hold(self, paths: Iterable[str]) -> None:
+        """From now on also what is at and below these paths, for links to lead to."""
+        self.led_to = _either(self.led_to, below(*paths))
 
     def missed(self) -> frozenset[str]:
         """Where kept links lead to what is not kept, whether the image has it or not."""

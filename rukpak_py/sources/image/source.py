@@ -20,7 +20,10 @@ from rukpak_py.core.errors import AccessError, ContentError, RukPakError, Unavai
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.bundle_files import kept_of_image
+from rukpak_py.sources.image.descriptors import Platform
+from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, Reference, parse_image
+from rukpak_py.sources.image.ways import OutOfReachError
 from rukpak_py.sources.ports import Credentials, PullSecrets, UnpackedImages
 from rukpak_py.sources.source import Fetched, FetchRequest
 
@@ -41,13 +44,21 @@ class ImagePorts:
 
 class ImageSource:
     def __init__(
-        self, ports: ImagePorts, *, addresses: AddressPolicy, plain_http: frozenset[str], limits: Limits
+        self,
+        ports: ImagePorts,
+        *,
+        addresses: AddressPolicy,
+        plain_http: frozenset[str],
+        limits: Limits,
+        platform: Platform | None = None,
     ) -> None:
+        """`platform`: of images for several; without it that of this process."""
         self._ports = ports
         self._addresses = addresses
         self._plain_http = plain_http
         self._limits = limits
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="image")
+        self._platform = platform or host_platform()
+        self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="image")
 
     def lane(self, source: Source) -> str:
         try:
@@ -57,10 +68,8 @@ class ImageSource:
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         spec, reference = _reference(request.source)
-        if reference.digest:
-            tree = await self._ports.unpacked.find(str(reference), request.provisioner_class)
-            if tree is not None:
-                return Fetched(tree=tree, resolved=_resolved(reference))
+        if (known := await self.unpacked_before(request)) is not None:
+            return known
         notes: list[str] = []
         keychain = await self._keychain(spec, notes)
         pull: ImagePull | None = None
@@ -78,6 +87,14 @@ class ImageSource:
                 pull.abort()  # a thread may still wait
         return Fetched(tree=tree, resolved=_resolved(resolved))
 
+    async def unpacked_before(self, request: FetchRequest) -> Fetched | None:
+        """Of a reference by digest: the content that is stored already."""
+        _, reference = _reference(request.source)
+        if not reference.digest:
+            return None
+        tree = await self._ports.unpacked.find(str(reference), request.provisioner_class)
+        return Fetched(tree=tree, resolved=_resolved(reference)) if tree is not None else None
+
     def _pull(self, spec: ImageSpec, reference: Reference, keychain: "Keychain") -> "ImagePull":
         """The client is large, and loaded only where images are pulled."""
         from rukpak_py.sources.image.client import Advice  # noqa: PLC0415 - see above
@@ -91,6 +108,7 @@ class ImageSource:
         options = PullOptions(
             limits=self._limits,
             advice=advice,
+            platform=self._platform,
             addresses=self._addresses,
             ca_bundle=spec.ca_bundle,
             plain_http=self._plain_http,
@@ -115,7 +133,7 @@ class ImageSource:
         return keychain
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
 
 def _reference(source: Source) -> tuple[ImageSpec, Reference]:
@@ -132,5 +150,6 @@ def _resolved(reference: Reference) -> Source:
 def _of_image(error: RukPakError, reference: Reference) -> RukPakError:
     text = f"{reference} cannot be pulled: {error}"
     if isinstance(error, UnavailableError):
-        return UnavailableError(text, retry_after=error.retry_after)
+        kind = OutOfReachError if isinstance(error, OutOfReachError) else UnavailableError
+        return kind(text, retry_after=error.retry_after)
     return type(error)(text)

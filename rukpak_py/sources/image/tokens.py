@@ -8,6 +8,7 @@ import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from time import monotonic
 from typing import Final
 from urllib.parse import urlencode, urlsplit
@@ -18,6 +19,7 @@ from oras.auth.utils import parse_auth_header
 from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.sources.image.credentials import Credentials
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Session, read_body, retry_after
+from rukpak_py.sources.image.ways import OutOfReachError
 
 NO_TOKEN: Final = "no token for this login"  # noqa: S105 - a message
 _BASIC: Final = re.compile(r"(^|,)\s*basic\b", re.IGNORECASE)
@@ -130,7 +132,8 @@ class Login:
             answer.close()
             if answer.status_code in _REFUSED:
                 raise self._refused(NO_TOKEN)
-            raise UnavailableError(
+            kind = OutOfReachError if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS else UnavailableError
+            raise kind(
                 f"its token service {host} answers with {answer.status_code}", retry_after=retry_after(answer.headers)
             )
         return self._decoded(read_body(answer, LONGEST_ANSWER))

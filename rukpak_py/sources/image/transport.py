@@ -35,6 +35,7 @@ from urllib3.util.connection import create_connection
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.sources.image.ways import OutOfReachError
 from rukpak_py.sources.proxies import proxy_for
 from rukpak_py.sources.retry_after import retry_after as retry_after_of
 from rukpak_py.sources.urls import DEFAULT_PORTS
@@ -116,7 +117,7 @@ class Connections:
         host = connection.host.strip("[]")
         found: tuple[str, ...] = (host,)
         if is_direct and self.addresses is not None:
-            found = resolve_blocking(host, connection.port, self.addresses)
+            found = _resolved(host, connection.port, self.addresses)
         failure: Exception | None = None
         for address in found:
             try:
@@ -158,6 +159,13 @@ class Connections:
                 raise UnavailableError("it was ended")
             self._sockets.append(opened.dup())
         return opened
+
+
+def _resolved(host: str, port: int, policy: AddressPolicy) -> tuple[str, ...]:
+    try:
+        return resolve_blocking(host, port, policy)
+    except UnavailableError as error:  # a node may have another resolver
+        raise OutOfReachError(str(error)) from error
 
 
 def _connected(connection: Any, address: str) -> socket.socket:

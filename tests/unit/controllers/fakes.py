@@ -19,7 +19,7 @@ from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, NotFoundError, Refusal, StaleError
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.resources import Resource
-from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 
 NOW = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"
@@ -179,24 +179,31 @@ class FakeContent:
 
 @dataclass
 class FakeSources:
-    """Gives `tree`, or raises `error`; waits while `gate` is not open."""
+    """Gives `tree`, or `waiting`, or raises `error`; waits while `gate` is not open."""
 
     tree: Tree
     resolved: Source | None = None
     error: Exception | None = None
+    waiting: Waiting | None = None
     asked: list[FetchRequest] = field(default_factory=list)
+    settled: list[str] = field(default_factory=list)
     gate: asyncio.Event | None = None
 
     def lane(self, source: Source) -> str:
         return source.type
 
-    async def fetch(self, request: FetchRequest) -> Fetched:
+    async def fetch(self, request: FetchRequest) -> Fetched | Waiting:
         self.asked.append(request)
         if self.gate is not None:
             await self.gate.wait()
         if self.error is not None:
             raise self.error
+        if self.waiting is not None:
+            return self.waiting
         return Fetched(tree=self.tree, resolved=self.resolved or request.source)
+
+    async def settle(self, bundle: str, _uid: str, _source: Source) -> None:
+        self.settled.append(bundle)
 
 
 @dataclass

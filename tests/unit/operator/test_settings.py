@@ -8,6 +8,9 @@ import pytest
 from rukpak_py.core.limits import LIMIT_NAMES, Limits
 from rukpak_py.operator.settings import read_settings
 from rukpak_py.server.web import Address
+from rukpak_py.sources.image.descriptors import Platform
+from rukpak_py.sources.image.pod_manifest import PodSettings
+from rukpak_py.sources.image.ways import ImageUnpack
 
 NOTHING: dict[str, str] = {}
 
@@ -30,6 +33,7 @@ FITTING = [
     ),
     ("--plain-http-registries", "a:5000, b.lan", "plain_http_registries", frozenset({"a:5000", "b.lan"})),
     ("--allow-plain-http-credentials", "true", "allow_plain_http_credentials", True),
+    ("--image-unpack", "pod", "image_unpack", ImageUnpack.POD),
     ("--log-level", "debug", "log_level", "debug"),
     ("--log-format", "json", "log_format", "json"),
 ]
@@ -50,6 +54,18 @@ WRONG = [
     ("--plain-http-registries", "http://a"),
     ("--plain-http-registries", "a/b"),
     ("--allow-plain-http-credentials", "perhaps"),
+    ("--image-unpack", "pods"),
+    ("--unpack-pods", "delete"),
+    ("--unpack-image", "Not An Image"),
+    ("--unpack-pod-pull-secrets", "Not_A_Name"),
+    ("--image-platform", "windows/amd64"),
+    ("--image-platform", "amd64"),
+    ("--unpack-pod-node-selector", "no-value"),
+    ("--unpack-pod-node-selector", "a b=c"),
+    ("--unpack-pod-tolerations", "{}"),
+    ("--unpack-pod-tolerations", "[1]"),
+    ("--unpack-pod-resources", "[]"),
+    ("--unpack-pod-resources", "{"),
     ("--log-level", "verbose"),
     ("--log-level", "DEBUG"),
     ("--log-format", "xml"),
@@ -76,6 +92,29 @@ def test_every_setting_is_a_flag_and_a_variable(flag: str, text: str, name: str,
     assert getattr(read_settings([f"{flag}={text}"], NOTHING), name) == value
     assert getattr(read_settings([flag, text], NOTHING), name) == value
     assert getattr(read_settings([], {variable(flag): text}), name) == value
+
+
+def test_what_unpack_pods_look_like() -> None:
+    given = {
+        "--unpack-pods": "keep",
+        "--unpack-image": "example.com/tool:1",
+        "--unpack-pod-pull-secrets": "one, two",
+        "--image-platform": "linux/arm64",
+        "--unpack-pod-node-selector": "disk=ssd, example.com/zone=",
+        "--unpack-pod-tolerations": '[{"key": "a", "operator": "Exists"}]',
+        "--unpack-pod-resources": '{"limits": {"memory": "1Gi"}}',
+    }
+    wanted = PodSettings(
+        tool_image="example.com/tool:1",
+        platform=Platform(os="linux", architecture="arm64"),
+        keep=True,
+        pull_secrets=("one", "two"),
+        node_selector={"disk": "ssd", "example.com/zone": ""},
+        tolerations=[{"key": "a", "operator": "Exists"}],
+        resources={"limits": {"memory": "1Gi"}},
+    )
+    assert read_settings([f"{flag}={text}" for flag, text in given.items()], NOTHING).unpack_pods == wanted
+    assert read_settings([], {variable(flag): text for flag, text in given.items()}).unpack_pods == wanted
 
 
 @pytest.mark.parametrize("name", LIMIT_NAMES)

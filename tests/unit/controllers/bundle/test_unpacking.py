@@ -145,6 +145,9 @@ class Registries:
             await self.answer.wait()
         return Fetched(tree=FILES, resolved=request.source)
 
+    async def settle(self, bundle: str, uid: str, source: Source) -> None:
+        """Nothing was made for it."""
+
 
 MANY = [f"b{number}" for number in range(2 * HOLDING_CONTENT)]
 

@@ -210,7 +210,7 @@ async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, 
     for job in jobs:
         job.cancel()
     await asyncio.gather(*jobs, return_exceptions=True)
-    stopped = asyncio.to_thread(source._threads.shutdown, wait=True)
+    stopped = asyncio.to_thread(source.threads.shutdown, wait=True)
     await asyncio.wait_for(stopped, 10)
     done.set()
 
@@ -227,4 +227,4 @@ async def test_a_cancelled_job_does_not_wait_for_a_registry_to_get_well(server: 
     await asyncio.to_thread(asked.wait, 30)
     job.cancel()
     await asyncio.gather(job, return_exceptions=True)
-    await asyncio.wait_for(asyncio.to_thread(source._threads.shutdown, wait=True), 5)
+    await asyncio.wait_for(asyncio.to_thread(source.threads.shutdown, wait=True), 5)

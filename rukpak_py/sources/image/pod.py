@@ -1,0 +1,173 @@
+"""Content of an image by an unpack pod: the node pulls it, with its own credentials, mirrors and side-loaded images.
+
+Level-triggered: each `fetch` looks at the pod as it is, does the next step, and answers `Waiting` until the content can
+be read; what happens to the pod brings the Bundle back. So nothing is held while a node pulls, and another process goes
+on where this one ended. A pod that failed is deleted, and made again only after a pause that doubles each time. Once
+the content is stored, `settle` deletes the pod, or lets it end and makes it again when somebody deletes it.
+"""
+
+from concurrent.futures import Executor
+from typing import Final
+
+from rukpak_py.api.names import SourceType
+from rukpak_py.api.source import ImageSource as ImageSpec
+from rukpak_py.api.source import Source
+from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
+from rukpak_py.core.limits import Limits
+from rukpak_py.sources.bundle_files import kept_of_image
+from rukpak_py.sources.image.pod_content import PodContent
+from rukpak_py.sources.image.pod_failures import PodFailures
+from rukpak_py.sources.image.pod_manifest import CONTAINER, FINISH, PodSettings, WantedPod
+from rukpak_py.sources.image.pod_state import (
+    Pod,
+    Situation,
+    failure_message,
+    is_pulling,
+    read_pod,
+    situation,
+    waiting_message,
+)
+from rukpak_py.sources.image.reference import Reference, parse_image
+from rukpak_py.sources.ports import Credentials, Pods
+from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+
+_NOT_READABLE: Final = "Permission denied"  # as the tool says it
+
+
+class UnpackPods:
+    def __init__(
+        self, pods: Pods, credentials: Credentials, settings: PodSettings, *, threads: Executor, limits: Limits
+    ) -> None:
+        """`threads`: where content is read."""
+        self._pods = pods
+        self._credentials = credentials
+        self._settings = settings
+        self._threads = threads
+        self._limits = limits
+        self._failures = PodFailures()
+
+    @property
+    def keeps(self) -> bool:
+        """Whether pods stay."""
+        return self._settings.keep
+
+    async def obstacle(self) -> str:
+        """Why pods are no way in this cluster; empty when nothing is known against them."""
+        try:
+            await self._pods.watch()
+        except UnavailableError as error:
+            return str(error)
+        return await self._pods.obstacle()
+
+    def is_there(self, bundle: str) -> bool:
+        """Whether the Bundle has a pod already."""
+        return self._pods.get(bundle) is not None
+
+    async def fetch(self, request: FetchRequest, spec: ImageSpec) -> Fetched | Waiting:
+        await self._pods.watch()
+        wanted = WantedPod(bundle=request.bundle, uid=request.uid, ref=spec.ref, pull_secret=spec.pull_secret)
+        json = self._pods.get(request.bundle)
+        pod = read_pod(json) if json is not None else None
+        match situation(pod, request.uid, wanted.digests(self._settings)), pod:
+            case Situation.ABSENT, _:
+                return await self._create(wanted)
+            case ((Situation.OUTDATED | Situation.SUCCEEDED), Pod()):
+                await self._pods.delete(request.bundle, pod.uid)
+                return Waiting()
+            case Situation.LEAVING, _:
+                return Waiting()
+            case Situation.FOREIGN, _:
+                raise _foreign(request.bundle)
+            case Situation.PENDING, Pod():
+                return Waiting(message=await self._held_up_by(pod, spec), is_about_image=is_pulling(pod))
+            case Situation.RUNNING, Pod():
+                return await self._read(request, spec, pod)
+            case Situation.FAILED, Pod():
+                raise await self._failed(wanted, pod, failure_message(pod))
+            case _:
+                raise AssertionError("a pod that is there is in one of the situations above")
+
+    async def settle(self, bundle: str, uid: str, spec: ImageSpec, *, always: bool) -> None:
+        """The content is stored: what becomes of the pod. `always`: one that is kept belongs to every Bundle."""
+        json = self._pods.get(bundle)
+        if json is None:
+            is_missed = self._pods.is_in_step() and (always or self._pods.was_deleted(bundle, uid))
+            if self._settings.keep and is_missed:
+                await self._create(WantedPod(bundle=bundle, uid=uid, ref=spec.ref, pull_secret=spec.pull_secret))
+            return
+        pod = read_pod(json)
+        if pod.owner.uid != uid or pod.metadata.deletion_timestamp:
+            return
+        if not self._settings.keep:
+            await self._pods.delete(bundle, pod.uid)
+        elif pod.is_running:
+            async for _ in self._pods.run(bundle, CONTAINER, FINISH):
+                pass
+
+    async def _create(self, wanted: WantedPod) -> Waiting:
+        self._failures.check(wanted.uid)
+        as_root = self._failures.needs_root(wanted.uid)
+        try:
+            is_new = await self._pods.create(wanted.manifest(self._settings, as_root=as_root))
+        except AccessError as error:
+            why = "; root is needed to read files of the image" if as_root else ""
+            raise AccessError(f"the unpack pod is refused: {error}{why}") from error
+        if not is_new and await self._pods.owner_of(wanted.bundle) not in {wanted.uid, ""}:
+            raise _foreign(wanted.bundle)
+        return Waiting()
+
+    async def _failed(self, wanted: WantedPod, pod: Pod, message: str) -> UnavailableError:
+        await self._pods.delete(wanted.bundle, pod.uid)
+        return self._failures.failed(wanted.uid, message)
+
+    async def _held_up_by(self, pod: Pod, spec: ImageSpec) -> str:
+        """The kubelet says that it cannot pull, but not that a Secret is missing."""
+        message = waiting_message(pod)
+        if not message or not spec.pull_secret or not is_pulling(pod):
+            return message
+        try:
+            await self._credentials.secret(spec.pull_secret)
+        except UnavailableError as error:
+            return f"{message}; {error}"
+        return message
+
+    async def _read(self, request: FetchRequest, spec: ImageSpec, pod: Pod) -> Fetched | Waiting:
+        await request.content_arrives()
+        content = PodContent(
+            lambda command, end: self._pods.run(request.bundle, CONTAINER, command, end=end),
+            self._threads,
+            keep=kept_of_image(request.provisioner_class),
+            limits=self._limits,
+        )
+        try:
+            tree = await content.tree()
+        except UnavailableError as error:
+            if _NOT_READABLE not in str(error):
+                raise
+            if pod.is_root:
+                raise AccessError(f"files of the image cannot be read, not even as root: {error}") from error
+            self._failures.wants_root(request.uid)
+            await self._pods.delete(request.bundle, pod.uid)
+            return Waiting()
+        self._failures.forget(request.uid)
+        return Fetched(tree=tree, resolved=_resolved(spec, pod.image_id))
+
+
+def _resolved(spec: ImageSpec, image_id: str) -> Source:
+    """By the digest in its repository; as it was given where the node knows only an id, or another repository's."""
+    given = parse_image(spec.ref)
+    _, _, name = image_id.rpartition("://")  # docker-pullable://
+    digest = name.rpartition("@")[2] if name.startswith(f"{_name_of(given)}@") else ""
+    found = given.at(digest) if digest else given
+    return Source(type=SourceType.IMAGE, image=ImageSpec(ref=str(found)))
+
+
+def _name_of(reference: Reference) -> str:
+    return f"{reference.registry}/{reference.repository}"
+
+
+def _foreign(name: str) -> ConflictError:
+    return ConflictError(
+        f"pod {name} of the operator's namespace has the name of the unpack pod and is not managed by this Bundle: "
+        "delete it, or create the Bundle with another name"
+    )

@@ -1,0 +1,60 @@
+"""What a process remembers of unpack pods that failed: when the next may come, and which has to be root."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+from rukpak_py.core.errors import UnavailableError
+
+_FIRST_PAUSE: Final = 5.0  # seconds, doubled with each failure
+_LONGEST_PAUSE: Final = 60.0
+_FORGOTTEN_AFTER: Final = 1800.0  # seconds without another failure
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Failure:
+    count: int
+    until: float
+    message: str
+
+
+class PodFailures:
+    """By the uid of the Bundle."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._failures: dict[str, _Failure] = {}
+        self._root: dict[str, float] = {}
+
+    def failed(self, uid: str, message: str) -> UnavailableError:
+        """The error for it, with the pause."""
+        now = self._clock()
+        self._forget_old(now)
+        count = self._failures[uid].count + 1 if uid in self._failures else 1
+        pause = min(_FIRST_PAUSE * 2.0 ** min(count - 1, 16), _LONGEST_PAUSE)
+        self._failures[uid] = _Failure(count=count, until=now + pause, message=message)
+        return UnavailableError(message, retry_after=pause)
+
+    def check(self, uid: str) -> None:
+        """UnavailableError while it is too early for another pod; it says what the last one said."""
+        failure = self._failures.get(uid)
+        if failure is not None and (left := failure.until - self._clock()) > 0:
+            raise UnavailableError(failure.message, retry_after=left)
+
+    def wants_root(self, uid: str) -> None:
+        self._root[uid] = self._clock()
+
+    def needs_root(self, uid: str) -> bool:
+        return uid in self._root
+
+    def forget(self, uid: str) -> None:
+        """All is well."""
+        self._failures.pop(uid, None)
+        self._root.pop(uid, None)
+
+    def _forget_old(self, now: float) -> None:
+        for uid in [uid for uid, one in self._failures.items() if now - one.until > _FORGOTTEN_AFTER]:
+            del self._failures[uid]
+        for uid in [uid for uid, since in self._root.items() if now - since > _FORGOTTEN_AFTER]:
+            del self._root[uid]

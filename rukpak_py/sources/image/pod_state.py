@@ -1,0 +1,195 @@
+"""An unpack pod as the API server shows it: which situation that is, and what its words mean for the Bundle."""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+
+from rukpak_py.api.names import BUNDLE_KIND, UNPACK_POD_ANNOTATION
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.sources.image.pod_manifest import CONTAINER, USER
+
+_PULLING: Final = frozenset({"ErrImagePull", "ImagePullBackOff"})  # their messages say all by themselves
+_NORMAL: Final = frozenset({"", "PodInitializing", "ContainerCreating"})
+
+
+class Situation(Enum):
+    ABSENT = auto()
+    FOREIGN = auto()  # somebody else's pod has the name
+    OUTDATED = auto()  # ours, but for another image, or of other settings
+    LEAVING = auto()  # it is being deleted
+    PENDING = auto()
+    RUNNING = auto()  # and can be asked
+    SUCCEEDED = auto()
+    FAILED = auto()
+
+
+class _Waiting(msgspec.Struct):
+    reason: str = ""
+    message: str = ""
+
+
+class _Terminated(msgspec.Struct, rename="camel"):
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+class _ContainerState(msgspec.Struct):
+    waiting: _Waiting | None = None
+    running: dict[str, object] | None = None
+    terminated: _Terminated | None = None
+
+
+class _Container(msgspec.Struct, rename="camel"):
+    name: str = ""
+    image_id: str = msgspec.field(default="", name="imageID")
+    state: _ContainerState | None = None
+
+
+class _Condition(msgspec.Struct):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    conditions: list[_Condition] | None = None
+    init_container_statuses: list[_Container] | None = None
+    container_statuses: list[_Container] | None = None
+
+
+class _Owner(msgspec.Struct):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+_NOBODY: Final = _Owner()
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str = ""
+    uid: str = ""
+    deletion_timestamp: str | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[_Owner] | None = None
+
+
+class _SecurityContext(msgspec.Struct, rename="camel"):
+    run_as_user: int | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    security_context: _SecurityContext | None = None
+
+
+class Pod(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def owner(self) -> _Owner:
+        """Its controller."""
+        return next((one for one in self.metadata.owner_references or () if one.controller), _NOBODY)
+
+    @property
+    def is_root(self) -> bool:
+        context = self.spec.security_context
+        return context is not None and context.run_as_user not in {None, USER}
+
+    @property
+    def image_id(self) -> str:
+        """Of the bundle image, as the container runtime names it."""
+        return next((one.image_id for one in self.status.container_statuses or () if one.name == CONTAINER), "")
+
+    @property
+    def is_running(self) -> bool:
+        """Its container can be asked; the phase alone says little."""
+        return self.main is not None and self.main.running is not None
+
+    @property
+    def main(self) -> _ContainerState | None:
+        """The state of the bundle image's container."""
+        return next((one.state for one in self.status.container_statuses or () if one.name == CONTAINER), None)
+
+    def containers(self) -> Iterator[_Container]:
+        yield from self.status.init_container_statuses or ()
+        yield from self.status.container_statuses or ()
+
+
+def read_pod(json: bytes) -> Pod:
+    try:
+        return msgspec.json.decode(json, type=Pod)
+    except msgspec.MsgspecError as error:
+        raise UnavailableError(f"the unpack pod cannot be read: {error}") from error
+
+
+def situation(pod: Pod | None, bundle_uid: str, digests: AbstractSet[str]) -> Situation:
+    """`digests`: what the annotation of the wanted pod may say."""
+    if pod is None:
+        return Situation.ABSENT
+    if pod.metadata.deletion_timestamp:
+        return Situation.LEAVING
+    if pod.owner.uid != bundle_uid:  # of a former Bundle of this name: the collector would delete it, too
+        is_former = pod.owner.kind == BUNDLE_KIND and pod.owner.name == pod.metadata.name
+        return Situation.OUTDATED if is_former else Situation.FOREIGN
+    if (pod.metadata.annotations or {}).get(UNPACK_POD_ANNOTATION) not in digests:
+        return Situation.OUTDATED
+    match pod.status.phase:
+        case "Succeeded":
+            return Situation.SUCCEEDED
+        case "Failed":
+            return Situation.FAILED
+        case "Running" if pod.is_running:
+            return Situation.RUNNING
+        case _:
+            return Situation.PENDING
+
+
+def waiting_message(pod: Pod) -> str:
+    """What holds it up, in the words of the kubelet or the scheduler; empty while all goes its way."""
+    waiting = [one.state.waiting for one in pod.containers() if one.state is not None and one.state.waiting is not None]
+    told = [one for one in waiting if one.reason not in _NORMAL]
+    if told:
+        return "; ".join(dict.fromkeys(map(_said, told)))
+    conditions = pod.status.conditions or ()
+    unscheduled = next((one for one in conditions if one.type == "PodScheduled" and one.status == "False"), None)
+    if unscheduled is not None:
+        return f"the unpack pod is not scheduled: {unscheduled.message or unscheduled.reason}"
+    return ""
+
+
+def is_pulling(pod: Pod) -> bool:
+    """Whether it waits for an image that cannot be pulled."""
+    waiting = (one.state.waiting for one in pod.containers() if one.state is not None)
+    return any(one is not None and one.reason in _PULLING for one in waiting)
+
+
+def failure_message(pod: Pod) -> str:
+    """Why it failed: evicted, too late, its node gone, or the container that ended and must not."""
+    said = [part for part in (pod.status.reason, pod.status.message) if part]
+    for one in pod.containers():
+        ended = one.state.terminated if one.state is not None else None
+        if ended is not None and (ended.exit_code != 0 or ended.reason == "Error"):
+            parts = [f"container {one.name} ended with exit code {ended.exit_code}", ended.reason, ended.message]
+            said.append(" ".join(": ".join(part for part in parts if part).split()))
+    return f"unpack failed: {': '.join(said) or 'the kubelet does not say why'}"
+
+
+def _said(waiting: _Waiting) -> str:
+    if waiting.reason in _PULLING and waiting.message:
+        return waiting.message
+    return ": ".join(part for part in (waiting.reason, waiting.message) if part)

@@ -1,0 +1,116 @@
+"""A Bundle whose content somebody else brings: its job ends, news start another, and its status says who is slow."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.names import Phase
+from rukpak_py.controllers.bundle.reconcile import LOOK_AGAIN_SECONDS
+from rukpak_py.controllers.outcome import DONE, again
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.sources.source import Waiting
+from tests.unit.controllers.bundle.test_bundle_reconcile import FILES, Bench, pinned
+from tests.unit.controllers.fakes import until
+from tests.unit.controllers.values import bundle
+
+BACK_OFF = 'Back-off pulling image "x"'
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    bench = Bench()
+    bench.sources.waiting = Waiting(message=BACK_OFF)
+    yield bench
+    await bench.reconciler.close()
+
+
+def condition(bench: Bench, kind: str) -> tuple[str, str, str]:
+    found = find_condition(bench.stored.status.conditions, kind)
+    assert found is not None
+    return found.status, found.reason, found.message
+
+
+async def test_what_holds_it_up_is_told_once(bench: Bench) -> None:
+    bench.put(bundle())
+    assert await bench.unpack() == again(LOOK_AGAIN_SECONDS)
+    assert bench.stored.status.phase == Phase.PENDING
+    assert condition(bench, "Unpacked") == ("False", "UnpackPending", BACK_OFF)
+    assert condition(bench, "Reconciling") == ("True", "UnpackPending", BACK_OFF)
+    await bench.unpack()
+    assert bench.client.calls == ["status Bundle b"], "nothing has changed"
+    assert bench.events.told == [], "waiting is no transition"
+
+
+async def test_news_start_another_job(bench: Bench) -> None:
+    bench.put(bundle())
+    await bench.unpack()
+    bench.sources.waiting = None
+    bench.reconciler.news("b")
+    assert bench.woken == ["b"]
+    bench.woken.clear()
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.is_unpacked
+    assert bench.sources.settled == ["b"], "after the content is stored and written down"
+
+
+async def test_news_while_a_job_ends_are_not_lost(bench: Bench) -> None:
+    """The job looked before they came, and its end is seen after."""
+    bench.put(bundle())
+    await bench.reconcile()
+    await until(lambda: bench.woken)
+    bench.reconciler.news("b")
+    bench.sources.waiting = None
+    await bench.reconcile()
+    await until(lambda: len(bench.sources.asked) == 2)
+    await until(lambda: bench.woken.count("b") >= 3)
+    assert await bench.reconcile() == DONE
+    assert bench.stored.status.is_unpacked
+
+
+async def test_a_failure_stays_while_there_is_nothing_to_say(bench: Bench) -> None:
+    """It is made again and again, and the status does not flicker."""
+    bench.put(bundle())
+    bench.sources.error = UnavailableError("unpack failed: evicted")
+    await bench.unpack()
+    bench.sources.error, bench.sources.waiting = None, Waiting()
+    await bench.unpack()
+    message = "source bundle content: unpack failed: evicted"
+    assert condition(bench, "Unpacked") == ("False", "UnpackFailed", message)
+
+
+async def test_news_do_not_help_wrong_content(bench: Bench) -> None:
+    """The end of its pod is news, and would start the next one for ever."""
+    bench.put(bundle())
+    bench.sources.error = ContentError("no manifests")
+    assert await bench.unpack() == DONE
+    assert bench.sources.settled == ["b"]
+    bench.reconciler.news("b")
+    assert bench.woken == []
+
+
+async def test_pinned_content_that_waits_keeps_its_status(bench: Bench) -> None:
+    """A slow pass found it lost; its pod comes and goes on its own."""
+    bench.put(pinned())
+    bench.reconciler.check_content()
+    bench.woken.clear()
+    assert await bench.reconcile() == DONE
+    await until(lambda: bench.woken)
+    bench.woken.clear()
+    assert await bench.reconcile() == again(LOOK_AGAIN_SECONDS)
+    assert (bench.client.calls, bench.sources.settled) == ([], []), "its pod is still needed"
+    bench.sources.waiting = None
+    bench.reconciler.news("b")
+    await bench.reconcile()
+    await until(lambda: bench.woken.count("b") >= 2)
+    assert await bench.reconcile() == DONE
+    assert bench.content.links == {"b": FILES.digest}
+    assert bench.sources.settled == ["b"]
+
+
+async def test_a_bundle_that_is_gone_has_no_news(bench: Bench) -> None:
+    bench.put(bundle())
+    await bench.unpack()
+    bench.bundles.drop("b", "uid-of-b")
+    bench.reconciler.news("b")
+    assert bench.woken == []

@@ -1,0 +1,221 @@
+"""`auto`: when a pod is tried in place of the registry, for how long, and what is told."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from rukpak_py.api.names import PLAIN_CLASS
+from rukpak_py.api.source import ImageSource as ImageSpec
+from rukpak_py.api.source import Source
+from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.image.either_way import EitherWay
+from rukpak_py.sources.image.source import ImagePorts, ImageSource
+from rukpak_py.sources.image.ways import ImageUnpack, OutOfReachError, PodWays, may_help
+from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from tests.unit.bundles import tree_of
+from tests.unit.sources.image.image_registry import REPOSITORY, Contents
+from tests.unit.sources.image.test_image_source import Ports
+from tests.unit.web_servers import Answer, Server
+
+REF = "registry.example.com/team/demo:v1"
+FETCHED = Fetched(tree=tree_of({"manifests/a": "1"}), resolved=Source(type="image", image=ImageSpec(ref=REF)))
+
+
+class Direct:
+    def __init__(self) -> None:
+        self.error: RukPakError | None = None
+        self.known: Fetched | None = None
+        self.asked = 0
+
+    async def fetch(self, _request: FetchRequest) -> Fetched:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return FETCHED
+
+    async def unpacked_before(self, _request: FetchRequest) -> Fetched | None:
+        return self.known
+
+
+class Pods:
+    keeps = False
+
+    def __init__(self) -> None:
+        self.why_not = ""
+        self.answers: list[Fetched | Waiting | RukPakError] = []
+        self.asked = 0
+        self.settled: list[bool] = []
+
+    async def obstacle(self) -> str:
+        return self.why_not
+
+    def is_there(self, _bundle: str) -> bool:
+        return self.asked > 0
+
+    async def fetch(self, _request: FetchRequest, _spec: ImageSpec) -> Fetched | Waiting:
+        self.asked += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, RukPakError):
+            raise answer
+        return answer
+
+    async def settle(self, _bundle: str, _uid: str, _spec: ImageSpec, *, always: bool) -> None:
+        self.settled.append(always)
+
+
+class Bench:
+    def __init__(self, setting: ImageUnpack = ImageUnpack.AUTO) -> None:
+        self.now = 1000.0
+        self.direct, self.pods = Direct(), Pods()
+        self.pods.answers = [Waiting()]
+        self.told: list[str] = []
+        self.source = EitherWay(
+            cast("ImageSource", self.direct),
+            cast("Any", self.pods),
+            setting,
+            tell=lambda _request, message: self.told.append(message),
+            ways=PodWays(lambda: self.now),
+        )
+
+    async def fetch(self, ref: str = REF) -> Fetched | Waiting:
+        return await self.source.fetch(request(ref))
+
+
+def request(ref: str = REF) -> FetchRequest:
+    source = Source(type="image", image=ImageSpec(ref=ref))
+    return FetchRequest(bundle="b", uid="u", source=source, provisioner_class=PLAIN_CLASS)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OutOfReachError("does not answer"), True),
+        (AccessError("401"), True),
+        (UnavailableError("500"), False),
+        (ContentError("a limit, a digest, an archive, an address"), False),
+        (ConflictError("somebody else"), False),
+    ],
+)
+async def test_which_failures_a_pod_may_help(error: RukPakError, *, expected: bool) -> None:
+    bench = Bench()
+    bench.direct.error = error
+    assert may_help(error) is expected
+    if expected:
+        assert await bench.fetch() == Waiting()
+        assert bench.told == [f"Unpacking {REF} by a pod, because {error}"]
+    else:
+        with pytest.raises(type(error)):
+            await bench.fetch()
+        assert (bench.pods.asked, bench.told) == (0, [])
+
+
+async def test_the_way_is_remembered_for_the_registry_for_ten_minutes() -> None:
+    bench = Bench()
+    bench.direct.error = OutOfReachError("does not answer")
+    for _ in range(3):
+        await bench.fetch()
+    assert (bench.direct.asked, bench.pods.asked, len(bench.told)) == (1, 3, 1)
+    await bench.fetch("registry.example.com/team/other:v1")
+    assert bench.direct.asked == 1
+    await bench.fetch("other.example.com/team/demo:v1")
+    assert bench.direct.asked == 2
+    bench.now += 601
+    bench.direct.error = None
+    assert await bench.fetch() is FETCHED
+    assert bench.direct.asked == 3
+
+
+async def test_what_is_stored_already_needs_no_pod() -> None:
+    bench = Bench()
+    bench.direct.error = OutOfReachError("does not answer")
+    await bench.fetch()
+    bench.direct.known = FETCHED
+    assert await bench.fetch() is FETCHED
+    assert bench.pods.asked == 1
+
+
+@pytest.mark.parametrize("error", [OutOfReachError("no answer", retry_after=7), AccessError("401")])
+async def test_where_no_pod_can_run_the_direct_cause_is_told(error: RukPakError) -> None:
+    bench = Bench()
+    bench.direct.error, bench.pods.why_not = error, "the cluster has no node"
+    with pytest.raises(type(error), match="no unpack pod can be tried: the cluster has no node") as told:
+        await bench.fetch()
+    assert str(told.value).startswith(str(error))
+    assert getattr(told.value, "retry_after", None) == getattr(error, "retry_after", None)
+    assert (bench.pods.asked, bench.told) == (0, [])
+
+
+async def test_a_pod_that_is_refused_names_the_direct_cause_and_is_not_remembered() -> None:
+    bench = Bench()
+    bench.direct.error = OutOfReachError("does not answer")
+    bench.pods.answers = [AccessError("the unpack pod is refused: pods is forbidden")]
+    for _ in range(2):
+        with pytest.raises(AccessError, match="does not answer; the unpack pod is refused: pods is forbidden"):
+            await bench.fetch()
+    assert bench.direct.asked == 2
+
+
+async def test_what_the_kubelet_says_of_the_image_stays_its_own() -> None:
+    bench = Bench()
+    bench.direct.error = OutOfReachError("does not answer")
+    back_off = Waiting(message='Back-off pulling image "x"', is_about_image=True)
+    bench.pods.answers = [back_off, Waiting(message="the unpack pod is not scheduled: 0/3")]
+    assert await bench.fetch() == back_off
+    assert await bench.fetch() == Waiting(message="the unpack pod is not scheduled: 0/3; does not answer")
+
+
+async def test_each_setting_goes_its_way() -> None:
+    direct, pod = Bench(ImageUnpack.DIRECT), Bench(ImageUnpack.POD)
+    direct.direct.error = OutOfReachError("does not answer")
+    with pytest.raises(OutOfReachError):
+        await direct.fetch()
+    await pod.fetch()
+    assert (direct.pods.asked, pod.direct.asked, pod.pods.asked, pod.told) == (0, 0, 1, [])
+
+
+@pytest.mark.parametrize(
+    ("setting", "settled"),
+    [(ImageUnpack.DIRECT, []), (ImageUnpack.POD, [True]), (ImageUnpack.AUTO, [False])],
+)
+async def test_pods_are_settled_where_there_may_be_some(setting: ImageUnpack, settled: Sequence[bool]) -> None:
+    bench = Bench(setting)
+    await bench.source.settle("b", "u", request().source)
+    assert bench.pods.settled == settled
+
+
+ANSWERS: list[tuple[Any, bool]] = [
+    (Answer(401), True),
+    (Answer(403), True),
+    (Answer(404), True),
+    (Answer(429, {"Retry-After": "60"}), True),
+    (Answer(400), False),
+    (Answer(200, body=b"{}"), False),
+]
+
+
+@pytest.mark.parametrize(("answer", "expected"), ANSWERS)
+async def test_answers_of_a_registry(server: Server, contents: Contents, answer: Answer, *, expected: bool) -> None:
+    del contents
+    server.answer = lambda _: answer
+    assert may_help(await failure(f"{server.address}/{REPOSITORY}:v1")) is expected
+
+
+async def test_a_registry_that_is_not_there_and_one_without_a_name() -> None:
+    assert may_help(await failure("127.0.0.1:1/team/demo:v1"))
+    assert may_help(await failure("nowhere.invalid/team/demo:v1"))
+
+
+async def test_a_refused_address_is_not_for_a_pod() -> None:
+    assert not may_help(await failure("169.254.169.254/team/demo:v1"))
+
+
+async def failure(ref: str) -> RukPakError:
+    ports = Ports()
+    given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
+    direct = ImageSource(given, addresses=AddressPolicy(), plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    with pytest.raises(RukPakError) as failed:
+        await direct.fetch(request(ref))
+    return failed.value

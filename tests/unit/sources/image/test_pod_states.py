@@ -1,0 +1,212 @@
+"""What a pod's status means for its Bundle: the situation, and the words of the kubelet and the scheduler."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.sources.image.descriptors import Platform
+from rukpak_py.sources.image.pod_failures import PodFailures
+from rukpak_py.sources.image.pod_manifest import PodSettings, WantedPod
+from rukpak_py.sources.image.pod_state import (
+    Situation,
+    failure_message,
+    is_pulling,
+    read_pod,
+    situation,
+    waiting_message,
+)
+
+SETTINGS = PodSettings(tool_image="example.com/tool:1", platform=Platform(os="linux", architecture="amd64"))
+WANTED = WantedPod(bundle="b", uid="u", ref="example.com/a:1", pull_secret="p")
+BACK_OFF = 'Back-off pulling image "example.com/a:1": ErrImagePull: not found'
+
+
+def pod(status: dict[str, Any] | None = None, *, of: WantedPod = WANTED, **metadata: Any) -> Any:
+    body = json.loads(of.manifest(SETTINGS))
+    body["metadata"] |= {"uid": "pod-uid", **metadata}
+    body["status"] = status or {"phase": "Pending"}
+    return read_pod(json.dumps(body).encode())
+
+
+def container(state: dict[str, Any], name: str = "bundle") -> dict[str, Any]:
+    return {"name": name, "state": state}
+
+
+def waiting(reason: str, message: str = "", name: str = "bundle") -> dict[str, Any]:
+    return container({"waiting": {"reason": reason, "message": message}}, name)
+
+
+RUNNING = {"phase": "Running", "containerStatuses": [container({"running": {"startedAt": "x"}})]}
+SOMEBODY = {"kind": "Job", "name": "b", "uid": "other", "controller": True}
+FORMER = {"kind": "Bundle", "name": "b", "uid": "former", "controller": True}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (None, Situation.ABSENT),
+        (pod(ownerReferences=[]), Situation.FOREIGN),
+        (pod(ownerReferences=[SOMEBODY]), Situation.FOREIGN),
+        (pod(ownerReferences=[FORMER]), Situation.OUTDATED),
+        (pod(of=WantedPod(bundle="b", uid="u", ref="example.com/a@sha256:1")), Situation.OUTDATED),
+        (pod(annotations={}), Situation.OUTDATED),
+        (pod(deletionTimestamp="2026-01-01T00:00:00Z"), Situation.LEAVING),
+        (pod(ownerReferences=[SOMEBODY], deletionTimestamp="2026-01-01T00:00:00Z"), Situation.LEAVING),
+        (pod(), Situation.PENDING),
+        (pod({}), Situation.PENDING),
+        (pod({"phase": "Unknown"}), Situation.PENDING),
+        (pod({"phase": "Running"}), Situation.PENDING),
+        (pod({"phase": "Running", "containerStatuses": [waiting("ContainerCreating")]}), Situation.PENDING),
+        (pod(RUNNING), Situation.RUNNING),
+        (pod({"phase": "Succeeded"}), Situation.SUCCEEDED),
+        (pod({"phase": "Failed"}), Situation.FAILED),
+    ],
+)
+def test_situations(found: Any, expected: Situation) -> None:
+    assert situation(found, "u", WANTED.digests(SETTINGS)) is expected
+
+
+def test_a_pod_that_has_to_be_root_fits_too() -> None:
+    assert len(WANTED.digests(SETTINGS)) == 2
+    body = json.loads(WANTED.manifest(SETTINGS, as_root=True))
+    assert read_pod(json.dumps(body).encode()).is_root
+    assert situation(read_pod(json.dumps(body).encode()), "u", WANTED.digests(SETTINGS)) is Situation.PENDING
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        ({}, ""),
+        ({"containerStatuses": [waiting("PodInitializing")]}, ""),
+        ({"containerStatuses": [waiting("ContainerCreating", "x")]}, ""),
+        ({"containerStatuses": [waiting("ImagePullBackOff", BACK_OFF)]}, BACK_OFF),
+        ({"containerStatuses": [waiting("ErrImagePull", "not found")]}, "not found"),
+        ({"containerStatuses": [waiting("ErrImagePull")]}, "ErrImagePull"),
+        (
+            {
+                "initContainerStatuses": [waiting("ErrImagePull", "no tool", "install-unpacker")],
+                "containerStatuses": [waiting("PodInitializing")],
+            },
+            "no tool",
+        ),
+        (
+            {
+                "initContainerStatuses": [waiting("ErrImagePull", "no tool", "install-unpacker")],
+                "containerStatuses": [waiting("ErrImagePull", "no image")],
+            },
+            "no tool; no image",
+        ),
+        (
+            {"containerStatuses": [waiting("CreateContainerError", "failed to mkdir")]},
+            "CreateContainerError: failed to mkdir",
+        ),
+        (
+            {"containerStatuses": [waiting("InvalidImageName", "couldn't parse image")]},
+            "InvalidImageName: couldn't parse image",
+        ),
+        (
+            {
+                "conditions": [
+                    {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
+                ]
+            },
+            "the unpack pod is not scheduled: 0/3 nodes",
+        ),
+        ({"conditions": [{"type": "PodScheduled", "status": "True"}]}, ""),
+    ],
+)
+def test_what_holds_a_pod_up(status: dict[str, Any], message: str) -> None:
+    assert waiting_message(pod({"phase": "Pending", **status})) == message
+
+
+def test_pulling_is_told_from_the_rest() -> None:
+    assert is_pulling(pod({"containerStatuses": [waiting("ImagePullBackOff")]}))
+    assert not is_pulling(pod({"containerStatuses": [waiting("CreateContainerError")]}))
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        ({}, "unpack failed: the kubelet does not say why"),
+        ({"reason": "Evicted", "message": "low on memory"}, "unpack failed: Evicted: low on memory"),
+        ({"reason": "NodeLost"}, "unpack failed: NodeLost"),
+        ({"reason": "DeadlineExceeded", "message": "too long"}, "unpack failed: DeadlineExceeded: too long"),
+        (
+            {"initContainerStatuses": [container({"terminated": {"exitCode": 127, "reason": "Error"}}, "i")]},
+            "unpack failed: container i ended with exit code 127: Error",
+        ),
+        (
+            {"containerStatuses": [container({"terminated": {"exitCode": 128, "reason": "R", "message": "a\n b"}})]},
+            "unpack failed: container bundle ended with exit code 128: R: a b",
+        ),
+    ],
+)
+def test_why_a_pod_failed(status: dict[str, Any], message: str) -> None:
+    assert failure_message(pod({"phase": "Failed", **status})) == message
+
+
+def test_what_is_no_pod_is_told() -> None:
+    with pytest.raises(UnavailableError, match="cannot be read"):
+        read_pod(b"[]")
+
+
+def test_the_pod_is_what_the_contract_says() -> None:
+    body = json.loads(WANTED.manifest(SETTINGS))
+    owner = {"apiVersion": "core.rukpak.io/v1alpha1", "kind": "Bundle", "name": "b", "uid": "u"}
+    assert body["metadata"]["name"] == "b"
+    assert body["metadata"]["labels"] == {"core.rukpak.io/owner-kind": "Bundle", "core.rukpak.io/owner-name": "b"}
+    assert body["metadata"]["ownerReferences"] == [{**owner, "controller": True, "blockOwnerDeletion": True}]
+    spec = body["spec"]
+    (init,), (main,) = spec["initContainers"], spec["containers"]
+    assert (init["name"], init["image"], main["name"], main["image"]) == (
+        *("install-unpacker", "example.com/tool:1"),
+        *("bundle", "example.com/a:1"),
+    )
+    assert "imagePullPolicy" not in main
+    assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)
+    assert (spec["imagePullSecrets"], spec["activeDeadlineSeconds"]) == ([{"name": "p"}], 3600)
+    assert spec["volumes"] == [{"name": "util", "emptyDir": {}}]
+    for one in (init, main):
+        assert one["command"][0].endswith("/busybox"), "nothing of the image runs"
+        assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert not one["securityContext"]["allowPrivilegeEscalation"]
+    assert (spec["securityContext"]["runAsNonRoot"], spec["securityContext"]["runAsUser"]) == (True, 1001)
+
+
+def test_settings_of_pods() -> None:
+    settings = PodSettings(
+        tool_image="t",
+        platform=Platform(os="linux", architecture="arm64"),
+        pull_secrets=("p", "q"),
+        node_selector={"disk": "ssd"},
+        tolerations=[{"operator": "Exists"}],
+        resources={"limits": {"memory": "1Gi"}},
+    )
+    spec = json.loads(WANTED.manifest(settings))["spec"]
+    assert spec["nodeSelector"] == {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64", "disk": "ssd"}
+    assert spec["tolerations"] == [{"operator": "Exists"}]
+    assert spec["imagePullSecrets"] == [{"name": "p"}, {"name": "q"}]
+    assert [one["resources"] for one in (*spec["initContainers"], *spec["containers"])] == [settings.resources] * 2
+
+
+def test_the_pause_after_a_failure_doubles_and_is_forgotten() -> None:
+    now = 1000.0
+    failures = PodFailures(lambda: now)
+    failures.check("u")
+    pauses = [failures.failed("u", "why").retry_after for _ in range(6)]
+    assert pauses == [5, 10, 20, 40, 60, 60]
+    with pytest.raises(UnavailableError, match="why") as early:
+        failures.check("u")
+    assert early.value.retry_after == 60
+    failures.check("another")
+    now += 60
+    failures.check("u")
+    now += 1900
+    failures.failed("another", "x")
+    assert failures.failed("u", "why").retry_after == 5, "an old one does not count"
+    failures.wants_root("u")
+    failures.forget("u")
+    failures.check("u")
+    assert not failures.needs_root("u")
