@@ -1,4 +1,4 @@
-"""The base of the operator's image: a minimal Debian with Python, git and ssh, made without any registry.
+"""The base of the operator's image: a minimal Debian with Python, git, ssh and busybox, made without any registry.
 
 Where none can be made (it needs root and apt) it is a public one. RUKPAK_BASE_IMAGE names another. The made one is kept
 by the engine under a tag that is the hash of its recipe.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from e2e.engine import Engine
 
 PUBLIC = "docker.io/library/python:3.11-bookworm"
-PACKAGES = ("python3", "python3-venv", "ca-certificates", "git", "openssh-client")
+PACKAGES = ("python3", "python3-venv", "ca-certificates", "git", "openssh-client", "busybox-static")
 
 
 def ensure(engine: Engine) -> str:

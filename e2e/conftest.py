@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e import chart, image, sample_image
+from e2e import bundle_images, chart, image, sample_image
 from e2e.cluster import foreign
 from e2e.cluster.state import StateDir
 from e2e.kubectl import Kubectl, KubectlError
@@ -34,11 +34,12 @@ def kubectl() -> Kubectl:
 
 @pytest.fixture(scope="session")
 def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The operator's image, of the sources at hand, and the sample's; unless the cluster is said to have them."""
+    """The operator's image, of the sources at hand, and those of samples and bundles; unless the cluster has them."""
     is_foreign = StateDir(kubectl.kubeconfig.parent).read().get("provider") == "kubeconfig"
     if is_foreign and foreign.has_images():
         return
-    archives = [image.build(Steps()), sample_image.write(tmp_path_factory.mktemp("images") / "sample.tar")]
+    folder = tmp_path_factory.mktemp("images")
+    archives = [image.build(Steps()), sample_image.write(folder / "sample.tar"), *bundle_images.write_all(folder)]
     for archive in archives:
         load = [sys.executable, "-m", "e2e.cluster", "load-image", str(archive)]
         subprocess.run([*load, f"--state={kubectl.kubeconfig.parent}"], check=True)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from e2e import chart, source_pages
+from e2e import bundle_images, chart, source_pages
 from e2e.cluster import address
 from e2e.conftest import SAMPLES
 from e2e.kubectl import Kubectl, KubectlError
@@ -23,6 +24,46 @@ pytestmark = pytest.mark.usefixtures("release")
 
 IMMUTABLE = 'admission webhook "vbundles.core.rukpak.io" denied the request: bundle.spec is immutable'
 CHANGE_OF_SPEC = '{"spec":{"source":{"configMaps":[{"path":"manifests","configMap":{"name":"another"}}]}}}'
+
+
+BY_PODS = ("unpack.images=pod", "unpack.pods=keep")
+
+
+def apply_bundle(kubectl: Kubectl, name: str, ref: str) -> None:
+    source = {"type": "image", "image": {"ref": ref}}
+    bundle = {
+        "apiVersion": "core.rukpak.io/v1alpha1",
+        "kind": "Bundle",
+        "metadata": {"name": name},
+        "spec": {"provisionerClassName": "core-rukpak-io-plain", "source": source},
+    }
+    kubectl.run("apply", "--server-side", "--filename=-", stdin=json.dumps(bundle))
+
+
+def until_unpacked(kubectl: Kubectl, name: str, *expected: str, seconds: float = 60) -> dict[str, Any]:
+    """Until the condition has this status and reason, and its message begins so."""
+
+    def found() -> dict[str, Any] | None:
+        bundle = kubectl.get("bundle", name)
+        conditions = {one["type"]: one for one in (bundle.get("status") or {}).get("conditions") or ()}
+        seen = conditions.get("Unpacked", {})
+        status, reason, message = expected
+        is_so = (seen.get("status"), seen.get("reason")) == (status, reason) and seen["message"].startswith(message)
+        return bundle if is_so else None
+
+    return eventually(found, what=f"{name} is {' '.join(expected)}", seconds=seconds) or {}
+
+
+def unpack_pods(kubectl: Kubectl, name: str = "") -> list[dict[str, Any]]:
+    owner = f",core.rukpak.io/owner-name={name}" if name else ""
+    selector = f"--selector=core.rukpak.io/owner-kind=Bundle{owner}"
+    pods: list[dict[str, Any]] = kubectl.get("pods", "--namespace", chart.NAMESPACE, selector)["items"]
+    return pods
+
+
+def ended(pods: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """The pods, when they are just one that ended by itself."""
+    return pods if [pod["status"].get("phase") for pod in pods] == ["Succeeded"] else None
 
 
 def apply_sample(kubectl: Kubectl, name: str) -> None:
@@ -104,6 +145,26 @@ def test_an_upgrade_prunes_what_is_gone(kubectl: Kubectl) -> None:
     kubectl.wait_ready("hello")
 
 
+def test_an_image_that_only_the_node_has_is_unpacked_by_a_pod(kubectl: Kubectl) -> None:
+    """`auto`: no registry answers, so a pod takes over; it goes when the content is stored. An Event says why."""
+    name = "by-pod"
+    apply_bundle(kubectl, name, bundle_images.name("valid"))
+    until_unpacked(kubectl, name, "True", "UnpackSuccessful", "Successfully unpacked the image Bundle")
+    eventually(lambda: not unpack_pods(kubectl, name), what="the pod removed")
+    events = kubectl.get("events", "--namespace=default", f"--field-selector=involvedObject.name={name}")["items"]
+    (event,) = [event for event in events if event["reason"] == "UnpackPod"]
+    assert event["message"].startswith(f"Unpacking {bundle_images.name('valid')} by a pod, because ")
+    assert "localhost does not answer" in event["message"]
+    kubectl.run("delete", "bundle", name)
+
+
+def test_a_missing_file_is_told_by_exit_code_1(release: Release, kubectl: Kubectl) -> None:
+    """As the original's image does; with other tools the code is 2."""
+    pod = release.pods()[0]["metadata"]["name"]
+    with pytest.raises(KubectlError, match="command terminated with exit code 1"):
+        kubectl.run("--namespace", chart.NAMESPACE, "exec", pod, "--", "ls", "/var/cache/bundles/no.tgz")
+
+
 def test_a_deleted_leader_is_replaced_and_drift_corrected(release: Release, kubectl: Kubectl) -> None:
     leader = eventually(lambda: release.leader() or None, what="a leader")
     kubectl.run("--namespace", chart.NAMESPACE, "delete", "pod", leader, "--wait=false")
@@ -114,13 +175,59 @@ def test_a_deleted_leader_is_replaced_and_drift_corrected(release: Release, kube
 
 def test_an_upgrade_of_the_chart_keeps_the_webhook_working(release: Release, kubectl: Kubectl) -> None:
     before = release.ca_bundles()
-    release.upgrade("replicaCount=2", "log.level=debug")
+    release.upgrade("replicaCount=2", "log.level=debug", *BY_PODS)
     assert release.ca_bundles() == before
     assert_spec_cannot_change(kubectl)
 
 
+def test_scenarios_14_and_15_an_image_is_unpacked_and_its_pod_comes_back(kubectl: Kubectl) -> None:
+    name = "kept-pod"
+    apply_bundle(kubectl, name, bundle_images.name("valid"))
+    found = until_unpacked(kubectl, name, "True", "UnpackSuccessful", "Successfully unpacked the image Bundle")
+    assert (found["status"]["phase"], found["status"]["resolvedSource"]["type"]) == ("Unpacked", "image")
+    assert found["status"]["resolvedSource"]["image"]["ref"]
+    (pod,) = eventually(lambda: ended(unpack_pods(kubectl, name)), what="the pod ended")
+    assert pod["metadata"]["name"] == name
+    kubectl.run("--namespace", chart.NAMESPACE, "delete", "pod", name)
+    (again,) = eventually(lambda: ended(unpack_pods(kubectl, name)), what="another pod ended")
+    assert again["metadata"]["uid"] != pod["metadata"]["uid"]
+    assert kubectl.get("bundle", name)["status"] == found["status"]
+
+
+def test_scenario_19_an_image_that_does_not_exist(kubectl: Kubectl) -> None:
+    name, ref = "no-such-image", bundle_images.name("absent")
+    apply_bundle(kubectl, name, ref)
+    found = until_unpacked(kubectl, name, "False", "UnpackPending", f'Back-off pulling image "{ref}"', seconds=60)
+    assert found["status"]["phase"] == "Pending"
+    (pod,) = unpack_pods(kubectl, name)
+    assert pod["status"]["phase"] == "Pending"
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        ("empty", "readdir manifests: file does not exist"),
+        ("no-manifests", "found zero objects: plain+v0 bundles are required to contain at least one object"),
+        (
+            "subdir",
+            'subdirectories are not allowed within the "manifests" directory of the bundle image filesystem: found ',
+        ),
+    ],
+    ids=["scenario 20", "scenario 21", "scenario 33"],
+)
+def test_images_of_invalid_bundles(kubectl: Kubectl, tag: str, message: str) -> None:
+    apply_bundle(kubectl, tag, bundle_images.name(tag))
+    until_unpacked(kubectl, tag, "False", "UnpackFailed", message)
+    eventually(lambda: ended(unpack_pods(kubectl, tag)), what="its pod ended, and is not made again")
+
+
+def test_pods_go_with_their_bundles(kubectl: Kubectl) -> None:
+    kubectl.run("delete", "bundles", "kept-pod", "no-such-image", *bundle_images.CONTENTS, "--ignore-not-found")
+    eventually(lambda: not unpack_pods(kubectl), what="all pods collected", seconds=90)
+
+
 def test_an_upgrade_by_force_wipes_the_ca_bundle_and_it_comes_back(release: Release, kubectl: Kubectl) -> None:
-    release.upgrade("replicaCount=2", "log.level=debug", force=True)
+    release.upgrade("replicaCount=2", "log.level=debug", *BY_PODS, force=True)
     eventually(lambda: all(release.ca_bundles()), what="the caBundle back", seconds=30)
     eventually(lambda: IMMUTABLE in answer_to_a_change_of_spec(kubectl), what="the webhook reached", seconds=30)
 

@@ -23,3 +23,21 @@ app: core
 {{- if .digest }}@{{ .digest }}{{ end }}
 {{- end -}}
 {{- end }}
+
+{{/* Labels as KEY=VALUE with commas between them. */}}
+{{- define "rukpak.labelList" -}}
+{{- $pairs := list -}}
+{{- range $key, $value := . -}}
+{{- $pairs = append $pairs (printf "%s=%s" $key $value) -}}
+{{- end -}}
+{{- join "," $pairs -}}
+{{- end }}
+
+{{/* The names of a list of references with commas between them. */}}
+{{- define "rukpak.nameList" -}}
+{{- $names := list -}}
+{{- range . -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- join "," $names -}}
+{{- end }}
