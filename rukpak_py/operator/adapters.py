@@ -30,6 +30,7 @@ from rukpak_py.sources.config_maps import ConfigMap
 from rukpak_py.sources.urls import DEFAULT_PORTS
 
 LOG = logging.getLogger(__name__)
+DEFAULT_ACCOUNT = "default"  # of pods that name no other
 WEBHOOK_CONFIGURATIONS = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
     plural="validatingwebhookconfigurations",
@@ -172,7 +173,7 @@ class AccountPullSecrets:
 
     async def names(self) -> Sequence[str]:
         try:
-            body = await self._client.get(SERVICE_ACCOUNTS, self._namespace, "default")
+            body = await self._client.get(SERVICE_ACCOUNTS, self._namespace, DEFAULT_ACCOUNT)
         except NotFoundError:
             return ()
         account = msgspec.json.decode(body, type=_Account)

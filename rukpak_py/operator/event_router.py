@@ -159,6 +159,11 @@ class EventRouter:
         if new is not None:
             self._wake_bundles(lambda source: key.name in _secrets_of(source))
 
+    def account_changed(self, _key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
+        """The same for the service account whose pull secrets count for every image."""
+        if new is not None:
+            self._wake_bundles(lambda source: source.image is not None)
+
     def _wake_bundles(self, is_about: Callable[[Source], bool]) -> None:
         for bundle in self.bundles.cache:
             if not bundle.status.is_unpacked and is_about(bundle.spec.source):

@@ -24,9 +24,10 @@ from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.resources import SECRETS
+from rukpak_py.kube.resources import SECRETS, SERVICE_ACCOUNTS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
 from rukpak_py.operator.adapters import (
+    DEFAULT_ACCOUNT,
     AccountPullSecrets,
     Events,
     StoredImages,
@@ -95,6 +96,15 @@ class LeaderParts:
             namespace=settings.system_namespace,
             keep=False,
             on_change=self.router.secret_changed,
+            on_restore=on_restore,
+        )
+        self.account = Informer(
+            client,
+            SERVICE_ACCOUNTS,
+            namespace=settings.system_namespace,
+            field_selector=f"metadata.name={DEFAULT_ACCOUNT}",
+            keep=False,
+            on_change=self.router.account_changed,
             on_restore=on_restore,
         )
         self.unpack_pods = UnpackPodWatch(

@@ -78,8 +78,8 @@ class Leader:
             yield from self._parts.kopf_watches.statuses()
 
     def other_watches(self) -> Iterator[WatchStatus]:
-        pods = self._parts.unpack_pods.informer
-        for informer in (*self._parts.inventory.informers().values(), self._parts.secrets, pods):
+        own = (self._parts.secrets, self._parts.account, self._parts.unpack_pods.informer)
+        for informer in (*self._parts.inventory.informers().values(), *own):
             if informer is not None and informer.status is not None:
                 yield informer.status
 
@@ -102,8 +102,9 @@ class Leader:
             await self._parts.cluster.start()
             stack.push_async_callback(self._parts.cluster.close)
             stack.push_async_callback(self._parts.inventory.close)
-            self._parts.secrets.start()
-            stack.push_async_callback(self._parts.secrets.stop)
+            for informer in (self._parts.secrets, self._parts.account):
+                informer.start()
+                stack.push_async_callback(informer.stop)
             self._parts.start_watching_pods()
             stack.push_async_callback(self._parts.unpack_pods.close)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")

@@ -36,6 +36,7 @@ class UnpackPodWatch:
         on_change: Callable[[str], None],
         on_restore: OnRestore | None = None,
         idle_seconds: float = IDLE_SECONDS,
+        sync_seconds: float = SYNC_SECONDS,
     ) -> None:
         """`on_change` is called with the name of the Bundle."""
         self._client = client
@@ -43,6 +44,7 @@ class UnpackPodWatch:
         self._on_change = on_change
         self._on_restore = on_restore
         self._idle_seconds = idle_seconds
+        self._sync_seconds = sync_seconds
         self._informer: Informer | None = None
         self._idle: asyncio.TimerHandle | None = None
         self._stopping: set[asyncio.Task[None]] = set()
@@ -70,7 +72,7 @@ class UnpackPodWatch:
     async def watch(self) -> None:
         informer = self.start()
         try:
-            await informer.wait_synced(SYNC_SECONDS)
+            await informer.wait_synced(self._sync_seconds)
         except TimeoutError as error:
             problem = informer.status.problem if informer.status is not None else None
             raise UnavailableError(f"unpack pods: {problem or 'the API server does not answer'}") from error

@@ -11,9 +11,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.api.source import ImageSource as ImageSpec
@@ -44,6 +46,11 @@ NOBODY = "nobody-serves-this-class"
 MANY = 20_000
 MIB = 1024 * 1024
 QUOTAS = Resource(gvk=GroupVersionKind("", "v1", "ResourceQuota"), plural="resourcequotas", namespaced=True)
+ROLE = ("Role", "core-unpack-pods")
+MANIFEST = Path(__file__).resolve().parents[3] / "manifests/install.yaml"
+RBAC = "rbac.authorization.k8s.io"
+ROLES = Resource(gvk=GroupVersionKind(RBAC, "v1", "Role"), plural="roles", namespaced=True)
+ROLE_BINDINGS = Resource(gvk=GroupVersionKind(RBAC, "v1", "RoleBinding"), plural="rolebindings", namespaced=True)
 Check = Callable[[Fetched | Waiting], bool]
 
 
@@ -291,6 +298,26 @@ async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, r
         await bench.settle(pods, request)
         await bench.until_pod(request, "Succeeded")
     assert bench.created == 2
+
+
+async def test_the_role_of_the_chart_is_enough(bench: Bench, registry: Registry) -> None:
+    request = await bench.bundle_of(pushed(bench, registry, {"manifests/a.yaml": b"a: 1"}))
+    (role,) = [
+        one for one in yaml.safe_load_all(MANIFEST.read_text()) if (one["kind"], one["metadata"]["name"]) == ROLE
+    ]
+    reference = {"apiGroup": RBAC, "kind": "Role", "name": "pods"}
+    subjects = [{"kind": "ServiceAccount", "name": "operator", "namespace": bench.namespace}]
+    rights = {"metadata": {"name": "pods"}, "rules": role["rules"]}
+    await bench.client.create(ROLES, bench.namespace, json.dumps(rights).encode())
+    binding = {"metadata": {"name": "pods"}, "roleRef": reference, "subjects": subjects}
+    await bench.client.create(ROLE_BINDINGS, bench.namespace, json.dumps(binding).encode())
+    bench.client = bench.client.acting_as(f"system:serviceaccount:{bench.namespace}:operator")
+    async with bench.pods(keep=True) as pods:
+        assert dict((await bench.fetched(pods, request)).tree) == {"manifests/a.yaml": b"a: 1"}
+        await bench.settle(pods, request)
+        await bench.until_pod(request, "Succeeded")
+    async with bench.pods() as pods:
+        await bench.until(pods, request, lambda _: True)  # a pod that has ended is of no use, and goes
 
 
 async def test_a_pod_of_somebody_else_is_left_alone(bench: Bench) -> None:
