@@ -345,6 +345,16 @@ class TestWhomAChangeWakes:
         router.secret_changed(key("login"), None, live_object("login"))
         assert await woken(router.bundles.queue) == ["waiting"]
 
+    async def test_pull_secrets_of_the_account_wake_all_images(self, router: EventRouter) -> None:
+        image = Source(type="image", image=ImageSource(ref="example.com/a:1"))
+        for one in (bundle("waiting"), unpacked("unpacked")):
+            router.bundles.cache.put(replace(one, spec=replace(one.spec, source=image)))
+        router.bundles.cache.put(bundle("other"))
+        router.account_changed(key("default"), live_object("default"), None)
+        assert await woken(router.bundles.queue) == []
+        router.account_changed(key("default"), live_object("default"), live_object("default"))
+        assert await woken(router.bundles.queue) == ["waiting"]
+
     async def test_after_the_end_nobody_is_woken(self, router: EventRouter) -> None:
         router.close()
         router.object_changed(SHOP.metadata.uid)
