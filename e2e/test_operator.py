@@ -154,9 +154,11 @@ def test_an_image_that_only_the_node_has_is_unpacked_by_a_pod(kubectl: Kubectl) 
     """`auto`: no registry answers, so a pod takes over; it goes when the content is stored. An Event says why."""
     name = "by-pod"
     apply_bundle(kubectl, name, bundle_images.name("valid"))
-    until_unpacked(kubectl, name, "True", "UnpackSuccessful", "Successfully unpacked the image Bundle")
+    found = until_unpacked(kubectl, name, "True", "UnpackSuccessful", "Successfully unpacked the image Bundle")
     eventually(lambda: not unpack_pods(kubectl, name), what="the pod removed")
-    events = kubectl.get("events", "--namespace=default", f"--field-selector=involvedObject.name={name}")["items"]
+    events = kubectl.get(
+        "events", "--namespace=default", f"--field-selector=involvedObject.uid={found['metadata']['uid']}"
+    )["items"]
     (event,) = [event for event in events if event["reason"] == "UnpackPod"]
     assert event["message"].startswith(f"Unpacking {bundle_images.name('valid')} by a pod, because ")
     assert "localhost does not answer" in event["message"]
