@@ -136,3 +136,19 @@ def test_the_readme_names_every_value() -> None:
         for inner in (value if isinstance(value, dict) and value and name not in whole else [""])
     }
     assert leaves - named == set()
+
+
+def test_what_unpack_pods_look_like_reaches_the_operator(helm: Path) -> None:
+    given = [
+        *("unpack.images=pod", "unpack.pods=keep", "unpack.platform=linux/arm64", "imagePullSecrets[0].name=login"),
+        *("unpack.nodeSelector.disk=ssd", "unpack.tolerations[0].operator=Exists"),
+        "unpack.resources.limits.memory=1Gi",
+    ]
+    (container,) = rendered(helm, *given)["Deployment/core"]["spec"]["template"]["spec"]["containers"]
+    settings = read_settings([argument for argument in container["args"] if "$(" not in argument], {})
+    assert settings.image_unpack == "pod"
+    pods = settings.unpack_pods
+    assert (pods.tool_image, pods.keep, str(pods.platform)) == (container["image"], True, "linux/arm64")
+    assert (pods.pull_secrets, pods.node_selector) == (("login",), {"disk": "ssd"})
+    assert pods.tolerations == [{"operator": "Exists"}]
+    assert pods.resources == {"limits": {"memory": "1Gi"}, "requests": {"cpu": "10m", "memory": "16Mi"}}

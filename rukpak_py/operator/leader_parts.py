@@ -112,6 +112,7 @@ class LeaderParts:
             settings.system_namespace,
             on_change=self._pod_changed,
             on_restore=on_restore,
+            stays=settings.unpack_pods.keep and settings.image_unpack is ImageUnpack.POD,
         )
         jobs = UnpackJobs(
             self._sources(settings), self.content, on_end=self.router.bundles.queue.add, budget=self._budget

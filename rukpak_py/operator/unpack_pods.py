@@ -37,14 +37,16 @@ class UnpackPodWatch:
         on_restore: OnRestore | None = None,
         idle_seconds: float = IDLE_SECONDS,
         sync_seconds: float = SYNC_SECONDS,
+        stays: bool = False,
     ) -> None:
-        """`on_change` is called with the name of the Bundle."""
+        """`on_change` is called with the name of the Bundle. `stays`: it runs without pods, too: they are missed."""
         self._client = client
         self._namespace = namespace
         self._on_change = on_change
         self._on_restore = on_restore
         self._idle_seconds = idle_seconds
         self._sync_seconds = sync_seconds
+        self._stays = stays
         self._informer: Informer | None = None
         self._idle: asyncio.TimerHandle | None = None
         self._stopping: set[asyncio.Task[None]] = set()
@@ -145,6 +147,8 @@ class UnpackPodWatch:
 
     def _put_off_idle(self) -> None:
         self._cancel_idle()
+        if self._stays:
+            return
         self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._stop_when_idle)
 
     def _cancel_idle(self) -> None:

@@ -19,7 +19,8 @@ from tests.integration.operator.tenant import SERVICES, Tenant
 EACH = 25
 LONG_AGO = "2001-01-01T00:00:00Z"
 WEBHOOKS = frozenset({"secrets", "validatingwebhookconfigurations"})  # certificates: counted by their own tests
-PROCESS = frozenset({"namespaces", "customresourcedefinitions", "bundles"})  # each process watches each of them once
+# Each process watches each of them once.
+PROCESS = frozenset({"namespaces", "customresourcedefinitions", "bundles", "pods", "serviceaccounts"})
 
 FIRST_INSTALL = {
     ("get", "configmaps", "200"): 1,  # the source
