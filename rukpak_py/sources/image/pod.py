@@ -27,7 +27,7 @@ from rukpak_py.sources.image.pod_state import (
     situation,
     waiting_message,
 )
-from rukpak_py.sources.image.reference import Reference, parse_image
+from rukpak_py.sources.image.reference import is_digest, parse_image
 from rukpak_py.sources.ports import Credentials, Pods
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 
@@ -45,6 +45,7 @@ class UnpackPods:
         self._threads = threads
         self._limits = limits
         self._failures = PodFailures()
+        self._ending: set[str] = set()  # uids of pods that were told to end, and still run
 
     @property
     def keeps(self) -> bool:
@@ -100,9 +101,12 @@ class UnpackPods:
             return
         if not self._settings.keep:
             await self._pods.delete(bundle, pod.uid)
-        elif pod.is_running:
+        elif not pod.is_running:
+            self._ending.discard(pod.uid)
+        elif pod.uid not in self._ending:
             async for _ in self._pods.run(bundle, CONTAINER, FINISH):
                 pass
+            self._ending.add(pod.uid)
 
     async def _create(self, wanted: WantedPod) -> Waiting:
         self._failures.check(wanted.uid)
@@ -150,20 +154,19 @@ class UnpackPods:
             await self._pods.delete(request.bundle, pod.uid)
             return Waiting()
         self._failures.forget(request.uid)
-        return Fetched(tree=tree, resolved=_resolved(spec, pod.image_id))
+        return Fetched(tree=tree, resolved=resolved_source(spec, pod.image_id))
 
 
-def _resolved(spec: ImageSpec, image_id: str) -> Source:
-    """By the digest in its repository; as it was given where the node knows only an id, or another repository's."""
+def resolved_source(spec: ImageSpec, image_id: str) -> Source:
+    """By its digest; as it was given where the node knows only an id, of an image that was loaded into it.
+
+    A node that has the image from several repositories tells just one of them. The digest is that of the image all the
+    same, and the repository that was asked for is the one whose credentials are known.
+    """
     given = parse_image(spec.ref)
-    _, _, name = image_id.rpartition("://")  # docker-pullable://
-    digest = name.rpartition("@")[2] if name.startswith(f"{_name_of(given)}@") else ""
-    found = given.at(digest) if digest else given
+    _, _, digest = image_id.rpartition("@")
+    found = given.at(digest) if "@" in image_id and is_digest(digest) else given
     return Source(type=SourceType.IMAGE, image=ImageSpec(ref=str(found)))
-
-
-def _name_of(reference: Reference) -> str:
-    return f"{reference.registry}/{reference.repository}"
 
 
 def _foreign(name: str) -> ConflictError:

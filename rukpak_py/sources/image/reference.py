@@ -69,6 +69,10 @@ def parse_image(text: str) -> Reference:
     return replace(parse_reference(name), digest=digest)
 
 
+def is_digest(text: str) -> bool:
+    return _DIGEST.fullmatch(text) is not None
+
+
 def parse_registries(text: str) -> frozenset[str]:
     """Hosts with their ports, commas between them; ContentError for what is none."""
     names = [part.strip() for part in text.split(",") if part.strip()]

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.image.descriptors import Platform
+from rukpak_py.sources.image.pod import resolved_source
 from rukpak_py.sources.image.pod_failures import PodFailures
 from rukpak_py.sources.image.pod_manifest import PodSettings, WantedPod
 from rukpak_py.sources.image.pod_state import (
@@ -19,6 +21,7 @@ from rukpak_py.sources.image.pod_state import (
 )
 
 SETTINGS = PodSettings(tool_image="example.com/tool:1", platform=Platform(os="linux", architecture="amd64"))
+DIGEST = f"sha256:{'a' * 64}"
 WANTED = WantedPod(bundle="b", uid="u", ref="example.com/a:1", pull_secret="p")
 BACK_OFF = 'Back-off pulling image "example.com/a:1": ErrImagePull: not found'
 
@@ -210,3 +213,18 @@ def test_the_pause_after_a_failure_doubles_and_is_forgotten() -> None:
     failures.forget("u")
     failures.check("u")
     assert not failures.needs_root("u")
+
+
+@pytest.mark.parametrize(
+    ("image_id", "resolved"),
+    [
+        (f"example.com/a@{DIGEST}", f"example.com/a@{DIGEST}"),
+        (f"docker-pullable://example.com/a@{DIGEST}", f"example.com/a@{DIGEST}"),
+        (f"mirror.example.com/other@{DIGEST}", f"example.com/a@{DIGEST}"),
+        (DIGEST, "example.com/a:1"),
+        ("", "example.com/a:1"),
+        ("example.com/a@sha256:short", "example.com/a:1"),
+    ],
+)
+def test_what_the_node_knows_of_an_image_becomes_its_resolved_source(image_id: str, resolved: str) -> None:
+    assert resolved_source(ImageSpec(ref="example.com/a:1", pull_secret="p"), image_id).image == ImageSpec(ref=resolved)
