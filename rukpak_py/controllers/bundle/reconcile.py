@@ -55,7 +55,7 @@ class BundleReconciler:
         self._doubtful: set[str] = set()  # uids of pinned Bundles whose content is to be looked at
         self._linked: set[str] = set()  # uids of Bundles whose content was there when this process looked
         self._news: set[str] = set()  # uids of Bundles for which something happened since their last job began
-        self._useless: set[str] = set()  # uids of Bundles whose content is wrong: nothing that happens helps them
+        self._useless: set[str] = set()  # uids of Bundles whose image is wrong: nothing that happens helps them
 
     def want_content(self, bundle: Bundle) -> None:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
@@ -96,6 +96,8 @@ class BundleReconciler:
             return await self._report_unpacking(bundle)
         if is_pinned(bundle) and uid not in self._wanted:
             return await self._kept(bundle)
+        if uid in self._useless:
+            return DONE
         await self._content.unlink(name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
         return again(UNPACKING_AFTER_SECONDS)
@@ -185,7 +187,8 @@ class BundleReconciler:
             return DONE
         await self._writer.write(bundle, bundle_status.failing(bundle, message, error, self._writer.now()))
         if isinstance(error, ContentError):
-            self._useless.add(bundle.metadata.uid)  # nothing but another Bundle can help
+            if bundle.spec.source.type == SourceType.IMAGE:  # what others are made of may come again with other content
+                self._useless.add(bundle.metadata.uid)
             await self._jobs.settle(bundle)
             return DONE
         return retry(getattr(error, "retry_after", None) or 0.0)

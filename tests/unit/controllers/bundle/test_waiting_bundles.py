@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec.structs import replace
 
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import Phase
+from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.controllers.bundle.reconcile import LOOK_AGAIN_SECONDS
 from rukpak_py.controllers.outcome import DONE, again
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -81,12 +83,15 @@ async def test_a_failure_stays_while_there_is_nothing_to_say(bench: Bench) -> No
 
 async def test_news_do_not_help_wrong_content(bench: Bench) -> None:
     """The end of its pod is news, and would start the next one for ever."""
-    bench.put(bundle())
+    image = Source(type="image", image=ImageSource(ref="example.com/a:1"))
+    bench.put(replace(bundle(), spec=replace(bundle().spec, source=image)))
     bench.sources.error = ContentError("no manifests")
     assert await bench.unpack() == DONE
     assert bench.sources.settled == ["b"]
     bench.reconciler.news("b")
     assert bench.woken == []
+    assert await bench.reconcile() == DONE, "those that came before it was known"
+    assert len(bench.sources.asked) == 1
 
 
 async def test_pinned_content_that_waits_keeps_its_status(bench: Bench) -> None:
