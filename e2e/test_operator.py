@@ -143,6 +143,7 @@ def test_uninstall_leaves_what_the_documents_name(release: Release, kubectl: Kub
     release.uninstall()
     assert left_with_our_labels(kubectl) == {
         "CustomResourceDefinition/bundledeployments.core.rukpak.io",
+        "CustomResourceDefinition/bundleinstances.core.rukpak.io",
         "CustomResourceDefinition/bundles.core.rukpak.io",
         "Secret/rukpak-ca",
         "Secret/rukpak-ca-signer",

@@ -34,7 +34,7 @@ LOG = "operator.log"
 END_SECONDS = 90.0
 SHOWN_LINES = 20
 LOOPBACK = "127.0.0.0/8,::1"  # where tests start their web and git servers
-OURS = ("bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
+OURS = ("bundleinstances.core.rukpak.io", "bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
 TRACES = ("Traceback (most recent call last)", "this is a bug", "was never retrieved", "was never awaited")
 PROBE = """
 apiVersion: core.rukpak.io/v1alpha1

@@ -6,6 +6,8 @@ from urllib.parse import quote
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_PLURAL,
+    BUNDLE_INSTANCE_KIND,
+    BUNDLE_INSTANCE_PLURAL,
     BUNDLE_KIND,
     BUNDLE_PLURAL,
     GROUP,
@@ -58,6 +60,9 @@ def _core(kind: str, plural: str, *, namespaced: bool = True) -> Resource:
 BUNDLES = Resource(gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_KIND), plural=BUNDLE_PLURAL, namespaced=False)
 BUNDLE_DEPLOYMENTS = Resource(
     gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_DEPLOYMENT_KIND), plural=BUNDLE_DEPLOYMENT_PLURAL, namespaced=False
+)
+BUNDLE_INSTANCES = Resource(
+    gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_INSTANCE_KIND), plural=BUNDLE_INSTANCE_PLURAL, namespaced=False
 )
 CONFIG_MAPS = _core("ConfigMap", "configmaps")
 SECRETS = _core("Secret", "secrets")

@@ -13,7 +13,7 @@ import orjson
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import canonical_class
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.logs import about
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
@@ -42,7 +42,7 @@ class Events:
 
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
-        self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS)}
+        self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES)}
 
     def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
         with about(kind, name):
