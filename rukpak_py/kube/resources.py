@@ -69,6 +69,10 @@ SECRETS = _core("Secret", "secrets")
 NAMESPACES = _core("Namespace", "namespaces", namespaced=False)
 SERVICE_ACCOUNTS = _core("ServiceAccount", "serviceaccounts")
 PODS = _core("Pod", "pods")
+SERVICES = _core("Service", "services")
+ENDPOINT_SLICES = Resource(
+    gvk=GroupVersionKind("discovery.k8s.io", "v1", "EndpointSlice"), plural="endpointslices", namespaced=True
+)
 EVENTS = _core("Event", "events")
 TOKEN_REVIEWS = Resource(
     gvk=GroupVersionKind("authentication.k8s.io", "v1", "TokenReview"), plural="tokenreviews", namespaced=False

@@ -11,10 +11,11 @@
 import asyncio
 import io
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import aiohttp
+import orjson
 from yarl import URL
 
 from rukpak_py import __version__
@@ -88,6 +89,38 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             raise _unreachable(call, error) from error
 
+    @asynccontextmanager
+    async def websocket(
+        self, call: Call, *, protocols: Sequence[str], longest: int
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse[bool]]:
+        """A connection in both directions. Leaving the block ends it at once, whatever is still under way."""
+        code, began = "<error>", time.perf_counter()
+        try:
+            async with asyncio.timeout(self._limits.total):
+                socket = await self._session().ws_connect(
+                    self._url(call),
+                    protocols=protocols,
+                    headers=await self._headers(call),
+                    max_msg_size=longest,
+                    proxy=self._connection.proxy,
+                    server_hostname=self._connection.server_name,
+                )
+            code = str(socket._response.status)  # noqa: SLF001 - there is no public name for it
+        except aiohttp.WSServerHandshakeError as error:
+            code = str(error.status)
+            # What the server said is lost with its answer; a Status without a name would read as "no such kind".
+            body = orjson.dumps({"kind": "Status", "details": {"name": call.name}})
+            raise error_of(call.subject, error.status, body) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _unreachable(call, error) from error
+        finally:
+            _count(call, code, began)
+        try:
+            yield socket
+        finally:
+            _abort(socket._response)  # noqa: SLF001 - see above
+            await socket.close()
+
     async def _try(self, call: Call, *, resent: bool) -> Answer:
         try:
             async with self._request(call, self._limits) as response:
@@ -101,7 +134,6 @@ class Transport:
     @asynccontextmanager
     async def _request(self, call: Call, limits: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send once and count it, by its status or as `<error>` when no answer began."""
-        url = URL(self._connection.server + call.url_path, encoded=True).update_query(call.query)
         headers = await self._headers(call)
         if call.fence is not None and call.is_write:
             call.fence()
@@ -109,7 +141,7 @@ class Transport:
         try:
             async with self._session().request(
                 call.method,
-                url,
+                self._url(call),
                 data=_payload(call.body),
                 headers=headers,
                 timeout=limits,
@@ -123,6 +155,9 @@ class Transport:
         finally:
             if code == "<error>":
                 _count(call, code, began)
+
+    def _url(self, call: Call) -> URL:
+        return URL(self._connection.server + call.url_path, encoded=True).update_query(call.query)
 
     async def _headers(self, call: Call) -> dict[str, str]:
         headers = call.headers
