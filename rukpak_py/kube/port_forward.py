@@ -15,7 +15,7 @@ import aiohttp
 
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ForbiddenError, Refusal
+from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError, Refusal
 
 PROTOCOLS: Final = ("v4.channel.k8s.io",)
 LONGEST_FRAME: Final = 1024 * 1024
@@ -88,6 +88,10 @@ async def connected(client: Client, target: PodPort) -> AsyncIterator[aiohttp.Cl
                 message=f"the verbs get and create of pods/portforward in the namespace {target.namespace} are needed",
             )
         ) from error
+    except NotFoundError as error:  # it was there a moment ago: another one may be by now
+        raise PortForwardError(f"forward to {target}: there is no such pod") from error
+    except InvalidError as error:
+        raise PortForwardError(f"forward to {target}: the API server refused it with {error.status}") from error
 
 
 async def carry(
