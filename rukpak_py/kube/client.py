@@ -359,6 +359,7 @@ class Client:
             name=pod,
             subresource="portforward",
             params={"ports": str(port)},
+            accept="*/*",  # the kubelet and the container runtime see this header, and know no type by name
             repeat=Repeat.NEVER,
         )
         async with self._transport.websocket(self._own(call), protocols=protocols, longest=longest) as socket:

@@ -108,6 +108,8 @@ class Transport:
             code = str(socket._response.status)  # noqa: SLF001 - there is no public name for it
         except aiohttp.WSServerHandshakeError as error:
             code = str(error.status)
+            if error.status == 401 and self._connection.token is not None:
+                self._connection.token.forget()
             # What the server said is lost with its answer; a Status without a name would read as "no such kind".
             body = orjson.dumps({"kind": "Status", "details": {"name": call.name}})
             raise error_of(call.subject, error.status, body) from error

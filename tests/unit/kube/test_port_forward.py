@@ -87,6 +87,7 @@ async def forwarded(
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         asked.append(f"{request.path_qs} {request.headers.get('Sec-WebSocket-Protocol')}")
+        assert request.headers["Accept"] == "*/*", "the container runtime answers any other with 406"
         scripted = sockets[min(len(asked), len(sockets)) - 1]
         if isinstance(scripted, int):
             return web.json_response({"kind": "Status", "message": "no"}, status=scripted)
