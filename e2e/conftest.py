@@ -50,7 +50,7 @@ def environment(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> M
     programs = tmp_path_factory.mktemp("bin")
     for program in (kubectl.program, chart.helm()):
         (programs / program.name).symlink_to(program)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     return os.environ | {"PATH": path, "KUBECONFIG": str(kubectl.kubeconfig)}
 
 
