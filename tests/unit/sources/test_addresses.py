@@ -38,14 +38,14 @@ EMBEDDED = (
 
 
 @pytest.mark.parametrize(("address", "what"), REFUSED)
-async def test_what_is_refused(address: str, what: str) -> None:
+async def test_c19_what_is_refused(address: str, what: str) -> None:
     with pytest.raises(ContentError) as refused:
         await resolve(address, 80, STRICT)
     assert str(refused.value) == f"{address} is {what}: refused unless --allow-source-addresses names it"
 
 
 @pytest.mark.parametrize("address", EMBEDDED)
-async def test_an_ipv4_address_inside_of_an_ipv6_address(address: str) -> None:
+async def test_c19_an_ipv4_address_inside_of_an_ipv6_address(address: str) -> None:
     with pytest.raises(ContentError, match="refused unless"):
         await resolve(address, 80, STRICT)
 
@@ -71,7 +71,7 @@ async def test_a_setting_allows_networks() -> None:
 
 
 @pytest.mark.parametrize("host", ["10.96.0.1", "kube.example"])
-def test_the_api_server_is_never_a_source(host: str) -> None:
+def test_c19_the_api_server_is_never_a_source(host: str) -> None:
     policy = AddressPolicy(
         allowed=(ip_network("0.0.0.0/0"),), api_servers=frozenset({("10.96.0.1", 443), ("kube.example", 443)})
     )
@@ -81,7 +81,7 @@ def test_the_api_server_is_never_a_source(host: str) -> None:
     assert policy.usable(host, 8443, ["10.96.0.1"]) == ("10.96.0.1",)
 
 
-def test_the_api_server_by_another_name() -> None:
+def test_c19_the_api_server_by_another_name() -> None:
     policy = source_addresses((), "https://127.0.0.1:6443", {"KUBERNETES_SERVICE_HOST": "10.96.0.1"})
     assert policy.api_servers == {("127.0.0.1", 6443), ("10.96.0.1", 443)}
     with pytest.raises(ContentError, match="is the API server"):

@@ -44,7 +44,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[Names], Names]:
         *("[fe80::1]", "[fd00:ec2::254]", "100.100.100.200", "2852039166"),
     ],
 )
-async def test_addresses_of_the_operators_own_surroundings(host: str) -> None:
+async def test_c19_addresses_of_the_operators_own_surroundings(host: str) -> None:
     text = await Reader(addresses=STRICT).refusal(f"http://{host}/latest/meta-data/", ContentError)
     assert text.startswith(f"GET http://{host}/latest/meta-data/: {FAILED}")
     assert text.endswith("refused unless --allow-source-addresses names it")
@@ -58,7 +58,7 @@ async def test_a_name_with_such_an_address(names: Any) -> None:
     )
 
 
-async def test_dns_rebinding(site: Site, names: Any) -> None:
+async def test_c19_dns_rebinding(site: Site, names: Any) -> None:
     """The address that was checked is the one that is connected to: the name is asked for once."""
     answers = names({"files.example": ["127.0.0.1", "169.254.169.254"]})
     fetched = await Reader().fetch(site.url("/demo.tgz", host="files.example"))
@@ -67,7 +67,7 @@ async def test_dns_rebinding(site: Site, names: Any) -> None:
     assert site.asked[0].headers["Host"] == f"files.example:{site.port}"
 
 
-async def test_dns_rebinding_in_a_redirect(site: Site, names: Any) -> None:
+async def test_c19_dns_rebinding_in_a_redirect(site: Site, names: Any) -> None:
     names({"files.example": ["127.0.0.1", "169.254.169.254"]})
     site.redirects("/old.tgz", "/demo.tgz")
     text = await Reader().refusal(site.url("/old.tgz", host="files.example"), ContentError)
@@ -75,7 +75,7 @@ async def test_dns_rebinding_in_a_redirect(site: Site, names: Any) -> None:
     assert len(site.asked) == 1
 
 
-async def test_a_redirect_to_the_api_server(site: Site, names: Any) -> None:
+async def test_c19_a_redirect_to_the_api_server(site: Site, names: Any) -> None:
     names({"kubernetes.default.svc": ["10.96.0.1"]})
     site.redirects("/old.tgz", "https://kubernetes.default.svc/api/v1/secrets")
     policy = replace(LOOPBACK, api_servers=frozenset({("10.96.0.1", 443)}))
@@ -85,7 +85,7 @@ async def test_a_redirect_to_the_api_server(site: Site, names: Any) -> None:
     )
 
 
-async def test_the_api_server_is_refused_although_its_network_is_allowed(site: Site) -> None:
+async def test_c19_the_api_server_is_refused_although_its_network_is_allowed(site: Site) -> None:
     policy = AddressPolicy(allowed=parse_networks("127.0.0.0/8"), api_servers=frozenset({("127.0.0.1", site.port)}))
     await Reader(addresses=policy).refusal(site.url("/demo.tgz"), ContentError)
     await Reader(addresses=policy).refusal(site.url("/demo.tgz", host="localhost"), ContentError)
