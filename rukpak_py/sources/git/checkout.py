@@ -25,6 +25,7 @@ from rukpak_py.sources.git.workspace import Workspace
 from rukpak_py.sources.proxies import proxy_for
 
 _MOST_ADDRESSES = 3
+_GRACE_SECONDS = 10.0  # for whoever stops git when its time is over
 _FETCH = ("fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance", "--quiet")
 
 
@@ -60,11 +61,13 @@ class Checkout:
             self._workspace = None
 
     def fetch(self) -> Commit:
-        self._workspace = Workspace()
         try:
+            self._workspace = Workspace()
             return self._fetch(self._remote)
         except GitError as error:
             raise explain(str(error), self._remote, self._revision, self._access.redacted) from error
+        except OSError as error:
+            raise self._of_this_machine(error) from error
 
     def read(self, commit: Commit, directory: str) -> Tree:
         try:
@@ -80,6 +83,14 @@ class Checkout:
             raise UnavailableError(
                 f"bundle unpack error: {self._remote.shown}: the server sent an incomplete repository"
             ) from error
+        except OSError as error:
+            raise self._of_this_machine(error) from error
+
+    def _of_this_machine(self, error: OSError) -> UnavailableError:
+        """No space for a file, or no process."""
+        return UnavailableError(
+            f"bundle unpack git clone error: {self._remote.shown}: the operator failed: {error.strerror or error}"
+        )
 
     def _fetch(self, remote: Remote) -> Commit:
         for _ in range(redirects.MOST):
@@ -162,7 +173,11 @@ class Checkout:
 
     def _git(self, environment: dict[str, str]) -> Commands:
         workspace = self._in_use()
-        git = Commands(workspace.directory, environment | {"GIT_DIR": str(workspace.repository)})
+        git = Commands(
+            workspace.directory,
+            environment | {"GIT_DIR": str(workspace.repository)},
+            seconds=self._limits.git_seconds + _GRACE_SECONDS,
+        )
         self._commands = git
         if self._stopped:
             raise StoppedError
