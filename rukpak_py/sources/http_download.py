@@ -148,6 +148,7 @@ class Download:
         if response.status != 200:
             where = "" if is_first else f" from {target.shown}"
             raise unexpected_status(response, where=where, advice=self._login.advice)
+        archive.has_known_end = response.content_length is not None or "Transfer-Encoding" in response.headers
         archive.expect(response.content_length or 0)
         async for chunk in response.content.iter_chunked(_CHUNK):
             await archive.add(chunk)
