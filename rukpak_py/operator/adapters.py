@@ -2,10 +2,8 @@
 
 import base64
 import logging
-import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 import orjson
@@ -25,9 +23,7 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
-from rukpak_py.sources.addresses import AddressPolicy, Network
 from rukpak_py.sources.config_maps import ConfigMap
-from rukpak_py.sources.urls import DEFAULT_PORTS
 
 LOG = logging.getLogger(__name__)
 WEBHOOK_CONFIGURATIONS = Resource(
@@ -197,17 +193,6 @@ class StoredImages:
         )
         digest = next(filter(None, found), "")
         return await self._load(digest) if digest else None
-
-
-def source_addresses(
-    allowed: tuple[Network, ...], server: str, environ: Mapping[str, str] = os.environ
-) -> AddressPolicy:
-    """Never the API server: as we reach it, and as pods do."""
-    url = urlsplit(server)
-    found = {(url.hostname or "", url.port or DEFAULT_PORTS.get(url.scheme, 0))}
-    if host := environ.get("KUBERNETES_SERVICE_HOST"):
-        found.add((host, int(environ.get("KUBERNETES_SERVICE_PORT") or DEFAULT_PORTS["https"])))
-    return AddressPolicy(allowed=allowed, api_servers=frozenset(found))
 
 
 class _Item(msgspec.Struct, frozen=True, rename="camel"):

@@ -31,8 +31,8 @@ from rukpak_py.operator.adapters import (
     StoredImages,
     SystemConfigMaps,
     SystemCredentials,
-    source_addresses,
 )
+from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
@@ -43,6 +43,7 @@ from rukpak_py.operator.kopf_watches import KopfWatches
 from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
 from rukpak_py.server.uploads import Unpacking
+from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.upload_directory import UploadDirectory
@@ -92,6 +93,7 @@ class LeaderParts:
             on_change=self.router.secret_changed,
             on_restore=on_restore,
         )
+        self.api_server_addresses = ApiServerAddresses(client)
         jobs = UnpackJobs(
             self._sources(settings), self.content, on_end=self.router.bundles.queue.add, budget=self._budget
         )
@@ -197,7 +199,9 @@ class LeaderParts:
                 unpacked=StoredImages(self.router.bundles.cache, self.content.load),
             ),
             plain_http=settings.plain_http_registries,
-            addresses=source_addresses(settings.allow_source_addresses, self._client.server),
+            addresses=AddressPolicy(
+                allowed=settings.allow_source_addresses, api_servers=self.api_server_addresses.known
+            ),
             limits=settings.limits,
             uploads=self._uploads,
             allow_plain_http_credentials=settings.allow_plain_http_credentials,

@@ -105,6 +105,7 @@ class Leader:
             stack.push_async_callback(self._parts.content.close)
             await self._parts.content.open()
             await self._parts.served.open()
+            await self._parts.api_server_addresses.refresh()
             self._parts.recorder.start()
             stack.push_async_callback(self._close_recorder)
             await self._parts.cluster.start()
@@ -121,6 +122,7 @@ class Leader:
                 asyncio.create_task(self._parts.missed_deletions.run(), name="missed deletions"),
                 asyncio.create_task(self._parts.housekeeping.run(), name="housekeeping"),
                 asyncio.create_task(self._parts.left_behind.run(), name="left behind"),
+                asyncio.create_task(self._parts.api_server_addresses.run(), name="addresses of the API server"),
                 asyncio.create_task(self._watch_queues(), name="queue depth"),
                 asyncio.create_task(self._kopf.run(), name="Kopf"),
             ]

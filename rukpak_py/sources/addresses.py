@@ -10,6 +10,7 @@ has another address a moment later changes nothing. It is made again for each re
 import asyncio
 import socket
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, TypeAlias
@@ -38,10 +39,10 @@ _IPV4_COMPATIBLE = ip_network("::/96")
 
 @dataclass(frozen=True, kw_only=True)
 class AddressPolicy:
-    """`api_servers`: names or addresses of the API server with their ports."""
+    """`api_servers`: names or addresses of the API server with their ports; more of them may become known later."""
 
     allowed: tuple[Network, ...] = ()
-    api_servers: frozenset[tuple[str, int]] = frozenset()
+    api_servers: AbstractSet[tuple[str, int]] = frozenset()
 
     def usable(self, host: str, port: int, found: Sequence[str]) -> tuple[str, ...]:
         """Those of the addresses of the host that may be connected to; ContentError when none is left."""

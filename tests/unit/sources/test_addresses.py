@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.operator.adapters import source_addresses
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks, resolve, resolve_blocking
 
 STRICT = AddressPolicy()
@@ -79,15 +78,6 @@ def test_c19_the_api_server_is_never_a_source(host: str) -> None:
         policy.usable(host, 443, ["10.96.0.1" if host == "10.96.0.1" else "1.2.3.4"])
     assert str(refused.value) == f"{host}:443 is the API server of the cluster, which is not a source"
     assert policy.usable(host, 8443, ["10.96.0.1"]) == ("10.96.0.1",)
-
-
-def test_c19_the_api_server_by_another_name() -> None:
-    policy = source_addresses((), "https://127.0.0.1:6443", {"KUBERNETES_SERVICE_HOST": "10.96.0.1"})
-    assert policy.api_servers == {("127.0.0.1", 6443), ("10.96.0.1", 443)}
-    with pytest.raises(ContentError, match="is the API server"):
-        policy.usable("kubernetes.default.svc", 443, ["10.96.0.1"])
-    with pytest.raises(ContentError, match="is the API server"):
-        policy.usable("harmless.example", 443, ["::ffff:10.96.0.1"])
 
 
 def test_only_addresses_that_are_not_refused_are_used() -> None:
