@@ -26,15 +26,21 @@ class Workspace:
         remove_abandoned(parent)
         self.directory, self._lock = _made_and_locked(_temporary(parent))
         self.repository = self.directory / "repository"
+        self.commits = self.directory / "commits"
 
     def close(self) -> None:
         """By descriptor: a link that somebody put in the place of a directory is not followed."""
         shutil.rmtree(self.directory, ignore_errors=True)
         os.close(self._lock)
 
+    def clear(self) -> None:
+        """Begin again."""
+        for repository in (self.repository, self.commits):
+            shutil.rmtree(repository, ignore_errors=True)
+
     def size(self) -> int:
         """On disk, while git writes."""
-        return sum(_sizes(self.repository))
+        return sum(_sizes(self.directory))
 
 
 def remove_abandoned(parent: Path | None = None) -> None:

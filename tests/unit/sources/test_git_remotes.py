@@ -206,7 +206,7 @@ def test_names_that_git_allows(name: str) -> None:
     assert revision_of(GitRef(tag=name)).refspecs == (f"+refs/tags/{name}:refs/rukpak/content",)
 
 
-@pytest.mark.parametrize("commit", ["abc", "xyz12345", "--help", "HEAD", "a" * 41, "abcd~1", "abcd\n", "abcd^{tree}"])
+@pytest.mark.parametrize("commit", ["abc", "xyz12345", "--help", "HEAD", "a" * 65, "abcd~1", "abcd\n", "abcd^{tree}"])
 def test_c11_what_is_not_a_hash(commit: str) -> None:
     with pytest.raises(ContentError, match=r"(?s)checkout commit .*not a hash of 4 to 40 hexadecimal digits"):
         revision_of(GitRef(commit=commit))
