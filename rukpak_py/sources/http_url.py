@@ -68,6 +68,8 @@ def parse_url(text: str) -> Target:
         port = parts.port
     except ValueError as error:
         raise InvalidUrlError("invalid host or port in URL") from error
+    if port == 0:
+        raise InvalidUrlError("invalid host or port in URL")
     if parts.scheme not in {"http", "https"}:
         shown = parts.scheme if "://" in text else ""  # else it may be the first half of `user:password@host`
         raise UnsupportedSchemeError(f'unsupported protocol scheme "{shown[:20]}"')

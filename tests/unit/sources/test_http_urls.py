@@ -61,6 +61,7 @@ PIECES = [
 @given(choices.map(lambda chosen: "".join(chosen.some(PIECES, 9))) | st.text(max_size=30))
 @example("http://[::ffff:127.0.0.1]:80/")
 @example("http://a@b@c/")
+@example("http://h.example:0/")
 def test_anything_is_a_target_or_refused(text: str) -> None:
     try:
         target = parse_url(text)
