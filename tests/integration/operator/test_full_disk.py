@@ -59,10 +59,10 @@ def has_no_space(bundle: Document) -> bool:
     return "o space left on device" in found.get("message", "") and ready["reason"] != "ContentError"
 
 
-async def test_no_space_in_the_store(tenant: Tenant, operators: StartOperator, fetch: Fetching, disk: Path) -> None:
+async def test_no_space_in_the_store(operators: StartOperator, fetch: Fetching, disk: Path) -> None:
     operator = operators(folder=disk, arguments=[LOOPBACK])
     await operator.start()
-    fetch.contents.image(incompressible(tenant), tag="large")
+    fetch.contents.image(incompressible(fetch.tenant), tag="large")
     small = fetch.image("small")
     source = {"type": "image", "image": {"ref": small["image"]["ref"].replace(":small", ":large")}}
     large = await fetch.bundle("large", source)
@@ -74,31 +74,36 @@ async def test_no_space_in_the_store(tenant: Tenant, operators: StartOperator, f
     assert partial_files(operator) == []
 
 
-async def test_no_space_for_temporary_files(
-    tenant: Tenant,
+async def test_no_space_for_archives_that_arrive(
+    operators: StartOperator, fetch: Fetching, site: Site, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.gives("/large.tgz", tgz(incompressible(fetch.tenant)))
+    source = {"type": "http", "http": {"url": site.url("/large.tgz")}}
+    await recovers(operators, fetch, source, disk, monkeypatch)
+
+
+async def test_no_space_for_what_git_receives(
     operators: StartOperator,
     fetch: Fetching,
-    site: Site,
-    git_repository: Repository,
     git_web: GitWebServer,
     disk: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of archives that arrive, and of what git receives."""
+    Repository(path=git_web.root / NAME).commit(incompressible(fetch.tenant))
+    repository = {"repository": git_web.url(NAME), "ref": {"branch": "main"}, "caBundle": git_web.ca_bundle}
+    await recovers(operators, fetch, {"type": "git", "git": repository}, disk, monkeypatch)
+
+
+async def recovers(
+    operators: StartOperator, fetch: Fetching, source: Document, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no space for temporary files first."""
     monkeypatch.setenv("TMPDIR", str(disk))
     operator = operators(arguments=[LOOPBACK])
     await operator.start()
-    files = incompressible(tenant)
-    site.gives("/large.tgz", tgz(files))
-    git_repository.commit(files)
-    repository = {"repository": git_web.url(NAME), "ref": {"branch": "main"}, "caBundle": git_web.ca_bundle}
-    bundles = [
-        await fetch.bundle("http", {"type": "http", "http": {"url": site.url("/large.tgz")}}),
-        await fetch.bundle("git", {"type": "git", "git": repository}),
-    ]
-    for bundle in bundles:
-        await fetch.until(bundle, has_no_space, what="says that there is no space")
-    await fetch.until_unpacked(await fetch.bundle("image", fetch.image("small")))
+    large = await fetch.bundle("large", source)
+    await fetch.until(large, has_no_space, what="says that there is no space")
+    await fetch.until_unpacked(await fetch.bundle("small", fetch.image("small")))
     grow(disk)
-    await fetch.until_unpacked(*bundles)
+    await fetch.until(large, is_unpacked, what="is unpacked when there is space again")
     assert names_in(disk) == []
