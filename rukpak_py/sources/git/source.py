@@ -27,7 +27,7 @@ from rukpak_py.sources.git.workspace import remove_abandoned
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest
 
-_THREADS = 64  # of which most wait: lanes and the budget for content bound the work
+_THREADS = 256  # of which most wait, eight for a host that hangs: lanes and the budget for content bound the work
 
 T = TypeVar("T")
 
