@@ -39,6 +39,7 @@ from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.config_maps import ConfigMap
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.git_repositories import ENVIRONMENT, Repository
 from tests.git_web_server import git_web_server
 from tests.integration.images.registry import Registry, running_registry
@@ -157,6 +158,7 @@ def _sources() -> SourcesByType:
         credentials=nothing,
         image=ImagePorts(credentials=nothing, pull_secrets=nothing, unpacked=nothing),
         plain_http=frozenset(),
+        uploads=UploadDirectory(Path("/nonexistent"), DEFAULT_LIMITS),
         addresses=AddressPolicy(allowed=(ip_network("127.0.0.0/8"),)),
         limits=DEFAULT_LIMITS,
     )

@@ -12,7 +12,7 @@ from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.counting import calls_during, settled
+from tests.integration.operator.counting import settled
 from tests.integration.operator.fetching import LOOPBACK, Fetching, asked_of, fetching
 from tests.integration.operator.manifests import Document
 from tests.integration.operator.process import Operator
@@ -97,15 +97,3 @@ async def test_many_bundles_and_an_empty_store_storm_no_registry(operator: Opera
     assert [call for call in await settled(operator) if call[0] in WRITES] == []
     assert asked_of(fetch.registry) == []
     assert [await fetch.status(name) for name in names] == statuses
-
-
-async def test_unpacking_a_bundle_is_one_write(operator: Operator, fetch: Fetching) -> None:
-    async def unpack() -> None:
-        await fetch.until_unpacked(
-            *[await fetch.bundle(f"b{number}", fetch.image(f"v{number}")) for number in range(5)]
-        )
-
-    calls = await calls_during(operator, unpack)
-    assert {call: count for call, count in calls.items() if call[0] in WRITES} == {
-        ("patch", "bundles/status", "200"): 5
-    }

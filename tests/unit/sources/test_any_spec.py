@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -34,6 +35,7 @@ from rukpak_py.sources.image.credentials import Keychain
 from rukpak_py.sources.image.reference import parse_image
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.fuzzing import Choices, choices, fuzzed
 
 # Nothing resolves: names have a dot at their start, and addresses are refused ones.
@@ -79,6 +81,7 @@ SOURCES = cluster_sources(
     config_maps=NOTHING,
     credentials=NOTHING,
     image=ImagePorts(credentials=NOTHING, pull_secrets=NOTHING, unpacked=NOTHING),
+    uploads=UploadDirectory(Path("/nonexistent"), DEFAULT_LIMITS),
     plain_http=frozenset(),
     addresses=AddressPolicy(),
     limits=replace(DEFAULT_LIMITS, git_seconds=1, http_seconds=1),
