@@ -57,6 +57,8 @@ bench: env ## ratios within one run; the figures we keep are in bench/RESULTS.md
 	@$(PYTHON) bench/install.py
 	@$(PYTHON) bench/never_healthy.py
 	@$(PYTHON) bench/many.py
+	@$(PYTHON) bench/fetching.py
+	@$(PYTHON) bench/many_images.py
 
 .PHONY: lock
 lock: env ## resolve requirements/*.txt again from pyproject.toml

@@ -51,7 +51,7 @@ def environment(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> M
     programs = tmp_path_factory.mktemp("bin")
     for program in (kubectl.program, chart.helm()):
         (programs / program.name).symlink_to(program)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     return os.environ | {"PATH": path, "KUBECONFIG": str(kubectl.kubeconfig)}
 
 
@@ -83,12 +83,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def remove_everything(kubectl: Kubectl) -> None:
     """For a cluster that is used again. Deployments go while the operator still runs."""
     with contextlib.suppress(KubectlError):  # no such kind
+        kubectl.run("delete", "bundleinstances", "--all", "--timeout=60s")
         kubectl.run("delete", "bundledeployments", "--all", "--timeout=60s")
         kubectl.run("delete", "bundles", "--all", "--timeout=60s")
     release = Release(helm=chart.helm(), kubectl=kubectl)
     release.uninstall(missing_ok=True)
     # One of an operator outside the cluster belongs to no release.
     kubectl.run("delete", "validatingwebhookconfiguration", WEBHOOKS, "--ignore-not-found")
-    crds = ["bundledeployments.core.rukpak.io", "bundles.core.rukpak.io"]
+    crds = [f"{plural}.core.rukpak.io" for plural in ("bundleinstances", "bundledeployments", "bundles")]
     kubectl.run("delete", "crd", *crds, "--ignore-not-found", "--timeout=60s")
     kubectl.run("delete", "namespace", chart.NAMESPACE, "--ignore-not-found", "--timeout=120s")

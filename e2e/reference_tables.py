@@ -19,7 +19,10 @@ KINDS = {"_LABEL": "label", "_ANNOTATION": "annotation", "_FINALIZER": "finalize
 
 # By the constant in `rukpak_py.api.names`: who sets it and on what, and what it means.
 MARKS = {
-    "OWNER_KIND_LABEL": ("operator, on Bundles and installed objects", "`BundleDeployment`."),
+    "OWNER_KIND_LABEL": (
+        "operator, on Bundles and installed objects, and on the BundleDeployment of a BundleInstance",
+        "`BundleDeployment`; `BundleInstance` on a BundleDeployment.",
+    ),
     "OWNER_NAME_LABEL": (
         "operator, on Bundles and installed objects",
         "Name of the BundleDeployment: `kubectl get bundles -l core.rukpak.io/owner-name=NAME`.",

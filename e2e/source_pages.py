@@ -7,9 +7,12 @@ source that is shown with a Secret goes to one that asks for what the page's com
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
+import signal
 import subprocess
 import tarfile
 import textwrap
@@ -37,6 +40,7 @@ LOGINS = {"someone", "deploy", "ann"}  # users of the pages' commands
 HTPASSWD = "someone:$2a$04$cJvYTq2nF9Lc3v176RByP..Le3L1PP26IkhlXbwdHJfYzIQwe0brK\n"
 CHECKSUM = re.compile(r"\b[0-9a-f]{64}\b")
 CONTENT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop", "namespace": "default"}}
+OURS = ("bundledeployments", "bundles")
 UNPACKED = "--for=jsonpath={.status.phase}=Unpacked"
 SECONDS = 60
 
@@ -122,54 +126,95 @@ def _write_content(files: Path, home: Path) -> None:
 
 
 def follow(page: str, kubectl: Kubectl, servers: Servers, environment: Mapping[str, str]) -> int:
-    """Everything of a page, in its order; how many sources were unpacked."""
-    count = 0
+    """Everything of a page, in its order; how many sources were unpacked. What it has made of our kinds is removed."""
+    before = _ours(kubectl)
+    awaited: list[tuple[str, str]] = []
     for kind, block in BLOCK.findall(page):
         if "ssh" in block and not servers.speaks_ssh:
             continue
         if kind == "sh":
             _run(servers.of(block, is_private=True), servers.folder, environment)
-        elif (source := yaml.safe_load(textwrap.dedent(block))) and isinstance(source, dict):
-            count += _unpack(block, source, f"page-{count}", kubectl, servers)
-    return count
+            continue
+        manifest = _manifest(textwrap.dedent(block), f"page-{len(awaited)}", servers)
+        kubectl.run("apply", "--server-side", "-f", "-", stdin=json.dumps(manifest))
+        source = _source(manifest)
+        if source is not None:
+            awaited.append((f"{manifest['kind'].lower()}/{manifest['metadata']['name']}", block))
+        if source is not None and source["type"] != "upload":
+            _wait(kubectl, *awaited[-1])
+    for name, block in awaited:
+        _wait(kubectl, name, block)
+    for kind in OURS:  # Bundles of a deployment go with it
+        if made := sorted(_ours(kubectl, kind) - before):
+            kubectl.run("delete", "--ignore-not-found", "--timeout=60s", *made)
+    return len(awaited)
+
+
+def _ours(kubectl: Kubectl, *kinds: str) -> set[str]:
+    return set(kubectl.run("get", ",".join(kinds or OURS), "--output=name").splitlines())
 
 
 def _run(command: str, folder: Path, environment: Mapping[str, str]) -> None:
     environment = {**environment, "PASSWORD": SECRET, "TOKEN": SECRET}
-    done = subprocess.run(
+    shell = subprocess.Popen(
         ["bash", "-e", "-c", command],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        check=False,
+        start_new_session=True,
     )
-    if done.returncode != 0:
-        raise AssertionError(f"{command}\n{done.stdout}{done.stderr}")
+    with shell:
+        try:
+            code = shell.wait(SECONDS)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)  # and what it has left in the background
+        printed = shell.stdout.read() if shell.stdout else ""
+    if code != 0:
+        raise AssertionError(f"{command}\n{printed}")
 
 
-def _unpack(block: str, shown: Document, name: str, kubectl: Kubectl, servers: Servers) -> int:
-    """1, or 0 when it shows no source."""
+def _manifest(block: str, name: str, servers: Servers) -> Document:
+    """What the page shows, of our servers."""
+    shown = yaml.safe_load(block)
+    member = _member(_source(shown))
+    shown = yaml.safe_load(servers.of(block, is_private=not {"auth", "pullSecret"}.isdisjoint(member)))
     source = _source(shown)
-    if source is None:
-        return 0
-    is_private = not {"auth", "pullSecret"}.isdisjoint(source[source["type"]])
-    shown = yaml.safe_load(servers.of(textwrap.dedent(block), is_private=is_private))
-    source = _source(shown) or {}
-    member = source[source["type"]]
-    if not member.get("repository", "").startswith("ssh:"):
-        member["caBundle"] = servers.authority
-    manifest = shown if "apiVersion" in shown else _bundle(name, source)
-    kind, name = manifest["kind"].lower(), manifest["metadata"]["name"]
-    kubectl.run("apply", "--server-side", "-f", "-", stdin=json.dumps(manifest))
-    condition = UNPACKED if kind == "bundle" else "--for=condition=Ready"
+    if (
+        source is not None
+        and source["type"] != "upload"
+        and not _member(source).get("repository", "").startswith("ssh:")
+    ):
+        _member(source)["caBundle"] = servers.authority
+    if "apiVersion" in shown:
+        manifest: Document = shown
+        return manifest
+    return {
+        "apiVersion": "core.rukpak.io/v1alpha1",
+        "kind": "Bundle",
+        "metadata": {"name": name},
+        "spec": {"provisionerClassName": "core-rukpak-io-plain", "source": source},
+    }
+
+
+def _speaks_tls(source: Document) -> bool:
+    return source["type"] != "upload" and not _member(source).get("repository", "").startswith("ssh:")
+
+
+def _member(source: Document | None) -> Document:
+    member: Document = source[source["type"]] if source else {}
+    return member
+
+
+def _wait(kubectl: Kubectl, name: str, block: str) -> None:
+    condition = UNPACKED if name.startswith("bundle/") else "--for=condition=Ready"
     try:
-        kubectl.run("wait", condition, f"{kind}/{name}", f"--timeout={SECONDS}s")
+        kubectl.run("wait", condition, name, f"--timeout={SECONDS}s")
     except KubectlError as error:
-        raise AssertionError(f"{error}: {json.dumps(kubectl.get(kind, name)['status'])}\n{block}") from error
-    kubectl.run("delete", f"{kind}/{name}", "--timeout=60s")
-    return 1
+        raise AssertionError(f"{error}: {json.dumps(kubectl.get(name)['status'])}\n{block}") from error
 
 
 def _source(shown: Document) -> Document | None:
@@ -184,12 +229,3 @@ def _source(shown: Document) -> Document | None:
         if kind in shown:
             return {"type": kind, kind: shown[kind]}
     return None
-
-
-def _bundle(name: str, source: Document) -> Document:
-    return {
-        "apiVersion": "core.rukpak.io/v1alpha1",
-        "kind": "Bundle",
-        "metadata": {"name": name},
-        "spec": {"provisionerClassName": "core-rukpak-io-plain", "source": source},
-    }

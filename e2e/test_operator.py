@@ -124,6 +124,16 @@ def servers(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield servers
 
 
+@pytest.fixture(scope="module")
+def _team(kubectl: Kubectl) -> Iterator[None]:
+    """Whom the pages grant rights to."""
+    kubectl.run("create", "namespace", "team")
+    kubectl.run("--namespace=team", "create", "serviceaccount", "uploader")
+    yield
+    kubectl.run("delete", "namespace/team", "clusterrolebinding/team-uploads", "--ignore-not-found", "--timeout=60s")
+
+
+@pytest.mark.usefixtures("_team")
 @pytest.mark.parametrize("page", source_pages.PAGES, ids=lambda page: page.stem)
 def test_what_a_page_shows_of_a_source_is_unpacked(
     page: Path, kubectl: Kubectl, servers: source_pages.Servers, environment: Mapping[str, str]
@@ -260,6 +270,7 @@ def test_uninstall_leaves_what_the_documents_name(release: Release, kubectl: Kub
     release.uninstall()
     assert left_with_our_labels(kubectl) == {
         "CustomResourceDefinition/bundledeployments.core.rukpak.io",
+        "CustomResourceDefinition/bundleinstances.core.rukpak.io",
         "CustomResourceDefinition/bundles.core.rukpak.io",
         "Secret/rukpak-ca",
         "Secret/rukpak-ca-signer",

@@ -39,10 +39,10 @@ class Repository:
     path: Path
 
     @classmethod
-    def create(cls, path: Path) -> "Repository":
+    def create(cls, path: Path, *, object_format: str = "sha1") -> "Repository":
         repository = cls(path=path)
         path.mkdir(parents=True)
-        repository.git("init", "--bare", "--quiet", "--initial-branch=main", ".")
+        repository.git("init", "--bare", "--quiet", "--initial-branch=main", f"--object-format={object_format}", ".")
         return repository
 
     def git(self, *arguments: str, stdin: bytes = b"") -> str:

@@ -56,12 +56,15 @@ class GitWebServer:
             process = await asyncio.create_subprocess_exec(
                 *("git", "http-backend"), env=self._environment(request), stdin=body, stdout=asyncio.subprocess.PIPE
             )
+        output = process.stdout or asyncio.StreamReader()
         try:
-            return await self._relay(request, process.stdout or asyncio.StreamReader())
+            return await self._relay(request, output)
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
                     process.kill()
+            while await output.read(CHUNK):  # a pipe that is not read to its end stays open
+                pass
             await process.wait()
 
     async def _relay(self, request: web.Request, output: asyncio.StreamReader) -> web.StreamResponse:

@@ -37,7 +37,7 @@ FLAGS = (
 )  # what a registry refuses is told, with and without a node; pods have their own tests
 SHOWN_LINES = 20
 LOOPBACK = "127.0.0.0/8,::1"  # where tests start their web and git servers
-OURS = ("bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
+OURS = ("bundleinstances.core.rukpak.io", "bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
 TRACES = ("Traceback (most recent call last)", "this is a bug", "was never retrieved", "was never awaited")
 PROBE = """
 apiVersion: core.rukpak.io/v1alpha1

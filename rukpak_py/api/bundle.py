@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from msgspec import field
+from msgspec.structs import replace
 
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
@@ -69,3 +70,13 @@ class Bundle(ApiType, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[BundleSpec, doc("Which content to fetch. Immutable.")]
     status: Annotated[BundleStatus, doc("How far the Bundle has come.")] = BundleStatus()
+
+
+def pinned_source(bundle: Bundle) -> Source:
+    """What brings its content back: `resolvedSource` names an image only; how to reach its registry the spec says."""
+    resolved, given = bundle.status.resolved_source, bundle.spec.source.image
+    if resolved is None:
+        return bundle.spec.source
+    if resolved.image is None or given is None:
+        return resolved
+    return replace(resolved, image=replace(given, ref=resolved.image.ref))

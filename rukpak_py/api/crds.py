@@ -12,10 +12,13 @@ import yaml
 
 from rukpak_py.api.bundle import Bundle, BundleSpec, BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSpec, BundleDeploymentStatus
+from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_NAME_LENGTH,
     BUNDLE_DEPLOYMENT_PLURAL,
+    BUNDLE_INSTANCE_KIND,
+    BUNDLE_INSTANCE_PLURAL,
     BUNDLE_KIND,
     BUNDLE_NAME_LENGTH,
     BUNDLE_PLURAL,
@@ -37,6 +40,7 @@ def crds() -> dict[str, dict[str, Any]]:
     return {
         f"{GROUP}_{BUNDLE_PLURAL}.yaml": _bundle(),
         f"{GROUP}_{BUNDLE_DEPLOYMENT_PLURAL}.yaml": _bundle_deployment(),
+        f"{GROUP}_{BUNDLE_INSTANCE_PLURAL}.yaml": _bundle_instance(),
     }
 
 
@@ -67,7 +71,7 @@ def _bundle() -> dict[str, Any]:
     )
 
 
-def _bundle_deployment() -> dict[str, Any]:
+def _deployment_spec() -> Schema:
     spec = schema_of(BundleDeploymentSpec, rules=True)
     source = spec["properties"]["template"]["properties"]["spec"]["properties"]["source"]
     given = ", ".join(f"has(self.{member})" for member in _MEMBERS)
@@ -76,6 +80,10 @@ def _bundle_deployment() -> dict[str, Any]:
         "message": f"bundle.spec.source must have exactly one of {', '.join(_MEMBERS)}",
     }
     source["x-kubernetes-validations"].insert(0, one_member)
+    return spec
+
+
+def _bundle_deployment() -> dict[str, Any]:
     return _crd(
         names={
             "kind": BUNDLE_DEPLOYMENT_KIND,
@@ -86,14 +94,26 @@ def _bundle_deployment() -> dict[str, Any]:
         },
         description=BundleDeployment.__doc__ or "",
         name_length=BUNDLE_DEPLOYMENT_NAME_LENGTH,
-        spec=spec,
+        spec=_deployment_spec(),
         status=schema_of(BundleDeploymentStatus, rules=False),
-        columns=[
-            _column("Active Bundle", ".status.activeBundle"),
-            _column("Install State", '.status.conditions[?(@.type=="Installed")].reason'),
-            _AGE,
-            _column("Provisioner", ".spec.provisionerClassName", wide=True),
-        ],
+        columns=_DEPLOYMENT_COLUMNS,
+    )
+
+
+def _bundle_instance() -> dict[str, Any]:
+    return _crd(
+        names={
+            "kind": BUNDLE_INSTANCE_KIND,
+            "listKind": "BundleInstanceList",
+            "plural": BUNDLE_INSTANCE_PLURAL,
+            "singular": "bundleinstance",
+            "shortNames": ["bi", "bis"],
+        },
+        description=BundleInstance.__doc__ or "",
+        name_length=BUNDLE_DEPLOYMENT_NAME_LENGTH,
+        spec=_deployment_spec(),
+        status=schema_of(BundleInstanceStatus, rules=False),
+        columns=_DEPLOYMENT_COLUMNS,
     )
 
 
@@ -102,6 +122,12 @@ def _column(name: str, path: str, *, wide: bool = False, kind: str = "string") -
 
 
 _AGE = _column("Age", ".metadata.creationTimestamp", kind="date")
+_DEPLOYMENT_COLUMNS = [
+    _column("Active Bundle", ".status.activeBundle"),
+    _column("Install State", '.status.conditions[?(@.type=="Installed")].reason'),
+    _AGE,
+    _column("Provisioner", ".spec.provisionerClassName", wide=True),
+]
 
 
 def _crd(

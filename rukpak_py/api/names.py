@@ -13,6 +13,8 @@ BUNDLE_KIND = "Bundle"
 BUNDLE_PLURAL = "bundles"
 BUNDLE_DEPLOYMENT_KIND = "BundleDeployment"
 BUNDLE_DEPLOYMENT_PLURAL = "bundledeployments"
+BUNDLE_INSTANCE_KIND = "BundleInstance"  # what BundleDeployment was called at first
+BUNDLE_INSTANCE_PLURAL = "bundleinstances"
 
 CATEGORY = "rukpak"  # `kubectl get rukpak` lists everything of ours
 

@@ -10,6 +10,7 @@ import msgspec
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.core.errors import ContentError
 
 _Kind = TypeVar("_Kind")
@@ -21,6 +22,10 @@ def read_bundle(body: bytes | Mapping[str, Any]) -> Bundle:
 
 def read_bundle_deployment(body: bytes | Mapping[str, Any]) -> BundleDeployment:
     return _read(body, BundleDeployment)
+
+
+def read_bundle_instance(body: bytes | Mapping[str, Any]) -> BundleInstance:
+    return _read(body, BundleInstance)
 
 
 def to_json(value: msgspec.Struct) -> dict[str, Any]:

@@ -40,6 +40,8 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
     commands_at={
         "bundle": f"{_COMMANDS}.bundle:bundle",
         "completion": f"{_COMMANDS}.completion:completion",
+        "content": f"{_COMMANDS}.content:content",
+        "run": f"{_COMMANDS}.run:run",
         "version": f"{_COMMANDS}.version:version",
     },
 )
@@ -47,7 +49,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
 def program() -> None:
-    """Look at bundles without a cluster: check, render, compare them."""
+    """Check, render and compare bundles without a cluster; run them in one, and look at what it has."""
 
 
 def main() -> None:

@@ -28,6 +28,10 @@ _HEAD: Final = 4  # bytes that tell how it is compressed
 _OVERHEAD: Final = 4 * 512
 
 
+class CutOffError(ContentError):
+    """Compressed data without an end: the archive is damaged, or not all of it has arrived."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Codec:
     name: str
@@ -126,7 +130,7 @@ def _decompressed(codec: _Codec, head: bytes, pieces: Iterator[bytes], limits: L
             if member.eof:
                 rest, member, full = member.unused_data, None, False
     if member is not None:
-        raise ContentError("the archive is cut off: its compressed data has no end")
+        raise CutOffError("the archive is cut off: its compressed data has no end")
 
 
 def _with_head(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,8 +1,8 @@
 """Our own kinds, as the API server serves them, and what to do when it does not."""
 
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, Resource
 
-__all__ = ["BUNDLES", "BUNDLE_DEPLOYMENTS", "not_served"]
+__all__ = ["BUNDLES", "BUNDLE_DEPLOYMENTS", "BUNDLE_INSTANCES", "not_served"]
 
 
 def not_served(resource: Resource) -> str:

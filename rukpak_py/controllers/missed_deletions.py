@@ -16,7 +16,7 @@ from typing import Any
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.core.metrics import GHOSTS
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.errors import ApiError, KindNotServedError
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
 
@@ -30,6 +30,7 @@ class Watched:
     resource: Resource
     cache: Cache[Any]
     gone: Callable[[Any], None]
+    is_optional: bool = False  # the kind need not be served: nothing is learnt about it then
 
 
 class MissedDeletions:
@@ -77,7 +78,12 @@ class MissedDeletions:
     async def _compare(self, watched: Watched) -> bool:
         """False when the list is older than what was seen: it proves nothing then."""
         began, before = monotonic(), self._seen(watched)
-        listing = await self._client.list_metadata(watched.resource)
+        try:
+            listing = await self._client.list_metadata(watched.resource)
+        except KindNotServedError:
+            if watched.is_optional:
+                return True
+            raise
         if not self._versions.listed(watched.resource, listing.resource_version, before=before):
             return False  # etcd was restored: the process ends, and the next one begins without caches
         there = {live.metadata.uid for live in listing.items}

@@ -4,13 +4,14 @@ Answers are metadata-only wherever the whole object was not asked for. A write i
 where that is harmless; where it may matter, the result says so (`Applied.resent`). Every failure is an `ApiError`.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
 import orjson
+from aiohttp import ClientWebSocketResponse
 
 from rukpak_py.kube.answers import Applied, Listing, Page, read_object, read_page, read_remains
 from rukpak_py.kube.calls import JSON, Answer, Call, Lane, Repeat
@@ -346,6 +347,25 @@ class Client:
             on_open()
             async for batch in batches:
                 yield batch
+
+    @asynccontextmanager
+    async def forward_port(
+        self, namespace: str, pod: str, port: int, *, protocols: Sequence[str], longest: int
+    ) -> AsyncIterator[ClientWebSocketResponse[bool]]:
+        """The websocket of one connection to a port of a pod; see `port_forward`."""
+        call = Call(
+            method="GET",  # of a websocket; the rights that it needs are `get` and, since 1.35, `create`
+            verb="get",
+            resource=PODS,
+            namespace=namespace,
+            name=pod,
+            subresource="portforward",
+            params={"ports": str(port)},
+            accept="*/*",  # the kubelet and the container runtime see this header, and know no type by name
+            repeat=Repeat.NEVER,
+        )
+        async with self._transport.websocket(self._own(call), protocols=protocols, longest=longest) as socket:
+            yield socket
 
     async def run(
         self,

@@ -32,6 +32,12 @@ class Connection:
     proxy: str | None = field(default=None, repr=False)  # may hold a password
     server_name: str | None = None  # the name in the server's certificate, where it is not the address
     namespace: str = "default"
+    client_pair: bytes | None = field(default=None, repr=False)  # PEM: the client's certificate and its key
+
+    def identify(self, tls: ssl.SSLContext) -> None:
+        """Have it show the client's certificate, if there is one, to another server that the cluster vouches for."""
+        if self.client_pair is not None:
+            _load_pair(tls, self.client_pair)
 
 
 async def load_connection(
@@ -96,6 +102,7 @@ def _from_kubeconfig(path: Path, context: str | None) -> Connection:
             proxy=cluster.get("proxy-url"),
             server_name=cluster.get("tls-server-name"),
             namespace=chosen.get("namespace") or "default",
+            client_pair=_client_pair(user, path.parent),
         )
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError, binascii.Error a ValueError
         raise AccessError(
@@ -117,16 +124,20 @@ def _tls(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> ssl.SSL
     if cluster.get("insecure-skip-tls-verify"):
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
-    certificate, key = _material(user, "client-certificate", folder), _material(user, "client-key", folder)
-    if certificate and key:
-        _load_pair(tls, certificate, key)
+    if pair := _client_pair(user, folder):
+        _load_pair(tls, pair)
     return tls
 
 
-def _load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+def _client_pair(user: dict[str, Any], folder: Path) -> bytes | None:
+    certificate, key = _material(user, "client-certificate", folder), _material(user, "client-key", folder)
+    return certificate + b"\n" + key if certificate and key else None
+
+
+def _load_pair(tls: ssl.SSLContext, pair: bytes) -> None:
     """The ssl module reads pairs from files only; this one is private and gone at once."""
     with tempfile.NamedTemporaryFile(mode="wb", prefix="rukpak-") as file:  # created with mode 0600
-        file.write(certificate + b"\n" + key)
+        file.write(pair)
         file.flush()
         tls.load_cert_chain(file.name)
 

@@ -6,6 +6,8 @@ from urllib.parse import quote
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_PLURAL,
+    BUNDLE_INSTANCE_KIND,
+    BUNDLE_INSTANCE_PLURAL,
     BUNDLE_KIND,
     BUNDLE_PLURAL,
     GROUP,
@@ -59,11 +61,18 @@ BUNDLES = Resource(gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_KIND), plural=BUN
 BUNDLE_DEPLOYMENTS = Resource(
     gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_DEPLOYMENT_KIND), plural=BUNDLE_DEPLOYMENT_PLURAL, namespaced=False
 )
+BUNDLE_INSTANCES = Resource(
+    gvk=GroupVersionKind(GROUP, VERSION, BUNDLE_INSTANCE_KIND), plural=BUNDLE_INSTANCE_PLURAL, namespaced=False
+)
 CONFIG_MAPS = _core("ConfigMap", "configmaps")
 SECRETS = _core("Secret", "secrets")
 NAMESPACES = _core("Namespace", "namespaces", namespaced=False)
 SERVICE_ACCOUNTS = _core("ServiceAccount", "serviceaccounts")
 PODS = _core("Pod", "pods")
+SERVICES = _core("Service", "services")
+ENDPOINT_SLICES = Resource(
+    gvk=GroupVersionKind("discovery.k8s.io", "v1", "EndpointSlice"), plural="endpointslices", namespaced=True
+)
 EVENTS = _core("Event", "events")
 TOKEN_REVIEWS = Resource(
     gvk=GroupVersionKind("authentication.k8s.io", "v1", "TokenReview"), plural="tokenreviews", namespaced=False

@@ -2,10 +2,8 @@
 
 import base64
 import logging
-import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 import orjson
@@ -13,7 +11,7 @@ import orjson
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import canonical_class
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.logs import about
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
@@ -25,9 +23,7 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
-from rukpak_py.sources.addresses import AddressPolicy, Network
 from rukpak_py.sources.config_maps import ConfigMap
-from rukpak_py.sources.urls import DEFAULT_PORTS
 
 LOG = logging.getLogger(__name__)
 DEFAULT_ACCOUNT = "default"  # of pods that name no other
@@ -43,7 +39,7 @@ class Events:
 
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
-        self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS)}
+        self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES)}
 
     def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
         with about(kind, name):
@@ -198,17 +194,6 @@ class StoredImages:
         )
         digest = next(filter(None, found), "")
         return await self._load(digest) if digest else None
-
-
-def source_addresses(
-    allowed: tuple[Network, ...], server: str, environ: Mapping[str, str] = os.environ
-) -> AddressPolicy:
-    """Never the API server: as we reach it, and as pods do."""
-    url = urlsplit(server)
-    found = {(url.hostname or "", url.port or DEFAULT_PORTS.get(url.scheme, 0))}
-    if host := environ.get("KUBERNETES_SERVICE_HOST"):
-        found.add((host, int(environ.get("KUBERNETES_SERVICE_PORT") or DEFAULT_PORTS["https"])))
-    return AddressPolicy(allowed=allowed, api_servers=frozenset(found))
 
 
 class _Item(msgspec.Struct, frozen=True, rename="camel"):

@@ -10,7 +10,6 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempts import Attempts
-from rukpak_py.controllers.deployment.existence import Existence
 from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.kind_record import KindRecord
@@ -26,6 +25,8 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.visibility import Visibility
+from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.ports import Content, Recorder
 from rukpak_py.kube.client import Client
 from rukpak_py.operator.event_router import CLASSES, EventRouter
@@ -56,7 +57,7 @@ class DeploymentParts:
         self._states = DeploymentStates()
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, now=around.now)
         self._waiting = around.router.waiting
-        existence = Existence(around.client, deployments, on_gone=around.router.deployments.forget)
+        existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
@@ -80,7 +81,7 @@ class DeploymentParts:
         self._waiting.forget(deployment.metadata.name)
 
     def _content_reconciler(
-        self, around: Surroundings, templates: Templates, existence: Existence
+        self, around: Surroundings, templates: Templates, existence: Existence[BundleDeployment]
     ) -> ContentReconciler:
         kinds, inventory = Kinds(around.cluster), around.inventory
         deployments = around.router.deployments.cache

@@ -13,9 +13,11 @@ from typing import Any, Generic, TypeVar
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_PLURAL,
+    BUNDLE_INSTANCE_PLURAL,
     BUNDLE_PLURAL,
     ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
@@ -23,7 +25,7 @@ from rukpak_py.api.names import (
     Reason,
     canonical_class,
 )
-from rukpak_py.api.reading import read_bundle, read_bundle_deployment
+from rukpak_py.api.reading import read_bundle, read_bundle_deployment, read_bundle_instance
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
@@ -113,20 +115,27 @@ class EventRouter:
     def __init__(self) -> None:
         self.bundles = WatchedKind[Bundle](BUNDLE_PLURAL, read_bundle)
         self.deployments = WatchedKind[BundleDeployment](BUNDLE_DEPLOYMENT_PLURAL, read_bundle_deployment)
+        self.instances = WatchedKind[BundleInstance](BUNDLE_INSTANCE_PLURAL, read_bundle_instance)
         self.waiting = WaitingDeployments()
 
     def handlers(self) -> list[Handler]:
-        return [self.bundles.handler(), self.deployments.handler()]
+        return [self.bundles.handler(), self.deployments.handler(), self.instances.handler()]
 
     def close(self) -> None:
         """No key is given out any more."""
         self.bundles.queue.close()
         self.deployments.queue.close()
+        self.instances.queue.close()
 
     def bundle_changed(self, bundle: Bundle) -> None:
         owner = bundle.metadata.controller
         if owner is not None:
             self.object_changed(owner.uid)
+
+    def deployment_changed(self, deployment: BundleDeployment) -> None:
+        """The BundleInstance of its name mirrors it, or waits for the name. Our own writes are changes, too."""
+        if deployment.metadata.name in self.instances.cache:
+            self.instances.queue.add(deployment.metadata.name)
 
     def object_changed(self, owner_uid: str) -> None:
         name = self.deployments.cache.name_of(owner_uid)

@@ -4,6 +4,7 @@
 * A refusal (403, 404, 5xx) would end Kopf, and its own shutdown may hang: it is told that the connection failed, so it
   tries again, and the watchdog decides when a refusal has lasted for too long.
 * A watch that is silent for longer than bookmarks take is opened again.
+* An optional kind may be refused, or not be served at all.
 * A list after the first, and a watch that begins again after its connection was lost, may hide deletions and a restored
   etcd: `on_gap` is called.
 """
@@ -29,23 +30,44 @@ class KopfWatches:
         self,
         resources: Sequence[Resource],
         *,
+        optional: Sequence[Resource] = (),
         versions: SeenVersions,
         on_gap: Callable[[], None],
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         """`on_gap` is called in Kopf's thread."""
-        self._watches = {
-            resource.path(): _Watch(resource, versions=versions, on_gap=on_gap, idle_seconds=idle_seconds)
-            for resource in resources
-        }
+
+        def watches(of: Sequence[Resource]) -> list[_Watch]:
+            return [_Watch(one, versions=versions, on_gap=on_gap, idle_seconds=idle_seconds) for one in of]
+
+        self._needed, self._optional = watches(resources), watches(optional)
+        self._watches = {watch.resource.path(): watch for watch in (*self._needed, *self._optional)}
 
     def statuses(self) -> list[WatchStatus]:
-        return [watch.tracker.status for watch in self._watches.values()]
+        return [watch.tracker.status for watch in self._needed]
+
+    def other_statuses(self) -> list[WatchStatus]:
+        """Of optional kinds that Kopf watches."""
+        return [watch.tracker.status for watch in self._optional if watch.has_begun]
+
+    @property
+    def have_begun(self) -> bool:
+        """Kopf looks for kinds once, at its start, and begins with all that it finds together."""
+        return all(watch.has_begun for watch in self._needed)
+
+    @property
+    def are_open(self) -> bool:
+        """Everything that was there when Kopf began was handed over, or is about to be."""
+        return all(watch.was_opened for watch in self._needed)
+
+    def has_begun(self, resource: Resource) -> bool:
+        """Whether Kopf has asked for this kind since its start."""
+        return self._watches[resource.path()].has_begun
 
     def begin(self) -> None:
         """Kopf starts now."""
         for watch in self._watches.values():
-            watch.tracker.answered()
+            watch.begin()
 
     async def middleware(self, request: aiohttp.ClientRequest, handler: Handler) -> aiohttp.ClientResponse:
         watch = self._watch_of(request.url.path) if request.method == "GET" else None
@@ -63,17 +85,24 @@ class _Watch:
         self, resource: Resource, *, versions: SeenVersions, on_gap: Callable[[], None], idle_seconds: float
     ) -> None:
         self.tracker = WatchTracker(resource, reader="Kopf")
-        self._resource = resource
+        self.resource = resource
+        self.has_begun = False
+        self.was_opened = False
         self._versions = versions
         self._on_gap = on_gap
         self._idle_seconds = idle_seconds
         self._was_listed = False
         self._lost_connection = False
 
+    def begin(self) -> None:
+        self.has_begun = self.was_opened = False
+        self.tracker.answered()
+
     async def send(self, request: aiohttp.ClientRequest, handler: Handler) -> aiohttp.ClientResponse:
         query = request.url.query
+        self.has_begun = True
         self.tracker.active()
-        self._versions.seen(self._resource, query.get("resourceVersion", ""))
+        self._versions.seen(self.resource, query.get("resourceVersion", ""))
         try:
             response = await handler(request)
         except (aiohttp.ClientError, OSError):
@@ -93,7 +122,7 @@ class _Watch:
 
     async def _refused(self, response: aiohttp.ClientResponse) -> None:
         body = await response.read()
-        error = error_of(f"watch {self._resource.gvk.kind}", response.status, body)
+        error = error_of(f"watch {self.resource.gvk.kind}", response.status, body)
         self.tracker.refused(error)
         if response.status != BUSY:
             raise aiohttp.ClientConnectionError(str(error))
@@ -105,6 +134,7 @@ class _Watch:
         self._was_listed = True
 
     def _opened(self, response: aiohttp.ClientResponse) -> None:
+        self.was_opened = True
         self.tracker.delivered()
         if self._lost_connection:
             self._lost_connection = False

@@ -16,7 +16,7 @@ from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.jobs import ContentBudget
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.client import Client
@@ -33,18 +33,20 @@ from rukpak_py.operator.adapters import (
     StoredImages,
     SystemConfigMaps,
     SystemCredentials,
-    source_addresses,
 )
+from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
 from rukpak_py.operator.event_router import CLASSES, EventRouter, Listeners
 from rukpak_py.operator.housekeeping import Housekeeping
+from rukpak_py.operator.instance_parts import instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
 from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.server.uploads import Unpacking
+from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.image.either_way import ImageUnpacking
 from rukpak_py.sources.image.source import ImagePorts
@@ -114,6 +116,7 @@ class LeaderParts:
             on_restore=on_restore,
             stays=settings.unpack_pods.keep and settings.image_unpack is ImageUnpack.POD,
         )
+        self.api_server_addresses = ApiServerAddresses(client)
         jobs = UnpackJobs(
             self._sources(settings), self.content, on_end=self.router.bundles.queue.add, budget=self._budget
         )
@@ -143,6 +146,7 @@ class LeaderParts:
                 system_namespace=settings.system_namespace,
             )
         )
+        self.instances = instance_reconciler(client, self.router, self._events, _now)
         versions = SeenVersions(on_restore=on_restore)
         self.missed_deletions = MissedDeletions(
             client,
@@ -153,11 +157,19 @@ class LeaderParts:
                     cache=self.router.deployments.cache,
                     gone=self.router.deployments.gone,
                 ),
+                Watched(
+                    resource=BUNDLE_INSTANCES,
+                    cache=self.router.instances.cache,
+                    gone=self.router.instances.gone,
+                    is_optional=True,
+                ),
             ),
             after=self._look_after_content,
             versions=versions,
         )
-        self.kopf_watches = KopfWatches((BUNDLES, BUNDLE_DEPLOYMENTS), versions=versions, on_gap=on_gap)
+        self.kopf_watches = KopfWatches(
+            (BUNDLES, BUNDLE_DEPLOYMENTS), optional=(BUNDLE_INSTANCES,), versions=versions, on_gap=on_gap
+        )
         self.housekeeping = Housekeeping(
             self.router,
             watches=self.inventory,
@@ -221,7 +233,9 @@ class LeaderParts:
                 tell=self._tell_of_pod,
             ),
             plain_http=settings.plain_http_registries,
-            addresses=source_addresses(settings.allow_source_addresses, self._client.server),
+            addresses=AddressPolicy(
+                allowed=settings.allow_source_addresses, api_servers=self.api_server_addresses.known
+            ),
             limits=settings.limits,
             uploads=self._uploads,
             allow_plain_http_credentials=settings.allow_plain_http_credentials,
@@ -276,6 +290,15 @@ class LeaderParts:
                 deleted=self._deployment_deleted,
             )
         )
+        self.router.instances.attach(
+            Listeners(
+                seen=lambda *_: None,
+                changed=lambda _: None,
+                gone=self.instances.gone,
+                relisted=self.missed_deletions.ask,
+                deleted=lambda _: None,
+            )
+        )
 
     def _bundle_gone(self, bundle: Bundle) -> None:
         self.bundles.gone(bundle)
@@ -285,6 +308,7 @@ class LeaderParts:
     def _deployment_seen(self, deployment: BundleDeployment, is_listed: bool) -> None:  # noqa: FBT001 - a callback
         self._deletions.seen(deployment.metadata, listed=is_listed)
         self.deployments.uninstall.seen(deployment)
+        self.router.deployment_changed(deployment)
 
     def _deployment_deleted(self, deployment: BundleDeployment) -> None:
         if self._deletions.gone(deployment.metadata):
@@ -294,6 +318,7 @@ class LeaderParts:
     def _deployment_gone(self, deployment: BundleDeployment) -> None:
         self._deletions.forget(deployment.metadata.uid)
         self.deployments.gone(deployment)
+        self.router.deployment_changed(deployment)
 
     def _kinds_changed(self, kinds: frozenset[GroupKind]) -> None:
         self.router.kinds_changed(kinds)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import AsyncExitStack
 from typing import Any
 
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle
+from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
 from rukpak_py.controllers.outcome import work
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
@@ -23,6 +24,7 @@ from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.event_router import CLASSES
+from rukpak_py.operator.kopf_runs import KopfRuns
 from rukpak_py.operator.kopf_shell import KopfThread
 from rukpak_py.operator.leader_parts import LeaderParts
 from rukpak_py.operator.served_content import ServedContent
@@ -32,6 +34,7 @@ LOG = logging.getLogger(__name__)
 WORKERS = 8  # per kind
 DRAIN = 10.0  # seconds for what the workers have in hand ...
 TELL = 5.0  # ... and for the Events about it
+HAND_OVER = 0.3  # seconds in which Kopf hands over what it has listed
 
 
 class Leader:
@@ -61,7 +64,12 @@ class Leader:
             on_restore=on_restore,
             on_gap=self._look_for_missed_deletions,
         )
-        self._kopf = KopfThread(connection, self._parts.router.handlers(), self._parts.kopf_watches)
+        self._kopf = KopfRuns(
+            lambda: KopfThread(connection, self._parts.router.handlers(), self._parts.kopf_watches),
+            self._parts.kopf_watches,
+            optional=(BUNDLE_INSTANCES,),
+            is_served=self._parts.cluster.is_established,
+        )
         self._is_abandoned = False
         self._loop: asyncio.AbstractEventLoop | None = None  # while it leads
 
@@ -82,6 +90,7 @@ class Leader:
         for informer in (*self._parts.inventory.informers().values(), *own):
             if informer is not None and informer.status is not None:
                 yield informer.status
+        yield from self._parts.kopf_watches.other_statuses()
 
     def heartbeats(self) -> Mapping[str, float]:
         return {"Kopf": self._kopf.last_beat} if self._kopf.last_beat is not None else {}
@@ -97,6 +106,7 @@ class Leader:
             stack.push_async_callback(self._parts.content.close)
             await self._parts.content.open()
             await self._parts.served.open()
+            await self._parts.api_server_addresses.refresh()
             self._parts.recorder.start()
             stack.push_async_callback(self._close_recorder)
             await self._parts.cluster.start()
@@ -108,13 +118,15 @@ class Leader:
             self._parts.start_watching_pods()
             stack.push_async_callback(self._parts.unpack_pods.close)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")
-            workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known)]
+            told = asyncio.create_task(self._know_deployments(), name="know BundleDeployments")
+            workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known, told)]
             stack.push_async_callback(self._drain, workers)
             parts = [
                 *workers,
                 asyncio.create_task(self._parts.missed_deletions.run(), name="missed deletions"),
                 asyncio.create_task(self._parts.housekeeping.run(), name="housekeeping"),
                 asyncio.create_task(self._parts.left_behind.run(), name="left behind"),
+                asyncio.create_task(self._parts.api_server_addresses.run(), name="addresses of the API server"),
                 asyncio.create_task(self._watch_queues(), name="queue depth"),
                 asyncio.create_task(self._kopf.run(), name="Kopf"),
             ]
@@ -131,12 +143,14 @@ class Leader:
             finally:
                 self._parts.served.close()
                 self._parts.router.close()
-                others.append(known)
+                others += [known, told]
                 for part in parts if self._is_abandoned else others:
                     part.cancel()
                 await asyncio.gather(*others, return_exceptions=True)
 
-    def _workers(self, known: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
+    def _workers(self, known: asyncio.Task[None], told: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
+        """`known`: the Bundles are; `told`: Kopf has told of the deployments."""
+
         async def work_on_deployments() -> None:
             await asyncio.shield(known)
             await work(
@@ -148,13 +162,24 @@ class Leader:
         async def work_on_bundles() -> None:
             await work(BUNDLE_KIND, self._parts.router.bundles.queue, self._parts.bundles.reconcile)
 
-        return [one() for one in (work_on_bundles, work_on_deployments) for _ in range(WORKERS)]
+        async def work_on_instances() -> None:
+            await asyncio.shield(told)
+            await work(BUNDLE_INSTANCE_KIND, self._parts.router.instances.queue, self._parts.instances.reconcile)
+
+        kinds = (work_on_bundles, work_on_deployments, work_on_instances)
+        return [one() for one in kinds for _ in range(WORKERS)]
 
     async def _know_bundles(self) -> None:
         """Kopf lists both kinds at once: a deployment that came first would create a Bundle that is there already."""
         await self._all_bundles.wait_synced()
         while any(self._is_awaited(live) for live in self._all_bundles):  # noqa: ASYNC110 - two watches change it
             await asyncio.sleep(0.02)
+
+    async def _know_deployments(self) -> None:
+        """The same for instances, which own deployments. One that comes later still costs a request, no more."""
+        while not self._parts.kopf_watches.are_open:  # noqa: ASYNC110 - Kopf's thread changes it
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(HAND_OVER)
 
     def _is_awaited(self, live: LiveObject) -> bool:
         """Kopf will tell of it and has not yet."""
@@ -189,6 +214,7 @@ class Leader:
         while True:
             QUEUE_DEPTH.labels(BUNDLE_KIND).set(len(self._parts.router.bundles.queue))
             QUEUE_DEPTH.labels(BUNDLE_DEPLOYMENT_KIND).set(len(self._parts.router.deployments.queue))
+            QUEUE_DEPTH.labels(BUNDLE_INSTANCE_KIND).set(len(self._parts.router.instances.queue))
             await asyncio.sleep(1)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pickle
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -16,6 +17,9 @@ from rukpak_py.operator.worker import HEADER, Answer, Outcome
 START_SECONDS = 60.0
 LARGE_FRAME = 256 * 1024  # bytes; from here on a thread reads it
 _BUFFER = 1 << 20
+_PROXY = re.compile(
+    r"_proxy$", re.IGNORECASE
+)  # the URL of a proxy may hold its password, and no content is fetched there
 _PROGRAM = "from rukpak_py.operator.worker import main; main()"
 
 
@@ -48,7 +52,8 @@ class WorkerProcess:
         """UnavailableError when it does not come up: no content is at fault then."""
         # Without the working directory, and with what this process imports from.
         arguments = [sys.executable, "-P", "-c", _PROGRAM, str(memory), str(seconds)]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        environment = {name: value for name, value in os.environ.items() if not _PROXY.search(name)}
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         try:
             process = await asyncio.create_subprocess_exec(
                 *arguments, stdin=PIPE, stdout=PIPE, env=environment, limit=_BUFFER

@@ -10,6 +10,8 @@ has another address a moment later changes nothing. It is made again for each re
 import asyncio
 import socket
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, TypeAlias
@@ -32,16 +34,18 @@ _REFUSED: dict[str, tuple[Network, ...]] = {
         "not the address of one host": ("224.0.0.0/4", "240.0.0.0/4", "ff00::/8"),
     }.items()
 }
+# The loop's own are four, and a name server that does not answer holds one for half a minute.
+_RESOLVERS = ThreadPoolExecutor(64, thread_name_prefix="resolve")
 _NAT64 = ip_network("64:ff9b::/96")
 _IPV4_COMPATIBLE = ip_network("::/96")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddressPolicy:
-    """`api_servers`: names or addresses of the API server with their ports."""
+    """`api_servers`: names or addresses of the API server with their ports; more of them may become known later."""
 
     allowed: tuple[Network, ...] = ()
-    api_servers: frozenset[tuple[str, int]] = frozenset()
+    api_servers: AbstractSet[tuple[str, int]] = frozenset()
 
     def usable(self, host: str, port: int, found: Sequence[str]) -> tuple[str, ...]:
         """Those of the addresses of the host that may be connected to; ContentError when none is left."""
@@ -65,15 +69,11 @@ class AddressPolicy:
 
 async def resolve(host: str, port: int, policy: AddressPolicy) -> tuple[str, ...]:
     """The addresses to connect to; UnavailableError when the name has none, ContentError when they are refused."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise _unknown(host, error) from error
-    return policy.usable(host, port, _texts(found))
+    return await asyncio.get_running_loop().run_in_executor(_RESOLVERS, resolve_blocking, host, port, policy)
 
 
 def resolve_blocking(host: str, port: int, policy: AddressPolicy) -> tuple[str, ...]:
-    """The same in a thread."""
+    """The same, called in a thread."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

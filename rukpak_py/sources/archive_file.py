@@ -1,7 +1,8 @@
 """A compressed archive as it arrives: on disk, hashed, within its limit. A small one stays in memory.
 
 Nothing of it is read before it is complete and its checksum is known. It holds no more than two chunks in memory, so
-that any number of servers may take their time.
+that any number of servers may take their time. Where nothing says how long it is, the end of a connection may be the
+end of the archive or a failure on the way: what is cut off is asked for again then.
 """
 
 import asyncio
@@ -12,9 +13,10 @@ from functools import partial
 from types import TracebackType
 from typing import IO, Self, cast
 
+from rukpak_py.content.inflate import CutOffError
 from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 
 _IN_MEMORY = 64 * 1024
@@ -33,6 +35,7 @@ class ArchiveFile:
         self._hash = hashlib.sha256()
         self._size = 0
         self._pending = bytearray()
+        self.has_known_end = True
 
     def __enter__(self) -> Self:
         return self
@@ -67,6 +70,11 @@ class ArchiveFile:
     async def complete(self) -> None:
         await self._flush()
 
+    def compare(self, expected: str) -> None:
+        """With the checksum of the source, if it has one."""
+        if expected and self.sha256 != expected:
+            raise self._wrong(f"the archive has the SHA-256 {self.sha256}, but sha256 of the source is {expected}")
+
     async def tree(self, *, not_gzip: str = "", not_tar: str = "error creating FS: ") -> Tree:
         """What it holds; ContentError, with these prefixes, when it is not a gzipped tar within all limits."""
         return await asyncio.to_thread(self._read, not_gzip, not_tar)
@@ -84,13 +92,23 @@ class ArchiveFile:
 
     def _read(self, not_gzip: str, not_tar: str) -> Tree:
         self._file.seek(0)
-        if self._file.read(len(_GZIP)) != _GZIP:
-            raise ContentError(f"{not_gzip}gzip: invalid header")
+        head = self._file.read(len(_GZIP))
+        if head != _GZIP:
+            text = f"{not_gzip}gzip: invalid header"
+            raise self._wrong(text) if _GZIP.startswith(head) else ContentError(text)
         self._file.seek(0)
         try:
             return read_archive(self._chunks(), limits=self._limits)
+        except CutOffError as error:
+            raise self._wrong(f"{not_tar}{error}") from error
         except ContentError as error:
             raise ContentError(f"{not_tar}{error}") from error
+
+    def _wrong(self, text: str) -> RukPakError:
+        """With what has arrived; only a known end proves that there is nothing more."""
+        if self.has_known_end:
+            return ContentError(text)
+        return UnavailableError(f"{text}; the server does not say how long the archive is, so it may have broken off")
 
     def _chunks(self) -> Iterator[bytes]:
         return iter(partial(self._file.read, _READ_AT_ONCE), b"")

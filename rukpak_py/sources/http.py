@@ -45,7 +45,7 @@ class HttpSource:
         with _archive(self._downloads) as archive:
             try:
                 await Download(self._downloads, tls, login).run(target, archive)
-                _compare(archive.sha256, spec.sha256)
+                archive.compare(spec.sha256)
             except RukPakError as error:
                 error.args = (f"GET {masked(spec.url)}: {error}",)
                 raise
@@ -77,8 +77,3 @@ def _archive(downloads: Downloads) -> ArchiveFile:
         return ArchiveFile(downloads.limits)
     except OSError as error:
         raise UnavailableError(f"a temporary file cannot be made: {error.strerror}") from error
-
-
-def _compare(found: str, expected: str) -> None:
-    if expected and found != expected:
-        raise ContentError(f"the archive has the SHA-256 {found}, but sha256 of the source is {expected}")

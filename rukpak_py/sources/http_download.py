@@ -12,7 +12,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -26,7 +26,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy, resolve
 from rukpak_py.sources.archive_file import ArchiveFile
 from rukpak_py.sources.http_failures import took_too_long, unanswered, unexpected_status
-from rukpak_py.sources.http_url import InvalidUrlError, Target
+from rukpak_py.sources.http_url import InvalidUrlError, Target, basic, forms_of
 from rukpak_py.sources.proxies import proxy_for
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -57,6 +57,7 @@ class Download:
         self._limits = settings.limits
         self._tls = tls
         self._login = login
+        self._proxy_secrets: Sequence[str] = ()
         self._origin: tuple[str, str, int] | None = None  # where credentials are sent
 
     async def run(self, first: Target, archive: ArchiveFile) -> None:
@@ -140,14 +141,23 @@ class Download:
         if proxy.scheme not in {"http", "https"} or not proxy.host:
             variable = f"{target.url.scheme.upper()}_PROXY"
             raise _failed(UnavailableError(f"{variable} of the operator is not the URL of an http or https proxy"))
+        if proxy.user is not None:
+            self._proxy_secrets = forms_of(basic((proxy.user or "").encode(), (proxy.password or "").encode()))
         return proxy
+
+    def _redacted(self, text: str) -> str:
+        """Without credentials, in whatever form they were sent: ours, and those for a proxy."""
+        for secret in (*forms_of(self._login.header), *self._proxy_secrets):
+            text = text.replace(secret, "***")
+        return text
 
     async def _take(
         self, response: aiohttp.ClientResponse, target: Target, archive: ArchiveFile, *, is_first: bool
     ) -> None:
         if response.status != 200:
             where = "" if is_first else f" from {target.shown}"
-            raise unexpected_status(response, where=where, advice=self._login.advice)
+            raise unexpected_status(response, where=where, advice=self._login.advice, redacted=self._redacted)
+        archive.has_known_end = response.content_length is not None or "Transfer-Encoding" in response.headers
         archive.expect(response.content_length or 0)
         async for chunk in response.content.iter_chunked(_CHUNK):
             await archive.add(chunk)

@@ -2,6 +2,7 @@
 
 import os
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
 
@@ -62,10 +63,15 @@ def took_too_long(limits: Limits) -> UnavailableError:
     return UnavailableError(f"it took more than {_seconds('http_seconds', limits)}")
 
 
-def unexpected_status(response: aiohttp.ClientResponse, *, where: str, advice: str) -> RukPakError:
-    """`where`: which URL answered, when it is not the one of the spec. `advice`: what to do about credentials."""
+def unexpected_status(
+    response: aiohttp.ClientResponse, *, where: str, advice: str, redacted: Callable[[str], str]
+) -> RukPakError:
+    """`where`: which URL answered, when it is not the one of the spec. `advice`: what to do about credentials.
+
+    `redacted` takes out of a text of the server what it may have repeated.
+    """
     status = response.status
-    text = f'unexpected status "{status} {_phrase(response)}"{where}'
+    text = f'unexpected status "{status} {_phrase(response, redacted)}"{where}'
     match status:
         case 401 | 403:
             return AccessError(f"{text}: {advice}")
@@ -78,8 +84,8 @@ def unexpected_status(response: aiohttp.ClientResponse, *, where: str, advice: s
             return UnavailableError(text, retry_after=wait)
 
 
-def _phrase(response: aiohttp.ClientResponse) -> str:
-    phrase = "".join(character for character in response.reason or "" if character.isprintable())
+def _phrase(response: aiohttp.ClientResponse, redacted: Callable[[str], str]) -> str:
+    phrase = "".join(character for character in redacted(response.reason or "") if character.isprintable())
     if phrase:
         return phrase[:_LONGEST_REASON]
     try:

@@ -6,9 +6,10 @@ beyond ASCII is encoded as browsers do.
 
 import base64
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Address
-from urllib.parse import SplitResult, unquote_to_bytes, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, unquote_to_bytes, urljoin, urlsplit
 
 from yarl import URL
 
@@ -68,6 +69,8 @@ def parse_url(text: str) -> Target:
         port = parts.port
     except ValueError as error:
         raise InvalidUrlError("invalid host or port in URL") from error
+    if port == 0:
+        raise InvalidUrlError("invalid host or port in URL")
     if parts.scheme not in {"http", "https"}:
         shown = parts.scheme if "://" in text else ""  # else it may be the first half of `user:password@host`
         raise UnsupportedSchemeError(f'unsupported protocol scheme "{shown[:20]}"')
@@ -81,6 +84,16 @@ def parse_url(text: str) -> Target:
 def basic(user: bytes, password: bytes) -> str:
     """The value of an Authorization header."""
     return f"Basic {base64.b64encode(user + b':' + password).decode()}"
+
+
+def forms_of(header: str) -> Sequence[str]:
+    """What a server that repeats such a header may show of it, the longest first; nothing without one."""
+    encoded = header.removeprefix("Basic ")
+    login = base64.b64decode(encoded).decode(errors="replace")
+    user, _, password = login.partition(":")
+    secret = password or user  # a token may stand in the place of the user
+    forms = {encoded, login, secret, quote(secret, safe="")} - {"", ":"}
+    return sorted(forms, key=len, reverse=True)
 
 
 def _host(parts: SplitResult) -> str:

@@ -12,12 +12,14 @@ from functools import lru_cache
 from rukpak_py.core.errors import ContentError
 
 _CONTEXTS = 64  # reading the system's authorities takes tens of milliseconds
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----", re.ASCII)
 
 
 @lru_cache(maxsize=_CONTEXTS)
 def client_context(ca_bundle: str = "", *, insecure_skip_verify: bool = False) -> ssl.SSLContext:
     """Blocks for a moment the first time; ContentError when the bundle (PEM) holds no certificate."""
+    check_ca_bundle(ca_bundle)
     context = ssl.create_default_context()
     if insecure_skip_verify:
         context.check_hostname = False
@@ -28,6 +30,12 @@ def client_context(ca_bundle: str = "", *, insecure_skip_verify: bool = False) -
     if ca_bundle:
         _trust(context, ca_bundle)
     return context
+
+
+def check_ca_bundle(ca_bundle: str) -> None:
+    """It is public: it stands in the spec, and what is resolved repeats it."""
+    if _PRIVATE_KEY.search(ca_bundle):
+        raise ContentError("caBundle holds a private key: give certificates only, and do not use that key any more")
 
 
 def _trust(context: ssl.SSLContext, ca_bundle: str) -> None:

@@ -7,6 +7,8 @@ import tarfile
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits, variable_of
@@ -75,7 +77,7 @@ def test_notes_of_aufs_are_no_content() -> None:
 
 
 @pytest.mark.parametrize("name", ["dir/.wh.", "dir/.wh..", "dir/.wh..."])
-def test_a_whiteout_of_no_name_is_refused(name: str) -> None:
+def test_c2_a_whiteout_of_no_name_is_refused(name: str) -> None:
     with pytest.raises(ContentError, match="removes nothing"):
         files(layer({name: b""}))
 
@@ -177,17 +179,33 @@ def test_an_image_that_needs_no_second_look_gets_none() -> None:
         ({"/".join("a" * 40): b""}, "path_depth"),
     ],
 )
-def test_what_is_no_content_is_refused(entries: dict[str, bytes | Entry], problem: str) -> None:
+def test_c1_what_is_no_content_is_refused(entries: dict[str, bytes | Entry], problem: str) -> None:
     with pytest.raises(ContentError, match=problem.replace("path_depth", "RUKPAK_LIMIT_PATH_DEPTH")):
         files(layer(entries))
 
 
-def test_links_that_multiply_end_at_a_limit() -> None:
+def test_c10_links_that_multiply_end_at_a_limit() -> None:
     entries: dict[str, bytes | Entry] = {"d0/f": b"x"}
     for level in range(1, 25):
         entries |= {f"d{level}/{name}": symlink(f"../d{level - 1}") for name in "ab"}
     with pytest.raises(ContentError, match="limit"):
         files(layer(entries), limits=Limits(content_files=2000))
+
+
+def test_c10_links_that_lead_far_are_refused() -> None:
+    """Following forty of them to their end took minutes."""
+    far = "/".join(["a"] * 2000)
+    entries: dict[str, bytes | Entry] = {f"m/{n}": symlink(f"/m/{n + 1}/{far}") for n in range(39)}
+    with pytest.raises(ContentError, match="link 'm/0' leads too far: through more than 1024 names"):
+        files(layer(entries | {"m/39": b"x"}))
+
+
+@given(
+    st.lists(st.sampled_from(["a", "a/b", "b", "a/bc", "abc/d"])),
+    st.lists(st.sampled_from(["a", "b", "bc", "abc", "d"]), min_size=1).map("/".join),
+)
+def test_what_lies_below_directories(directories: list[str], path: str) -> None:
+    assert below(*directories)(path) == any(path == one or path.startswith(f"{one}/") for one in directories)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +252,7 @@ def test_damaged_zstd_is_refused() -> None:
         files(zstd_compressed(layer({"a": b"1"}))[:-5])
 
 
-def test_a_zstd_bomb_is_refused() -> None:
+def test_c1_a_zstd_bomb_is_refused() -> None:
     with pytest.raises(ContentError, match="RUKPAK_LIMIT_INFLATION_RATIO"):
         files(zstd_compressed(layer({"a": bytes(8_000_000)})))
 
@@ -269,7 +287,7 @@ def test_blobs_are_what_their_descriptors_say() -> None:
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:../../x", "md5:0", "sha256:" + "A" * 64, "sha512:" + "0" * 64])
-def test_a_digest_that_is_none_never_becomes_a_path(digest: str) -> None:
+def test_c15_a_digest_that_is_none_never_becomes_a_path(digest: str) -> None:
     with pytest.raises(ContentError, match="is no digest"):
         list(blob(b"", digest=digest or "x"))
 

@@ -127,7 +127,7 @@ def test_only_stored_content_can_be_linked(store: Store) -> None:
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../a", "a/b", "A", "a_b", "-a", "a..b", "content/x", "a" * 252, "a\n"]
 )
-def test_names_that_are_no_bundles(store: Store, name: str) -> None:
+def test_c15_names_that_are_no_bundles(store: Store, name: str) -> None:
     store.put(TREE)
     for use in (store.unlink, lambda name: store.link(name, TREE.digest)):
         with pytest.raises(ContentError, match="cannot be the name of a Bundle's archive"):
@@ -137,7 +137,7 @@ def test_names_that_are_no_bundles(store: Store, name: str) -> None:
 @pytest.mark.parametrize(
     "digest", ["", "sha256:", "sha256:" + "A" * 64, "sha256:../../x", "md5:" + "0" * 64, NOWHERE + "\n"]
 )
-def test_what_is_no_digest(store: Store, digest: str) -> None:
+def test_c15_what_is_no_digest(store: Store, digest: str) -> None:
     for use in (store.has, store.get, lambda digest: store.link("b", digest)):
         with pytest.raises(ContentError, match="is no digest"):
             use(digest)
@@ -242,7 +242,7 @@ def test_a_removed_directory_is_made_again(store: Store) -> None:
     assert store.get(store.put(TREE)) == TREE
 
 
-def test_links_are_never_followed(store: Store, tmp_path: Path) -> None:
+def test_c20_links_are_never_followed(store: Store, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"".join(gzip.compress(b"secret") for _ in range(1)))
     file_of(store, TREE).symlink_to(secret)
@@ -252,7 +252,7 @@ def test_links_are_never_followed(store: Store, tmp_path: Path) -> None:
     assert gzip.decompress(secret.read_bytes()) == b"secret"
 
 
-def test_a_content_directory_that_is_a_link_is_refused(tmp_path: Path) -> None:
+def test_c20_a_content_directory_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "bundles").mkdir()
     (tmp_path / "bundles" / "content").symlink_to(tmp_path / "elsewhere")

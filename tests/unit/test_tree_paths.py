@@ -41,7 +41,7 @@ def test_paths_are_normalised(path: str, clean: str) -> None:
         ("a/" * 33, "RUKPAK_LIMIT_PATH_DEPTH"),
     ],
 )
-def test_paths_that_are_refused(path: str, problem: str) -> None:
+def test_c1_paths_that_are_refused(path: str, problem: str) -> None:
     with pytest.raises(ContentError, match=problem):
         clean_path(path)
 
@@ -76,7 +76,7 @@ def test_paths_that_exclude_each_other(paths: list[str], problem: str) -> None:
         builder.add(last, b"")
 
 
-def test_look_alikes_are_different_paths() -> None:
+def test_c1_look_alikes_are_different_paths() -> None:
     """Nothing is written to a file system, so neither case nor composition can make two paths one."""
     assert len(tree_of({"A": b"1", "a": b"2", "\u00e9": b"3", "e\u0301": b"4"})) == 4
 

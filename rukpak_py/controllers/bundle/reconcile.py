@@ -30,6 +30,7 @@ from rukpak_py.sources.source import Waiting
 LOG = logging.getLogger(__name__)
 UNPACKING_AFTER_SECONDS = 1.0  # a job that runs longer is reported in the status
 LOOK_AGAIN_SECONDS = 60.0  # where no news came
+REFILLS_AT_ONCE = 2  # of content that is lost and that nobody waits for
 
 
 class BundleReconciler:
@@ -52,7 +53,8 @@ class BundleReconciler:
         self._classes = classes
         self._wake = wake
         self._wanted: set[str] = set()  # uids of pinned Bundles whose content somebody asked for
-        self._doubtful: set[str] = set()  # uids of pinned Bundles whose content is to be looked at
+        self._doubtful: dict[str, str] = {}  # names of pinned Bundles whose content is to be looked at, by uid
+        self._refilling: set[str] = set()  # uids of pinned Bundles whose content is fetched though nobody waits
         self._linked: set[str] = set()  # uids of Bundles whose content was there when this process looked
         self._news: set[str] = set()  # uids of Bundles for which something happened since their last job began
         self._useless: set[str] = set()  # uids of Bundles whose image is wrong: nothing that happens helps them
@@ -65,10 +67,10 @@ class BundleReconciler:
         self._wake(bundle.metadata.name)
 
     def check_content(self) -> None:
-        """Look at every pinned Bundle's content; what is lost is fetched again, a few at a time."""
+        """Look at every pinned Bundle's content; what is lost is fetched again, two at a time: no server is stormed."""
         for bundle in self._bundles:
             if is_pinned(bundle) and bundle.spec.provisioner_class in self._classes:
-                self._doubtful.add(bundle.metadata.uid)
+                self._doubtful[bundle.metadata.uid] = bundle.metadata.name
                 self._wake(bundle.metadata.name)
 
     def news(self, name: str) -> None:
@@ -87,15 +89,19 @@ class BundleReconciler:
         if bundle.metadata.is_deleted:
             return await self._release(bundle)
         if bundle.spec.provisioner_class not in self._classes:
+            self._doubtful.pop(uid, None)
             return DONE
         async with self._jobs.turns.of(uid):
             result = self._jobs.take(bundle)
             if result is not None:
+                if not _is_on_its_way(result):
+                    self._end_refill(uid)
                 return await self._write_down(bundle, result)
         if self._jobs.is_running(bundle):
             return await self._report_unpacking(bundle)
         if is_pinned(bundle) and uid not in self._wanted:
             return await self._kept(bundle)
+        self._doubtful.pop(uid, None)
         if uid in self._useless:
             return DONE
         await self._content.unlink(name)  # of a former Bundle of this name, or its own, which is lost
@@ -112,10 +118,11 @@ class BundleReconciler:
         """The Bundle was deleted."""
         self._jobs.drop(bundle)
         self._wanted.discard(bundle.metadata.uid)
-        self._doubtful.discard(bundle.metadata.uid)
+        self._doubtful.pop(bundle.metadata.uid, None)
         self._linked.discard(bundle.metadata.uid)
         self._news.discard(bundle.metadata.uid)
         self._useless.discard(bundle.metadata.uid)
+        self._end_refill(bundle.metadata.uid)
 
     async def close(self) -> None:
         await self._jobs.close()
@@ -176,7 +183,7 @@ class BundleReconciler:
         if uid in self._news:
             self._start(bundle)
         elif is_pinned(bundle):
-            self._doubtful.add(uid)  # until its content is there again
+            self._doubtful[uid] = bundle.metadata.name  # until its content is there again
         elif waiting.message or not bundle.status.phase:
             await self._writer.write(bundle, bundle_status.pending(bundle, waiting.message, self._writer.now()))
         return again(LOOK_AGAIN_SECONDS)
@@ -224,8 +231,21 @@ class BundleReconciler:
             await self._content.unlink(bundle.metadata.name)
             self._linked.discard(uid)
         if uid in self._doubtful and uid not in self._linked:
+            if uid not in self._refilling and len(self._refilling) >= REFILLS_AT_ONCE:
+                return  # it stays doubtful, and its turn comes
+            self._refilling.add(uid)
             self._start(bundle)  # nobody waits for it: a failure is no news, and the next pass tries again
-        self._doubtful.discard(uid)
+        self._doubtful.pop(uid, None)
+        self._wake_next_doubtful()
+
+    def _end_refill(self, uid: str) -> None:
+        if uid in self._refilling:
+            self._refilling.discard(uid)
+            self._wake_next_doubtful()
+
+    def _wake_next_doubtful(self) -> None:
+        if self._doubtful and len(self._refilling) < REFILLS_AT_ONCE:
+            self._wake(next(iter(self._doubtful.values())))
 
     async def _release(self, bundle: Bundle) -> Outcome:
         """The original's finalizer would hold a taken-over Bundle for ever."""
@@ -233,6 +253,11 @@ class BundleReconciler:
         if UPSTREAM_BUNDLE_FINALIZER in bundle.metadata.finalizers:
             await remove_finalizer(self._client, BUNDLES, bundle.metadata, UPSTREAM_BUNDLE_FINALIZER)
         return DONE
+
+
+def _is_on_its_way(result: Result) -> bool:
+    """By a pod of which nothing bad is known: it keeps its turn."""
+    return isinstance(result, Waiting) and not result.message
 
 
 def is_pinned(bundle: Bundle) -> bool:

@@ -8,9 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
 
-from msgspec.structs import replace
-
-from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.jobs import ContentBudget, Jobs
 from rukpak_py.controllers.ports import Content, Sources
@@ -69,7 +67,7 @@ class UnpackJobs:
     def start(self, bundle: Bundle) -> None:
         """What was unpacked once never moves: it is fetched from where it was found then."""
         self._outdated.discard(bundle.metadata.uid)
-        source = _source_of(bundle)
+        source = pinned_source(bundle)
         lane = self._sources.lane(source)
         self._jobs.start(
             bundle.metadata.name, _key(bundle), self._work(bundle, source), lane=lane, deadline=UNPACK_SECONDS
@@ -96,7 +94,7 @@ class UnpackJobs:
 
     async def settle(self, bundle: Bundle) -> None:
         """The content is stored, or of no use: nothing has to be kept ready for it."""
-        await self._sources.settle(bundle.metadata.name, bundle.metadata.uid, _source_of(bundle))
+        await self._sources.settle(bundle.metadata.name, bundle.metadata.uid, pinned_source(bundle))
 
     def drop(self, bundle: Bundle) -> None:
         self._jobs.drop(bundle.metadata.uid)
@@ -123,16 +121,6 @@ class UnpackJobs:
             return result
 
         return work
-
-
-def _source_of(bundle: Bundle) -> Source:
-    """`resolvedSource` names an image only; how to reach its registry the spec says."""
-    resolved, given = bundle.status.resolved_source, bundle.spec.source.image
-    if resolved is None:
-        return bundle.spec.source
-    if resolved.image is None or given is None:
-        return resolved
-    return replace(resolved, image=replace(given, ref=resolved.image.ref))
 
 
 def _key(bundle: Bundle) -> tuple[str]:

@@ -8,10 +8,10 @@ from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, ownership, re
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.existence import Existence
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.existence import Existence
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -21,7 +21,7 @@ class Gates:
         *,
         engine: Engine,
         cluster: Cluster,
-        existence: Existence,
+        existence: Existence[BundleDeployment],
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
     ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleTemplate, InstalledKind, KeptObject
 from rukpak_py.api.bundle_deployment import Installation as Installed
 from rukpak_py.api.metadata import TemplateMeta
@@ -95,5 +95,5 @@ def _template(bundle: Bundle) -> BundleTemplate:
     labels = {name: value for name, value in metadata.labels.items() if not name.startswith(f"{GROUP}/")}
     return BundleTemplate(
         metadata=TemplateMeta(labels=labels, annotations=metadata.annotations),
-        spec=replace(bundle.spec, source=bundle.status.resolved_source or bundle.spec.source),
+        spec=replace(bundle.spec, source=pinned_source(bundle)),
     )

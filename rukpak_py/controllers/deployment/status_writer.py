@@ -8,7 +8,6 @@
   the server answers 409, nothing is lost, and the key comes back.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -24,11 +23,11 @@ from rukpak_py.controllers.deployment.status import Report, status_of
 from rukpak_py.controllers.deployment.transitions import transitions
 from rukpak_py.controllers.events import EventNote
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.controllers.status_pace import StatusPace
 from rukpak_py.controllers.status_write import write_status
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
-WRITE_INTERVAL_SECONDS = 1.0
 FIRST_HEALTH_SECONDS = 1.0  # what an installation's result waits for health
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
 
@@ -64,7 +63,7 @@ class DeploymentStatusWriter:
         self._deployments = deployments
         self._now = now
         self._clock = clock
-        self._written_at: OrderedDict[str, float] = OrderedDict()  # by uid, the latest last
+        self._pace = StatusPace(clock)
         self._results: dict[str, tuple[str, float]] = {}  # by uid: a Bundle whose health is awaited, since when
 
     async def write(self, deployment: BundleDeployment, report: Report) -> Written:
@@ -84,7 +83,8 @@ class DeploymentStatusWriter:
             return Written(result=WriteResult.GONE)
         except StaleError:
             return Written(result=WriteResult.STALE, pause=STALE_SECONDS)
-        self._note(latest.metadata.uid)
+        self._pace.written(latest.metadata.uid)
+        self._results.pop(latest.metadata.uid, None)
         return Written(result=WriteResult.WRITTEN, events=tuple(transitions(before, after)), status=after)
 
     async def record(self, deployment: BundleDeployment, report: Report) -> BundleDeployment:
@@ -102,7 +102,7 @@ class DeploymentStatusWriter:
 
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
-        self._written_at.pop(uid, None)
+        self._pace.forget(uid)
         self._results.pop(uid, None)
 
     def _latest(self, deployment: BundleDeployment) -> BundleDeployment | None:
@@ -123,22 +123,13 @@ class DeploymentStatusWriter:
 
     def _pause(self, uid: str, before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> float:
         now = self._clock()
-        due = self._written_at.get(uid, float("-inf")) + WRITE_INTERVAL_SECONDS
+        due = self._pace.due(uid)
         if awaits_first_health(before, after):
             bundle, since = self._results.get(uid, ("", now))
             since = since if bundle == after.active_bundle else now
             self._results[uid] = after.active_bundle, since
             due = max(due, since + FIRST_HEALTH_SECONDS)
         return due - now
-
-    def _note(self, uid: str) -> None:
-        """One was written. What is older than the interval says nothing any more."""
-        now = self._clock()
-        self._results.pop(uid, None)
-        self._written_at[uid] = now
-        self._written_at.move_to_end(uid)
-        while self._written_at and now - next(iter(self._written_at.values())) >= WRITE_INTERVAL_SECONDS:
-            self._written_at.popitem(last=False)
 
 
 def awaits_first_health(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:

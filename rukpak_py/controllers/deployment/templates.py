@@ -25,8 +25,8 @@ from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import texts
-from rukpak_py.controllers.deployment.existence import Existence
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.kinds import BUNDLES, not_served
 from rukpak_py.controllers.status_write import object_meta
 from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
@@ -37,7 +37,12 @@ from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, NotFou
 
 class Templates:
     def __init__(
-        self, client: Client, bundles: Cache[Bundle], existence: Existence, *, on_new: Callable[[str], None]
+        self,
+        client: Client,
+        bundles: Cache[Bundle],
+        existence: Existence[BundleDeployment],
+        *,
+        on_new: Callable[[str], None],
     ) -> None:
         self._client = client
         self._bundles = bundles

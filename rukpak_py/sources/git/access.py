@@ -16,6 +16,7 @@ from rukpak_py.api.source import GitSource
 from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
 from rukpak_py.sources.git.remote import Remote
 from rukpak_py.sources.ports import Credentials
+from rukpak_py.sources.tls import check_ca_bundle
 
 SETTING = "--allow-plain-http-credentials"
 _PREFIX = "configuring Auth error: "
@@ -50,6 +51,7 @@ async def access_to(
     remote: Remote, spec: GitSource, credentials: Credentials, *, allow_plain_http_credentials: bool
 ) -> Access:
     """AccessError for what is missing in the Secret; `UnavailableError` when the Secret is not there."""
+    check_ca_bundle(spec.ca_bundle)
     data = await _secret(spec.auth.secret.name, credentials)
     access = _ssh_access(spec, data) if remote.is_ssh else _web_access(remote, spec, data)
     if access.basic and remote.scheme == "http" and not allow_plain_http_credentials:

@@ -1,12 +1,14 @@
 """One fetch, in a thread: a bare repository with one commit in it, and then its files. See `source` for the order.
 
-What git writes is watched while it writes. A commit is asked for by its hash; servers that send only what has a name,
-and hashes that are cut short, cost all branches and tags.
+What git writes is watched while it writes. A commit is asked for by its hash; servers that send only what has a name
+cost all branches and tags. A hash that is cut short is completed first, by the commits of all branches and tags,
+without their files where the server can leave those out.
 """
 
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -16,7 +18,13 @@ from rukpak_py.sources.git import redirects
 from rukpak_py.sources.git.access import Access
 from rukpak_py.sources.git.command import Commands, GitError, StoppedError
 from rukpak_py.sources.git.environment import environment_of, local_environment
-from rukpak_py.sources.git.failures import REDIRECTED, explain, is_no_connection, is_not_sent_by_hash
+from rukpak_py.sources.git.failures import (
+    REDIRECTED,
+    explain,
+    is_no_connection,
+    is_not_sent_by_hash,
+    object_format_of,
+)
 from rukpak_py.sources.git.objects import AmbiguousNameError, MissingObjectError, reading
 from rukpak_py.sources.git.reading import NoDirectoryError, read_tree
 from rukpak_py.sources.git.refs import EVERYTHING, LOCAL_REF, Kind, Revision
@@ -25,12 +33,13 @@ from rukpak_py.sources.git.workspace import Workspace
 from rukpak_py.sources.proxies import proxy_for
 
 _MOST_ADDRESSES = 3
+_GRACE_SECONDS = 10.0  # for whoever stops git when its time is over
 _FETCH = ("fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance", "--quiet")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    name: str  # 40 hexadecimal digits
+    name: str  # all of its hexadecimal digits
     tree: str
 
 
@@ -46,6 +55,7 @@ class Checkout:
         self._workspace: Workspace | None = None
         self._commands: Commands | None = None
         self._stopped = False
+        self._object_format = revision.object_format
 
     def stop(self) -> None:
         """From any thread: what runs ends soon."""
@@ -60,11 +70,13 @@ class Checkout:
             self._workspace = None
 
     def fetch(self) -> Commit:
-        self._workspace = Workspace()
         try:
+            self._workspace = Workspace()
             return self._fetch(self._remote)
         except GitError as error:
             raise explain(str(error), self._remote, self._revision, self._access.redacted) from error
+        except OSError as error:
+            raise self._of_this_machine(error) from error
 
     def read(self, commit: Commit, directory: str) -> Tree:
         try:
@@ -80,12 +92,24 @@ class Checkout:
             raise UnavailableError(
                 f"bundle unpack error: {self._remote.shown}: the server sent an incomplete repository"
             ) from error
+        except OSError as error:
+            raise self._of_this_machine(error) from error
+
+    def _of_this_machine(self, error: OSError) -> UnavailableError:
+        """No space for a file, or no process."""
+        return UnavailableError(
+            f"bundle unpack git clone error: {self._remote.shown}: the operator failed: {error.strerror or error}"
+        )
 
     def _fetch(self, remote: Remote) -> Commit:
         for _ in range(redirects.MOST):
             try:
                 return self._fetch_from_addresses(remote)
             except GitError as error:
+                if other := object_format_of(str(error)):
+                    self._object_format = other
+                    self._in_use().clear()
+                    continue
                 if not REDIRECTED.search(str(error)):
                     raise
                 remote = self._moved(remote)
@@ -115,19 +139,31 @@ class Checkout:
 
     def _fetch_from(self, remote: Remote, addresses: Sequence[str]) -> Commit:
         workspace = self._in_use()
-        git = self._git(environment_of(remote, self._access, addresses=addresses, directory=workspace.directory))
-        if not workspace.repository.exists():
-            git.run("init", "--bare", "--quiet", "--template=", str(workspace.repository))
+        environment = environment_of(remote, self._access, addresses=addresses, directory=workspace.directory)
         revision = self._revision
-        if revision.kind is not Kind.COMMIT or revision.is_full_commit:
-            try:
-                self._run_fetch(git, "--depth=1", "--", remote.url, *revision.refspecs)
-                return self._commit(git, LOCAL_REF)
-            except GitError as error:
-                if revision.kind is not Kind.COMMIT or not is_not_sent_by_hash(str(error)):
-                    raise
+        if revision.kind is Kind.COMMIT and not revision.is_full_commit:
+            revision = self._completed(remote, environment)
+        git = self._repository(environment, workspace.repository)
+        try:
+            self._run_fetch(git, "--depth=1", "--", remote.url, *revision.refspecs)
+            return self._commit(git, LOCAL_REF)
+        except GitError as error:
+            if revision.kind is not Kind.COMMIT or not is_not_sent_by_hash(str(error)):
+                raise
         self._run_fetch(git, "--", remote.url, *EVERYTHING)
         return self._commit(git, revision.name)
+
+    def _completed(self, remote: Remote, environment: dict[str, str]) -> Revision:
+        """By commits in a repository of their own: one with a filter has gaps, which git would fill by itself."""
+        git = self._repository(environment, self._in_use().commits)
+        self._run_fetch(git, "--filter=tree:0", "--", remote.url, *EVERYTHING)
+        return replace(self._revision, name=self._commit(git, self._revision.name).name)
+
+    def _repository(self, environment: dict[str, str], path: Path) -> Commands:
+        git = self._git(environment, path)
+        if not path.exists():
+            git.run("init", "--bare", "--quiet", "--template=", f"--object-format={self._object_format}", str(path))
+        return git
 
     def _run_fetch(self, git: Commands, *arguments: str) -> None:
         git.run(*_FETCH, *arguments, watch=self._watch)
@@ -160,9 +196,13 @@ class Checkout:
             return redirects.redirected(remote, trace)
         return remote  # not any more
 
-    def _git(self, environment: dict[str, str]) -> Commands:
+    def _git(self, environment: dict[str, str], repository: Path | None = None) -> Commands:
         workspace = self._in_use()
-        git = Commands(workspace.directory, environment | {"GIT_DIR": str(workspace.repository)})
+        git = Commands(
+            workspace.directory,
+            environment | {"GIT_DIR": str(repository or workspace.repository)},
+            seconds=self._limits.git_seconds + _GRACE_SECONDS,
+        )
         self._commands = git
         if self._stopped:
             raise StoppedError

@@ -1,7 +1,8 @@
 """git as processes of this machine, all of one fetch together, run from a thread and stopped from anywhere.
 
 Each has a process group of its own, so that its helpers (git-remote-https, ssh, index-pack) end with it. It sees only
-the environment that it is given: nothing of the operator's, and no configuration of the system or of a user.
+the environment that it is given: nothing of the operator's, and no configuration of the system or of a user. `timeout`
+ends the group of an operator that was killed: git would wait for as long as a server holds the connection.
 """
 
 import os
@@ -41,9 +42,11 @@ def _nothing() -> None:
 
 
 class Commands:
-    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, directory: Path, environment: Mapping[str, str], *, seconds: float) -> None:
+        """`seconds`: a process is of no use for longer, even when nobody is there any more to stop it."""
         self._git = Git(str(directory))
         self._environment = dict(environment)
+        self._bound = ("timeout", "--signal=KILL", f"{seconds:g}")
         self._live: list[Git.AutoInterrupt] = []
         self._lock = Lock()
         self._stopped = False
@@ -81,7 +84,7 @@ class Commands:
             if self._stopped:
                 raise StoppedError
             started = self._git.execute(
-                ["env", *hidden, "git", *arguments],
+                ["env", *hidden, *self._bound, "git", *arguments],
                 as_process=True,
                 env=given,
                 istream=istream,

@@ -21,7 +21,8 @@ _EMPTY_PHRASES = re.compile(
 _PREFIX = re.compile(r"^(fatal|error|warning|ssh): ")
 # In the place of an answer, the server names another URL.
 REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]")
-_NOT_SENT_BY_HASH = re.compile(r"not our ref|unadvertised object|want [0-9a-f]{40} not valid")
+_NOT_SENT_BY_HASH = re.compile(r"not our ref|unadvertised object|want [0-9a-f]{40,64} not valid")
+_OTHER_FORMAT = re.compile(r"mismatched algorithms: client \w+; server (sha1|sha256)\b")
 _NO_CONNECTION = re.compile(r"connect to (host|address) .* port \d+")
 
 
@@ -86,6 +87,12 @@ def is_missing_ref(text: str) -> bool:
 def is_not_sent_by_hash(text: str) -> bool:
     """The commit is unknown, or the server sends what has a name only."""
     return _NOT_SENT_BY_HASH.search(text) is not None
+
+
+def object_format_of(text: str) -> str:
+    """How the server makes hashes, when it is not as we took it to be; else empty."""
+    found = _OTHER_FORMAT.search(text)
+    return found[1] if found else ""
 
 
 def is_no_connection(text: str) -> bool:

@@ -12,8 +12,7 @@ from typing import IO
 from rukpak_py.core.errors import ContentError
 from rukpak_py.sources.git.command import Commands, GitError, StoppedError
 
-_WINDOW = 500  # requests of 41 bytes: what fits into a pipe, so neither side waits for the other
-_HASH_BYTES = 20
+_WINDOW = 500  # requests of 41 or 65 bytes: what fits into a pipe, so neither side waits for the other
 LINK_MODE, DIRECTORY_MODE, SUBMODULE_MODE = 0o120000, 0o040000, 0o160000
 _TYPE_BITS = 0o170000
 
@@ -57,7 +56,7 @@ class Objects:
     def tree(self, name: str, *, at_most: int) -> dict[str, TreeEntry]:
         self._ask([name])
         _, content = self._answer(_at_most(ContentError("a directory of the repository has too many entries"), at_most))
-        return dict(_entries(content))
+        return dict(_entries(content, hash_bytes=len(name) // 2))
 
     def content(self, name: str, check: Callable[[int], None]) -> bytes:
         self._ask([name])
@@ -110,13 +109,13 @@ def _at_most(error: ContentError, size: int) -> Callable[[int], None]:
     return check
 
 
-def _entries(content: bytes) -> Iterator[tuple[str, TreeEntry]]:
+def _entries(content: bytes, *, hash_bytes: int) -> Iterator[tuple[str, TreeEntry]]:
     """Each has its mode, its name and its hash; fetching has checked that."""
     at = 0
     while at < len(content):
         space = content.index(b" ", at)
         end = content.index(b"\0", space)
-        after = end + 1 + _HASH_BYTES
+        after = end + 1 + hash_bytes
         mode = int(content[at:space], 8) & _TYPE_BITS
         yield (
             content[space + 1 : end].decode(errors="surrogateescape"),

@@ -11,12 +11,14 @@ from functools import partial
 
 from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import MIB, Limits
 from rukpak_py.sources.git.objects import DIRECTORY_MODE, LINK_MODE, SUBMODULE_MODE, Objects, TreeEntry
 
 _MOST_HOPS = 40
+_MOST_STEPS = 1024  # on the way to where a link leads: a thread that computes cannot be stopped
 _LONGEST_TARGET = 4096
-_REMEMBERED = 1000  # directories that links lead through
+_LARGEST_DIRECTORY = 4 * MIB  # about a hundred thousand entries; whole ones are in memory
+_REMEMBERED = 100_000  # entries of directories that links lead through
 
 
 class NoDirectoryError(Exception):
@@ -55,12 +57,14 @@ class _Repository:
     root: str
     limits: Limits
     _directories: dict[str, dict[str, TreeEntry]] = field(default_factory=dict)
+    _remembered: int = 0
 
     def entries(self, directory: TreeEntry) -> dict[str, TreeEntry]:
         known = self._directories.get(directory.hash)
         if known is None:
-            known = self.objects.tree(directory.hash, at_most=self.limits.file_bytes)
-            if len(self._directories) < _REMEMBERED:
+            known = self.objects.tree(directory.hash, at_most=_LARGEST_DIRECTORY)
+            if self._remembered + len(known) <= _REMEMBERED:
+                self._remembered += len(known)
                 self._directories[directory.hash] = known
         return known
 
@@ -68,8 +72,13 @@ class _Repository:
         """What is at the parts, seen from the directory `start`, for the link `name`; None: nothing."""
         todo = [*reversed(parts), *reversed(start.split("/") if start else [])]
         around = [Found(path="", entry=TreeEntry(mode=DIRECTORY_MODE, hash=self.root))]
-        hops = 0
+        steps = hops = 0
         while todo:
+            steps += 1
+            if steps + len(todo) > _MOST_STEPS:
+                raise ContentError(
+                    f"link {name or '/'.join(parts)[:200]!r} leads too far: through more than {_MOST_STEPS} names"
+                )
             part = todo.pop()
             here = around[-1]
             if part in {"", "."}:

@@ -8,8 +8,8 @@ from rukpak_py.api.source import GitRef
 from rukpak_py.core.errors import ContentError
 
 LOCAL_REF = "refs/rukpak/content"  # where what is fetched goes in our own repository
-_FULL = re.compile(r"[0-9a-f]{40}")
-_ABBREVIATED = re.compile(r"[0-9a-f]{4,39}")
+_SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
+_ABBREVIATED = re.compile(r"[0-9a-f]{4,63}")
 # What `git check-ref-format` refuses.
 _BAD_NAME = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[./]|[./]$|\.lock(/|$)|^@$")
 _LONGEST = 1024
@@ -31,7 +31,12 @@ class Revision:
 
     @property
     def is_full_commit(self) -> bool:
-        return self.kind is Kind.COMMIT and _FULL.fullmatch(self.name) is not None
+        return self.kind is Kind.COMMIT and any(form.fullmatch(self.name) for form in (_SHA1, _SHA256))
+
+    @property
+    def object_format(self) -> str:
+        """Of the repository, as far as the name tells."""
+        return "sha256" if self.kind is Kind.COMMIT and len(self.name) > 40 else "sha1"
 
     @property
     def remote_ref(self) -> str:
@@ -70,8 +75,8 @@ def revision_of(ref: GitRef) -> Revision:
     """Of objects that are older than the rule for one member only, the original took the commit last of all."""
     if ref.commit:
         commit = ref.commit.lower()
-        if not (_FULL.fullmatch(commit) or _ABBREVIATED.fullmatch(commit)):
-            raise _commit_error(ref.commit[:100], "not a hash of 4 to 40 hexadecimal digits")
+        if not (_SHA256.fullmatch(commit) or _ABBREVIATED.fullmatch(commit)):
+            raise _commit_error(ref.commit[:100], "not a hash of 4 to 40 hexadecimal digits, or 64 with SHA-256")
         return Revision(kind=Kind.COMMIT, name=commit)
     for kind, name in ((Kind.BRANCH, ref.branch), (Kind.TAG, ref.tag)):
         if name:

@@ -80,6 +80,7 @@ def _of_url(repository: str) -> Remote:
     host = _host(repository, f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or "")
     if parts.fragment:
         raise _invalid(repository, "it has a fragment (#)")
+    _check_path(repository, f"{parts.path}?{parts.query}")
     if port == 0 or not parts.path.strip("/"):
         raise _invalid(repository, "it names no repository of the host")
     return Remote(
@@ -118,6 +119,7 @@ def _of_short_form(repository: str, short: re.Match[str]) -> Remote:
         raise _invalid(repository, "the user name has characters that are not supported")
     if path.startswith("-"):
         raise _invalid(repository, "the path starts with a dash")
+    _check_path(repository, path)
     return Remote(
         scheme=SSH,
         host=host.strip("[]"),
@@ -126,6 +128,12 @@ def _of_short_form(repository: str, short: re.Match[str]) -> Remote:
         url=f"{user}@{host}:{path}",
         shown=shown(repository),
     )
+
+
+def _check_path(repository: str, path: str) -> None:
+    """Wherever git finds `@[` in a URL of ssh, it takes what follows for the host."""
+    if "[" in path or "]" in path:
+        raise _invalid(repository, "the path has a bracket")
 
 
 def _host(repository: str, host: str) -> str:

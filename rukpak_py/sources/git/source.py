@@ -23,10 +23,11 @@ from rukpak_py.sources.git.access import access_to
 from rukpak_py.sources.git.checkout import Checkout
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import Remote, parse_remote, shown
+from rukpak_py.sources.git.workspace import remove_abandoned
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest
 
-_THREADS = 64  # of which most wait: lanes and the budget for content bound the work
+_THREADS = 256  # of which most wait, eight for a host that hangs: lanes and the budget for content bound the work
 
 T = TypeVar("T")
 
@@ -45,6 +46,7 @@ class GitSource:
         self._limits = limits
         self._allow_plain_http_credentials = allow_plain_http_credentials
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="git")
+        self._threads.submit(remove_abandoned)
 
     def lane(self, source: SourceSpec) -> str:
         try:

@@ -1,60 +1,80 @@
 """The private directory of a fetch: for a bare repository and for keys, gone at the end whatever happens.
 
 A process that was killed leaves its directories behind, keys included. Each directory is locked by who uses it, so
-the next one to make a directory recognises those, and removes them.
+whoever starts, or makes a directory, recognises those, and removes them. One that was made a moment ago, and is not
+locked yet, may be taken for one of them; its maker notices, and makes another one.
 """
 
 import fcntl
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rukpak_py.core.errors import UnavailableError
+
 _PREFIX = "rukpak-git-"
-_YOUNG_SECONDS = 60.0  # it may not be locked yet
+_MOST_TRIES = 5
 
 
 class Workspace:
     """Blocks. `repository` is inside, so that nothing else is ever part of it."""
 
     def __init__(self, parent: Path | None = None) -> None:
-        self._parent = Path(parent or tempfile.gettempdir())
-        self._remove_abandoned()
-        self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._parent))  # 0700
-        self._lock = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        remove_abandoned(parent)
+        self.directory, self._lock = _made_and_locked(_temporary(parent))
         self.repository = self.directory / "repository"
+        self.commits = self.directory / "commits"
 
     def close(self) -> None:
         """By descriptor: a link that somebody put in the place of a directory is not followed."""
         shutil.rmtree(self.directory, ignore_errors=True)
         os.close(self._lock)
 
+    def clear(self) -> None:
+        """Begin again."""
+        for repository in (self.repository, self.commits):
+            shutil.rmtree(repository, ignore_errors=True)
+
     def size(self) -> int:
         """On disk, while git writes."""
-        return sum(_sizes(self.repository))
+        return sum(_sizes(self.directory))
 
-    def _remove_abandoned(self) -> None:
-        for path in self._parent.glob(f"{_PREFIX}*"):
-            with suppress(OSError), _locked_by_nobody(path) as is_abandoned:
-                if is_abandoned:
-                    shutil.rmtree(path, ignore_errors=True)
+
+def remove_abandoned(parent: Path | None = None) -> None:
+    """What processes that were killed have left behind."""
+    for path in _temporary(parent).glob(f"{_PREFIX}*"):
+        with suppress(OSError), _locked_by_nobody(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _temporary(parent: Path | None) -> Path:
+    return Path(parent or tempfile.gettempdir())
+
+
+def _made_and_locked(parent: Path) -> tuple[Path, int]:
+    for _ in range(_MOST_TRIES):
+        directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # 0700
+        with suppress(FileNotFoundError):
+            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if directory.exists():
+                return directory, lock
+            os.close(lock)
+    raise UnavailableError(f"somebody removes the temporary directories of git in {parent}")
 
 
 @contextmanager
-def _locked_by_nobody(path: Path) -> Iterator[bool]:
+def _locked_by_nobody(path: Path) -> Iterator[None]:
+    """OSError when somebody has it locked, or when it is not ours."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        found = os.fstat(descriptor)
-        is_old = time.time() - found.st_mtime > _YOUNG_SECONDS
-        if is_old and found.st_uid == os.geteuid():
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield True
-        else:
-            yield False
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PermissionError(path)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
     finally:
         os.close(descriptor)
 

@@ -35,10 +35,19 @@ def everything(_path: str) -> bool:
 
 
 def below(*directories: str) -> Keep:
-    """Paths that are one of the directories, or lie below one."""
+    """Paths that are one of the directories, or lie below one. As quick for thousands of directories as for one."""
+    wanted = frozenset(directories)
+    longest = max(map(len, wanted), default=0)
 
     def keep(path: str) -> bool:
-        return any(path == directory or path.startswith(f"{directory}/") for directory in directories)
+        if path in wanted:
+            return True
+        slash = path.find("/")
+        while 0 <= slash <= longest:
+            if path[:slash] in wanted:
+                return True
+            slash = path.find("/", slash + 1)
+        return False
 
     return keep
 

@@ -9,6 +9,7 @@ from rukpak_py.content.tree import TreeBuilder
 from rukpak_py.core.errors import ContentError
 
 _MOST_HOPS = 40
+_MOST_STEPS = 1024  # on the way to an end: forty links of two thousand steps each would take minutes
 _LONGEST_TARGET = 4096
 
 
@@ -78,16 +79,19 @@ def paths_below(directory: str, paths: Sequence[str]) -> Sequence[str]:
 
 def end_of(path: str, entries: Entries) -> str:
     """The path without links in any of its parts."""
-    done: list[str] = []
+    end = ""
     todo = path.split("/")[::-1]
-    hops = 0
+    steps = hops = 0
     while todo:
-        done.append(todo.pop())
-        entry = entries.get("/".join(done))
+        steps += 1
+        end = f"{end}/{todo.pop()}" if end else todo.pop()
+        entry = entries.get(end)
         if isinstance(entry, Link):
             hops += 1
-            if hops > _MOST_HOPS:
-                raise ContentError(f"link {path!r} never ends at a file")
             todo.extend(reversed(entry.target.split("/") if entry.target else []))
-            done = []
-    return "/".join(done)
+            end = ""
+        if hops > _MOST_HOPS:
+            raise ContentError(f"link {path!r} never ends at a file")
+        if steps + len(todo) > _MOST_STEPS:
+            raise ContentError(f"link {path!r} leads too far: through more than {_MOST_STEPS} names")
+    return end

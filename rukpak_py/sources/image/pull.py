@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
+from urllib.parse import urlsplit
 
 import requests
 
@@ -33,6 +34,8 @@ from rukpak_py.sources.image.manifests import (
 )
 from rukpak_py.sources.image.reference import Reference
 from rukpak_py.sources.image.transport import Connections
+from rukpak_py.sources.image.ways import OutOfReachError
+from rukpak_py.sources.urls import DEFAULT_PORTS
 
 _MOST_READS: Final = 5  # of one blob, each from where the last one broke off
 _PAUSE_SECONDS: Final = 0.5
@@ -59,13 +62,14 @@ class ImagePull:
         self._reference = reference
         self._logins: Sequence[Credentials | None] = logins or (None,)
         self._options = options
-        self._connections = Connections(_policy(reference, options.addresses))
+        self._connections = Connections(_policy(reference, options))
         self._client = self._new_client(self._logins[0], plain_http=False)
         self._manifest = ImageDocument()
         self._diff_ids: Sequence[str] = ()
 
     def resolve(self) -> Reference:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
+        _check_own_machine(self._reference, self._connections.addresses)
         failure: AccessError | None = None
         for login in self._logins:
             try:
@@ -180,11 +184,22 @@ class ImagePull:
         raise failure or UnavailableError(f"blob {blob.digest} breaks off after {position} of {blob.size} bytes")
 
 
-def _policy(reference: Reference, addresses: AddressPolicy | None) -> AddressPolicy | None:
-    """A registry on loopback was named as such; nothing else is to lead there."""
+def _policy(reference: Reference, options: PullOptions) -> AddressPolicy | None:
+    """A registry on loopback that the administrator named may be asked; nothing else is to lead there."""
+    if options.addresses is None or not reference.is_on_loopback or reference.registry not in options.plain_http:
+        return options.addresses
+    return replace(options.addresses, allowed=(*options.addresses.allowed, *_LOOPBACK))
+
+
+def _check_own_machine(reference: Reference, addresses: AddressPolicy | None) -> None:
+    """On another machine the name may be a registry: for a node, say. So it is unreachable, and not wrong."""
     if addresses is None or not reference.is_on_loopback:
-        return addresses
-    return replace(addresses, allowed=(*addresses.allowed, *_LOOPBACK))
+        return
+    url = urlsplit(f"//{reference.registry}")
+    address = "127.0.0.1" if url.hostname == "localhost" else url.hostname or ""
+    others = replace(addresses, api_servers=frozenset())  # which is always wrong, and refused when it is connected to
+    if refusal := others.refusal(address, url.port or DEFAULT_PORTS["https"], address):
+        raise OutOfReachError(f"{refusal}, or --plain-http-registries the registry")
 
 
 def _check(data: bytes, digest: str) -> None:

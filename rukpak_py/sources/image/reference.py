@@ -18,6 +18,7 @@ _REFERENCE: Final = re.compile(
 PLAIN_HTTP_VARIABLE: Final = "RUKPAK_PLAIN_HTTP_REGISTRIES"
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 _LONGEST_REPOSITORY: Final = 255
+_HIGHEST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ def parse_reference(text: str) -> Reference:
     if "@" in text:
         raise ContentError(f"{text[:300]!r} names an image by digest: its content makes the digest, give a tag")
     found = _REFERENCE.fullmatch(text)
-    if found is None or len(found["repository"]) > _LONGEST_REPOSITORY:
+    if found is None or len(found["repository"]) > _LONGEST_REPOSITORY or not _is_port(found["port"]):
         raise ContentError(
             f"{text[:300]!r} is not a valid image name: give REGISTRY/REPOSITORY:TAG, in lower case but for the tag"
         )
@@ -57,6 +58,10 @@ def parse_reference(text: str) -> Reference:
     if registry == _DEFAULT_REGISTRY and "/" not in repository:
         repository = f"library/{repository}"
     return Reference(registry=registry, repository=repository, tag=found["tag"] or _DEFAULT_TAG)
+
+
+def _is_port(text: str | None) -> bool:
+    return text is None or 0 < int(text[1:]) <= _HIGHEST_PORT
 
 
 def parse_image(text: str) -> Reference:

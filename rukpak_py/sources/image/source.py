@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rukpak_py.sources.image.credentials import Keychain
     from rukpak_py.sources.image.pull import ImagePull
 
-_THREADS: Final = 64  # most of them wait; how many hold content is bounded elsewhere
+_THREADS: Final = 256  # most of them wait, eight for a host that hangs; how many hold content is bounded elsewhere
 T = TypeVar("T")
 
 

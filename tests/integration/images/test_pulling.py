@@ -12,7 +12,6 @@ import pytest
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.credentials import Credentials
 from rukpak_py.sources.image.descriptors import Platform
@@ -30,6 +29,7 @@ from tests.integration.images.registry import (
 )
 from tests.unit.cli.running import CommandLine
 from tests.unit.images import hard_link, layer, symlink, zstd_compressed
+from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import DOCKER_INDEX, DOCKER_MANIFEST, Contents, Files, digest_of
 
 pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
@@ -55,7 +55,7 @@ def contents() -> Contents:
 def pulled(
     registry: Registry, name: str, logins: Sequence[Credentials] = (LOGIN,), **options: Any
 ) -> tuple[Reference, Tree]:
-    given = {"addresses": AddressPolicy(), "ca_bundle": registry.authority, **options}
+    given = {"addresses": LOOPBACK, "ca_bundle": registry.authority, **options}
     pull = ImagePull(
         parse_image(f"{registry.address}/{name}"), logins, PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE, **given)
     )

@@ -9,6 +9,7 @@ import os
 import runpy
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -50,6 +51,8 @@ def _run(module: str, arguments: list[str], log: str, environment: dict[str, str
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    os.environ.clear()  # those of the process that forks
     os.environ.update(environment)
+    tempfile.tempdir = None  # it is remembered
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

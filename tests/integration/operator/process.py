@@ -91,7 +91,7 @@ class Operator:
         assert not self.is_running
         self.starts += 1
         if self._tree is None:
-            self._process = Preloaded(self._module, self._arguments, self._log, self._environment)
+            self._process = Preloaded(self._module, self._arguments, self._log, os.environ | self._environment)
         else:
             self._process = self._launch_from(self._tree)
 

@@ -64,6 +64,10 @@ class Tenant:
         answer = await self.admin.apply(BUNDLE_DEPLOYMENTS, "", name, body, field_manager="user", force=True)
         return answer.metadata.uid
 
+    def sees_to(self, name: str) -> None:
+        """A deployment of this name, which somebody else makes, goes at the end."""
+        self._deployed.add(name)
+
     async def deployment(self, name: str = "") -> Document:
         return await self.read(BUNDLE_DEPLOYMENTS, "", name or self.name)
 

@@ -38,6 +38,7 @@ RESTART = {
     ("watch", "configmaps", "200"): 2,  # of the inventory; of the sources in the system namespace
     ("watch", "services", "200"): 1,
     **{("watch", plural, "200"): 1 for plural in PROCESS},
+    ("get", "endpointslices", "404"): 1,  # of the API server, which is no source; this one has none
 }
 
 

@@ -12,12 +12,12 @@ from tests.integration.scenarios.stage import Stage
 from tests.shared_operator import SharedOperator
 
 HERE = Path(__file__).parent
-COLLECTED = "test_removal.py"
+COLLECTED = (HERE / "test_removal.py", HERE / "test_instance_removal.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits for the cluster's collector comes last: it takes 30 seconds to see that our kinds exist."""
-    items.sort(key=lambda item: item.path == HERE / COLLECTED)
+    items.sort(key=lambda item: item.path in COLLECTED)
 
 
 @pytest.fixture

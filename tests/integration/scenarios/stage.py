@@ -18,7 +18,7 @@ from e2e.kubectl import Kubectl
 from rukpak_py.api.names import API_VERSION, DEFAULT_SYSTEM_NAMESPACE, OWNER_KIND_LABEL, OWNER_NAME_LABEL, PLAIN_CLASS
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import bundle_name, template_hash
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError
@@ -201,7 +201,7 @@ class Stage:
     async def leave(self) -> None:
         """Ask for the end of what the test made; the operator sees to it."""
         for resource, namespace, name in reversed(self.made):
-            if resource in {BUNDLES, BUNDLE_DEPLOYMENTS, NAMESPACES, CRDS}:
+            if resource in {BUNDLES, BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, NAMESPACES, CRDS}:
                 try:
                     await self.client.delete(resource, namespace, name)
                 except NotFoundError:

@@ -10,6 +10,7 @@ from rukpak_py.api.crds import HEADER, crds, main, render
 
 FOLDER = Path(__file__).parents[3] / "config" / "crds"
 BUNDLES, DEPLOYMENTS = "core.rukpak.io_bundles.yaml", "core.rukpak.io_bundledeployments.yaml"
+INSTANCES = "core.rukpak.io_bundleinstances.yaml"
 
 
 def version(name: str) -> dict[str, Any]:
@@ -40,20 +41,20 @@ def test_config_crds_is_not_stale(tmp_path: Path) -> None:
     assert committed == generated, "run `make generate`"
 
 
-@pytest.mark.parametrize("name", [BUNDLES, DEPLOYMENTS])
+@pytest.mark.parametrize("name", [BUNDLES, DEPLOYMENTS, INSTANCES])
 def test_files_say_that_they_are_generated(name: str) -> None:
     text = render(crds()[name])
     assert text.startswith(HEADER)
     assert yaml.safe_load(text) == crds()[name]
 
 
-@pytest.mark.parametrize("name", [BUNDLES, DEPLOYMENTS])
+@pytest.mark.parametrize("name", [BUNDLES, DEPLOYMENTS, INSTANCES])
 def test_every_field_is_described(name: str) -> None:
     bare = [path for path, node in walk(schema(name)) if not node.get("description")]
     assert [path for path in bare if not path.startswith(".metadata") and not path.endswith("[]")] == []
 
 
-@pytest.mark.parametrize("name", [BUNDLES, DEPLOYMENTS])
+@pytest.mark.parametrize("name", [BUNDLES, DEPLOYMENTS, INSTANCES])
 def test_status_has_no_rules_and_never_reads_as_current(name: str) -> None:
     status = schema(name, "status")
     assert status["default"] == {"observedGeneration": -1}
@@ -108,3 +109,10 @@ def test_nothing_is_offered_that_does_nothing_yet() -> None:
         "adopt",
         "overrides",
     }
+
+
+def test_the_old_kind_takes_what_the_new_one_takes_and_shows_the_same_columns() -> None:
+    assert schema(INSTANCES, "spec") == schema(DEPLOYMENTS, "spec")
+    old, new = version(INSTANCES), version(DEPLOYMENTS)
+    assert old["additionalPrinterColumns"] == new["additionalPrinterColumns"]
+    assert schema(INSTANCES, "metadata") == schema(DEPLOYMENTS, "metadata")

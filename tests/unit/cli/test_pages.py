@@ -34,6 +34,8 @@ def test_every_command_has_a_page() -> None:
         if path[:1] == ("bundle",) and len(path) == 2:
             assert f"rukpakctl bundle {path[1]}`](cli/{path[1]}.md)" in overview
             assert (ROOT / f"docs/cli/{path[1]}.md").exists()
+    for name in ("run", "content"):
+        assert f"rukpakctl {name}`](cli/{name}.md)" in overview
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

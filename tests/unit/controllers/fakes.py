@@ -130,8 +130,10 @@ def merged(value: Any, patch: Any) -> Any:
 
 
 def _as_merge_patch(operations: list[dict[str, Any]]) -> dict[str, Any]:
-    """Enough of JSON patches: flat fields of the metadata."""
-    return {"metadata": {one["path"].removeprefix("/metadata/"): one["value"] for one in operations}}
+    """Enough of JSON patches: flat fields of the metadata, and what is beside the metadata."""
+    fields = {one["path"]: one["value"] for one in operations}
+    metadata = {path.removeprefix("/metadata/"): value for path, value in fields.items() if path.count("/") > 1}
+    return {"metadata": metadata, **{path[1:]: value for path, value in fields.items() if path.count("/") == 1}}
 
 
 @dataclass

@@ -15,7 +15,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.kube.answers import Listing
-from rukpak_py.kube.errors import ServerUnavailableError
+from rukpak_py.kube.errors import KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
 from tests.unit.controllers.fakes import FakeClient, refusal, until
@@ -38,12 +38,12 @@ class SlowClient(FakeClient):
 
 
 class Bench:
-    def __init__(self, *, interval: float = NEVER, retry: float = NEVER) -> None:
+    def __init__(self, *, interval: float = NEVER, retry: float = NEVER, is_optional: bool = False) -> None:
         self.client = SlowClient()
         self.cache = Cache[Bundle](clock=monotonic)
         self.gone: list[str] = []
         self.rounds = 0
-        watched = Watched(resource=BUNDLES, cache=self.cache, gone=lambda one: self.gone.append(one.metadata.name))
+        watched = Watched(resource=BUNDLES, cache=self.cache, gone=self._gone, is_optional=is_optional)
         self.restores: list[tuple[str, int, int]] = []
         self.versions = SeenVersions(
             on_restore=lambda resource, seen, listed: self.restores.append((resource.plural, seen, listed))
@@ -56,6 +56,9 @@ class Bench:
             interval=interval,
             retry=retry,
         )
+
+    def _gone(self, one: Bundle) -> None:
+        self.gone.append(one.metadata.name)
 
     def _after(self) -> None:
         self.rounds += 1
@@ -113,6 +116,16 @@ async def test_it_looks_by_itself_from_time_to_time() -> None:
     bench = Bench(interval=0.001)
     async with running(bench):
         await until(lambda: bench.rounds >= 3)
+
+
+async def test_a_kind_that_need_not_be_served_proves_nothing_while_it_is_not() -> None:
+    bench = Bench(is_optional=True)
+    bench.known("missed", exists=False)
+    bench.client.failing["list"] = refusal(KindNotServedError)
+    async with running(bench):
+        bench.missed.ask()
+        await until(lambda: bench.rounds)
+    assert bench.gone == []
 
 
 async def test_nothing_is_sure_before_the_first_list() -> None:

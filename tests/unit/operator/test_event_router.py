@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_INSTANCE_KIND,
     BUNDLE_KIND,
     ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
@@ -364,4 +365,5 @@ class TestWhomAChangeWakes:
 def test_each_of_our_kinds_has_a_handler() -> None:
     router = EventRouter()
     kinds: dict[str, WatchedKind[Any]] = {BUNDLE_KIND: router.bundles, BUNDLE_DEPLOYMENT_KIND: router.deployments}
+    kinds[BUNDLE_INSTANCE_KIND] = router.instances
     assert [handler.plural for handler in router.handlers()] == [kind.plural for kind in kinds.values()]

@@ -70,7 +70,7 @@ async def test_a_map_that_is_listed_twice_with_two_paths_is_there_twice() -> Non
 
 
 @pytest.mark.parametrize("path", ["..", "../x", "x/../..", "/etc", "a\x00b", "a\\b"])
-async def test_nothing_leaves_the_root(path: str) -> None:
+async def test_c3_nothing_leaves_the_root(path: str) -> None:
     with pytest.raises(ContentError):
         await fetched(Maps(a={"f": b"1"}), item("a", path))
 

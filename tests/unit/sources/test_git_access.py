@@ -249,7 +249,7 @@ async def test_p4_the_api_server_is_no_git_server(private: GitWebServer) -> None
         await fetched(source, addresses=addresses)
 
 
-async def test_dns_rebinding_git_connects_to_what_was_checked(
+async def test_c19_dns_rebinding_git_connects_to_what_was_checked(
     private: GitWebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The name resolves for us only; git would not find it, nor another address of it."""

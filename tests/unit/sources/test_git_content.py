@@ -129,6 +129,26 @@ async def test_c10_links_that_multiply(git_repository: Repository, git_web: GitW
         await fetched_from(git_web)
 
 
+async def test_c10_links_that_lead_far(git_repository: Repository, git_web: GitWebServer) -> None:
+    """Following them to their end took a second each, in a thread that nobody can stop."""
+    far = "/".join(["."] * 2000)
+    git_repository.commit({f"l{n}": Link(f"l{n + 1}/{far}") for n in range(39)} | {"l39": b""})
+    with pytest.raises(ContentError, match=r"link .* leads too far: through more than 1024 names"):
+        await fetched_from(git_web)
+
+
+async def test_c10_directories_without_end(git_repository: Repository, git_web: GitWebServer) -> None:
+    """A link leads through it, so it would be in memory, and so would others: each is a few kilobytes in a pack."""
+    blob = git_repository.blob(b"")
+    tree = git_repository.git(
+        "mktree", stdin="".join(f"100644 blob {blob}\t{n:06}{'x' * 20}\n" for n in range(100_000)).encode()
+    )
+    link = git_repository.blob(b"large/nothing")
+    git_repository.hostile_commit(f"040000 tree {tree}\tlarge\n120000 blob {link}\tl\n")
+    with pytest.raises(ContentError, match=r"a directory of the repository has too many entries"):
+        await fetched_from(git_web)
+
+
 async def test_c10_trees_that_multiply(git_repository: Repository, git_web: GitWebServer) -> None:
     """A few objects that stand for ten billion files."""
     entries = "".join(f"100644 blob {git_repository.blob(b'')}\tf{n}\n" for n in range(10))

@@ -1,6 +1,7 @@
 """What a fetch leaves behind, however it ends: nothing. And what it may cost."""
 
 import asyncio
+import errno
 import fcntl
 import gc
 import os
@@ -16,8 +17,8 @@ from aiohttp import web
 
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.git import workspace
-from rukpak_py.sources.git.workspace import Workspace
+from rukpak_py.sources.git import checkout, command
+from rukpak_py.sources.git.workspace import Workspace, remove_abandoned
 from tests.git_fetching import NAME, fetched_from, fetcher, git_source, request
 from tests.git_repositories import Link, Repository
 from tests.git_web_server import GitWebServer
@@ -304,24 +305,62 @@ async def test_a_connection_that_breaks(git_repository: Repository, git_web: Git
     assert nothing_left(temporary)
 
 
-def test_what_a_killed_process_left_behind(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its keys, too. What is in use, what is young, and what others made stays."""
+def test_what_a_killed_process_left_behind(temporary: Path) -> None:
+    """Its keys, too. What is in use, and what others made, stays."""
     abandoned, used, other = (temporary / name for name in ("rukpak-git-a", "rukpak-git-u", "other"))
     for directory in (abandoned, used, other):
         (directory / "inner").mkdir(parents=True)
         (directory / "key").write_text("secret")
-        os.utime(directory, (1, 1))
     (temporary / "rukpak-git-link").symlink_to(other)
     lock = os.open(used, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    young = Workspace()
-    young.close()
+    new = Workspace()
+    assert new.directory.exists()
+    remove_abandoned()
+    assert new.directory.exists()
+    new.close()
     os.close(lock)
     assert sorted(path.name for path in temporary.iterdir()) == ["other", "rukpak-git-link", "rukpak-git-u"]
     assert (other / "key").exists()
-    monkeypatch.setattr(workspace, "_YOUNG_SECONDS", 10.0**12)
-    Workspace().close()
-    assert used.exists()
+
+
+def test_a_directory_that_is_taken_for_an_abandoned_one(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between being made and being locked it is; its maker makes another one."""
+    lock = fcntl.flock
+    removals = iter([remove_abandoned])
+
+    def late(descriptor: int, operation: int) -> None:
+        next(removals, lambda: None)()  # somebody is quicker
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    used = Workspace()
+    assert [used.directory] == list(temporary.iterdir())
+    used.close()
+
+
+async def test_no_space_for_a_private_directory(
+    git_web: GitWebServer, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    with pytest.raises(UnavailableError, match="the operator failed: No space left on device"):
+        await fetched_from(git_web)
+    assert nothing_left(temporary)
+
+
+async def test_git_ends_although_nobody_is_there_to_stop_it(
+    git_web: GitWebServer, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after SIGKILL of the operator, while the server holds the connection."""
+    git_web.answer = hang
+    monkeypatch.setattr(checkout, "_GRACE_SECONDS", -117.0)  # of 120
+    monkeypatch.setattr(command, "_kill", lambda _: None)
+    with pytest.raises(UnavailableError):
+        await fetched_from(git_web)
+    assert processes(temporary) == []
 
 
 def test_c20_a_link_in_the_private_directory_is_not_followed(temporary: Path, tmp_path: Path) -> None:

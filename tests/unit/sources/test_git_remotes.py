@@ -1,6 +1,7 @@
 """Which URLs and names come through to git, and in which form: everything else is refused before a process starts."""
 
 import re
+import subprocess
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.sources.git.known_hosts import alias_of
 from rukpak_py.sources.git.refs import Kind, revision_of
 from rukpak_py.sources.git.remote import parse_remote, shown
+from tests.fuzzing import Choices, choices, fuzzed
 from tests.git_fetching import fetched, fetcher, git_source
 
 
@@ -75,6 +77,8 @@ def test_urls_that_are_taken(repository: str, host: str, port: int, user: str, u
         "https://example.com/",
         "https://example.com/a#b",
         "https://[::1/a",
+        "ssh://git@example.com/@[evil.example]:77/x",
+        "git@example.com:@[evil.example]:77/x",
         "https://" + "a" * 3000,
     ],
 )
@@ -93,14 +97,14 @@ async def test_c13_encoded_control_characters(code: str) -> None:
         assert "secret" not in str(error.value)
 
 
-@settings(max_examples=1000)
-@given(
-    st.one_of(
-        st.text(),
-        st.from_regex(r"(https|http|ssh)://([a-z]+(:[^/]*)?@)?[^/]*/.*", fullmatch=True),
-        st.from_regex(r"([^@]*@)?[^:]*:.*", fullmatch=True),
-    )
-)
+PIECES = [
+    *("https://", "http://", "ssh://", "git@", "me", ":secret", "@", "h.example", "[::1]", ":", ":22", ":2222", "/"),
+    *("a", "b.git", "~", "..", ".", "-", "-x", "::", "ext::", "%0a", "%2f", "?q=1", "#", "\\", "$(x)", ";", "é", "\n"),
+]
+
+
+@fuzzed
+@given(choices.map(lambda chosen: "".join(chosen.some(PIECES, 9))) | st.text(max_size=30))
 def test_c11_whatever_comes_through_is_safe_for_git(repository: str) -> None:
     """And what does not is refused with a message for the user."""
     try:
@@ -116,6 +120,26 @@ def test_c11_whatever_comes_through_is_safe_for_git(repository: str) -> None:
     assert 0 < remote.port < 65536
     again = parse_remote(remote.url)
     assert (again.host, again.port, again.url) == (remote.host, remote.port, remote.url)
+
+
+@settings(fuzzed, max_examples=fuzzed.max_examples // 20)
+@given(choices)
+def test_c10_git_reads_the_same_in_an_ssh_url(chosen: Choices) -> None:
+    """What was checked is what git connects to: user, host, port, and one path."""
+    scheme = chosen.one(["ssh://", ""])
+    start = f"{scheme}{chosen.one(['git@', 'me.too@', ''])}{chosen.one(['h.example', '[::1]', 'H-1.example.', 'h_1'])}"
+    joint = chosen.one(["/", ":22/", ":2222/", ":0022/"] if scheme else [":", ":/", ":~/", ":a:"])
+    repository = f"{start}{joint}{''.join(chosen.some(PIECES, 5))}"
+    try:
+        remote = parse_remote(repository)
+    except ContentError:
+        return
+    done = subprocess.run(["git", "fetch-pack", "--diag-url", remote.url], capture_output=True, text=True, check=True)
+    found = dict(line.removeprefix("Diag: ").split("=", 1) for line in done.stdout.splitlines())
+    host = f"[{remote.host}]" if ":" in remote.host else remote.host
+    assert found["protocol"] == "ssh"
+    assert found["userandhost"] in {f"{remote.user}@{host}", f"{remote.user}@{remote.host}"}
+    assert int(found["port"].replace("NONE", "22")) == remote.port
 
 
 async def test_what_the_contract_says_about_missing_fields() -> None:
@@ -182,7 +206,7 @@ def test_names_that_git_allows(name: str) -> None:
     assert revision_of(GitRef(tag=name)).refspecs == (f"+refs/tags/{name}:refs/rukpak/content",)
 
 
-@pytest.mark.parametrize("commit", ["abc", "xyz12345", "--help", "HEAD", "a" * 41, "abcd~1", "abcd\n", "abcd^{tree}"])
+@pytest.mark.parametrize("commit", ["abc", "xyz12345", "--help", "HEAD", "a" * 65, "abcd~1", "abcd\n", "abcd^{tree}"])
 def test_c11_what_is_not_a_hash(commit: str) -> None:
     with pytest.raises(ContentError, match=r"(?s)checkout commit .*not a hash of 4 to 40 hexadecimal digits"):
         revision_of(GitRef(commit=commit))

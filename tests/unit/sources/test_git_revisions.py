@@ -1,14 +1,17 @@
 """Branches, tags and commits from the real git over https: what is fetched, and what it is pinned to."""
 
+import os
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from rukpak_py.api.source import GitRef
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import DEFAULT_LIMITS
 from tests.git_fetching import fetched, fetched_from, git_source
-from tests.git_repositories import Repository
+from tests.git_repositories import Link, Repository
 from tests.git_web_server import GitWebServer
 
 FILES = {"manifests/a.yaml": b"a: 1\r\n", "README.md": b"$Id$\n"}
@@ -116,6 +119,37 @@ async def test_a_commit_that_is_missing(
     assert str(error.value) == (
         f"checkout commit \"{commit}\": repository '{git_web.url('combo.git')}' has no such commit"
     )
+
+
+async def test_the_start_of_a_hash_does_not_cost_the_files_of_the_history(
+    git_repository: Repository, git_web: GitWebServer
+) -> None:
+    """Where the server can leave them out, as those of the well-known hosts can."""
+    git_repository.git("config", "uploadpack.allowFilter", "true")
+    git_repository.commit({"large": os.urandom(2_000_000)})
+    wanted = git_repository.commit(FILES)
+    git_repository.commit({"large": os.urandom(2_000_000)})
+    result = await fetched_from(git_web, commit=wanted[:10], limits=replace(DEFAULT_LIMITS, git_bytes=1_000_000))
+    assert dict(result.tree) == FILES
+    assert commit_of(result) == wanted
+
+
+@pytest.mark.parametrize("given", ["branch", "tag", "commit", "start"])
+async def test_a_repository_with_sha_256(git_web: GitWebServer, given: str) -> None:
+    repository = Repository.create(git_web.root / "new.git", object_format="sha256")
+    wanted = repository.commit(FILES | {"link": Link("README.md")})
+    repository.git("tag", "v1", wanted)
+    name = {"branch": "main", "tag": "v1", "commit": wanted, "start": wanted[:10]}[given]
+    ref = GitRef(**{given.replace("start", "commit"): name})
+    source = git_source(git_web.url("new.git"), ca_bundle=git_web.ca_bundle, ref=ref)
+    result = await fetched(source)
+    assert dict(result.tree) == FILES | {"link": FILES["README.md"]}
+    assert result.resolved.git is not None
+    assert result.resolved.git.ref == GitRef(commit=wanted)
+    assert len(wanted) == 64
+    assert dict((await fetched(result.resolved)).tree) == dict(result.tree)
+    with pytest.raises(ContentError, match="has no such commit"):
+        await fetched(git_source(git_web.url("new.git"), ca_bundle=git_web.ca_bundle, commit="f" * 40))
 
 
 async def test_a_start_that_several_commits_have(git_repository: Repository, git_web: GitWebServer) -> None:

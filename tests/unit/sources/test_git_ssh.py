@@ -139,6 +139,25 @@ async def test_a_repository_that_is_missing(ssh: GitSshServer, tmp_path: Path) -
     assert "repository not found, or not visible with these credentials" in text
 
 
+async def test_c5_a_path_is_no_command(ssh: GitSshServer, git_repository: Repository) -> None:
+    """It is taken literally here, where git runs ssh by a shell, and there, where the user's shell runs git."""
+    path = git_repository.path.with_name("$(exit);a&b*.git")
+    git_repository.path.rename(path)
+    assert dict((await by_ssh(ssh.url(path), ssh.private_key, ssh.known_hosts())).tree) == FILES
+
+
+@pytest.mark.parametrize("name", ["private dir", "it's", "a;b&c$(touch made)"])
+async def test_c5_a_folder_for_temporary_files_is_no_command(
+    ssh: GitSshServer, git_repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / name))
+    monkeypatch.chdir(tmp_path)
+    url = ssh.url(git_repository.path)
+    assert dict((await by_ssh(url, ssh.private_key, ssh.known_hosts())).tree) == FILES
+    assert not (tmp_path / "made").exists()
+
+
 async def test_a_server_that_is_gone(tmp_path: Path, git_repository: Repository) -> None:
     new_key(tmp_path / "key")
     url = f"ssh://git@localhost:1{git_repository.path}"

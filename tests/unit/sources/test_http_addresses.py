@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,13 +25,13 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[Names], Names]:
     """Names of a test with their addresses, one for each time that they are asked for; the last one stays."""
 
     def known(answers: Names) -> Names:
-        real = asyncio.get_running_loop().getaddrinfo
+        real = socket.getaddrinfo
 
-        async def lookup(host: str, port: int, **more: Any) -> Any:
+        def lookup(host: str, port: int, **more: Any) -> Any:
             addresses = answers.get(host, [host])
-            return await real(addresses.pop(0) if len(addresses) > 1 else addresses[0], port, **more)
+            return real(addresses.pop(0) if len(addresses) > 1 else addresses[0], port, **more)
 
-        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", lookup)
+        monkeypatch.setattr(socket, "getaddrinfo", lookup)
         return answers
 
     return known
@@ -44,7 +45,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[Names], Names]:
         *("[fe80::1]", "[fd00:ec2::254]", "100.100.100.200", "2852039166"),
     ],
 )
-async def test_addresses_of_the_operators_own_surroundings(host: str) -> None:
+async def test_c19_addresses_of_the_operators_own_surroundings(host: str) -> None:
     text = await Reader(addresses=STRICT).refusal(f"http://{host}/latest/meta-data/", ContentError)
     assert text.startswith(f"GET http://{host}/latest/meta-data/: {FAILED}")
     assert text.endswith("refused unless --allow-source-addresses names it")
@@ -58,7 +59,7 @@ async def test_a_name_with_such_an_address(names: Any) -> None:
     )
 
 
-async def test_dns_rebinding(site: Site, names: Any) -> None:
+async def test_c19_dns_rebinding(site: Site, names: Any) -> None:
     """The address that was checked is the one that is connected to: the name is asked for once."""
     answers = names({"files.example": ["127.0.0.1", "169.254.169.254"]})
     fetched = await Reader().fetch(site.url("/demo.tgz", host="files.example"))
@@ -67,7 +68,7 @@ async def test_dns_rebinding(site: Site, names: Any) -> None:
     assert site.asked[0].headers["Host"] == f"files.example:{site.port}"
 
 
-async def test_dns_rebinding_in_a_redirect(site: Site, names: Any) -> None:
+async def test_c19_dns_rebinding_in_a_redirect(site: Site, names: Any) -> None:
     names({"files.example": ["127.0.0.1", "169.254.169.254"]})
     site.redirects("/old.tgz", "/demo.tgz")
     text = await Reader().refusal(site.url("/old.tgz", host="files.example"), ContentError)
@@ -75,7 +76,7 @@ async def test_dns_rebinding_in_a_redirect(site: Site, names: Any) -> None:
     assert len(site.asked) == 1
 
 
-async def test_a_redirect_to_the_api_server(site: Site, names: Any) -> None:
+async def test_c19_a_redirect_to_the_api_server(site: Site, names: Any) -> None:
     names({"kubernetes.default.svc": ["10.96.0.1"]})
     site.redirects("/old.tgz", "https://kubernetes.default.svc/api/v1/secrets")
     policy = replace(LOOPBACK, api_servers=frozenset({("10.96.0.1", 443)}))
@@ -85,7 +86,7 @@ async def test_a_redirect_to_the_api_server(site: Site, names: Any) -> None:
     )
 
 
-async def test_the_api_server_is_refused_although_its_network_is_allowed(site: Site) -> None:
+async def test_c19_the_api_server_is_refused_although_its_network_is_allowed(site: Site) -> None:
     policy = AddressPolicy(allowed=parse_networks("127.0.0.0/8"), api_servers=frozenset({("127.0.0.1", site.port)}))
     await Reader(addresses=policy).refusal(site.url("/demo.tgz"), ContentError)
     await Reader(addresses=policy).refusal(site.url("/demo.tgz", host="localhost"), ContentError)
@@ -93,25 +94,35 @@ async def test_the_api_server_is_refused_although_its_network_is_allowed(site: S
 
 
 async def test_only_the_addresses_of_a_name_that_are_not_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = asyncio.get_running_loop().getaddrinfo
+    real = socket.getaddrinfo
 
-    async def lookup(host: str, port: int, **more: Any) -> Any:
+    def lookup(host: str, port: int, **more: Any) -> Any:
         if host != "two.example":
-            return await real(host, port, **more)
+            return real(host, port, **more)
         both = ((socket.AF_INET6, ("fe80::1", port, 0, 0)), (socket.AF_INET, ("127.0.0.1", port)))
         return [(family, socket.SOCK_STREAM, 6, "", address) for family, address in both]
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", lookup)
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
     await Reader().fetch(site.url("/demo.tgz", host="two.example"))
 
 
-async def test_a_name_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def lookup(*_: Any, **__: Any) -> None:
-        await asyncio.sleep(30)
+async def test_a_name_server_that_does_not_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For ten names at once: who asks for another one does not wait for them."""
+    real, over = socket.getaddrinfo, threading.Event()
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", lookup)
-    text = await Reader().with_limits(http_connect_seconds=1).refusal(EVIL, UnavailableError)
+    def lookup(host: str, port: int, **more: Any) -> Any:
+        if host.endswith("evil.example"):
+            over.wait(30)
+        return real(host, port, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    reader = Reader().with_limits(http_connect_seconds=1)
+    others = [asyncio.create_task(reader.refusal(f"http://{n}.evil.example/x", UnavailableError)) for n in range(10)]
+    text = await reader.refusal(EVIL, UnavailableError)
     assert text == f"GET {EVIL}: {FAILED}evil.example does not resolve: the name server does not answer"
+    assert await reader.fetch(site.url("/demo.tgz", host="localhost"))
+    over.set()
+    await asyncio.gather(*others)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from e2e.cluster.ports import free_ports
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
-from tests.unit.sources.websites import Reader, Site, raw_server, tgz
+from tests.unit.sources.websites import FILES, Reader, Site, raw_server, tgz
 
 FAILED = "http request for bundle content failed: "
 LOGIN = {"login": {"username": b"ann", "password": b"s3cret"}}
@@ -155,6 +155,31 @@ async def test_a_server_that_breaks_off(answer: Any, text: str) -> None:
         refusal = await Reader().refusal(url, UnavailableError)
     address = url.removeprefix("http://").removesuffix("/demo.tgz")
     assert refusal == f"GET {url}: {FAILED}{address} {text}"
+
+
+@pytest.mark.parametrize("size", [0, 2, 30, -8])
+async def test_an_archive_of_unknown_size_that_breaks_off_is_asked_for_again(size: int) -> None:
+    """Without Content-Length and chunks the end of the connection is all that tells its end."""
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + tgz()[:size])
+
+    async with raw_server(answer) as url:
+        assert "it may have broken off" in await Reader().refusal(url, UnavailableError)
+        assert "it may have broken off" in await Reader().refusal(url, UnavailableError, sha256=f"{0:064}")
+
+
+async def test_an_archive_of_unknown_size() -> None:
+    """Whole ones are taken, and what is no archive is none."""
+    body = tgz()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + body)
+
+    async with raw_server(answer) as url:
+        assert dict((await Reader().fetch(url)).tree) == FILES
+        body = b"<html>"
+        assert "gzip: invalid header" in await Reader().refusal(url, ContentError)
 
 
 async def test_a_server_that_says_nothing_any_more(site: Site) -> None:

@@ -98,7 +98,7 @@ async def test_answers_that_announce_another_one() -> None:
         assert isinstance(await _error(Reader().with_limits(http_seconds=1), url), UnavailableError)
 
 
-async def test_a_gzip_bomb(site: Site) -> None:
+async def test_c1_a_gzip_bomb(site: Site) -> None:
     """256 MiB of zeros in a quarter of one: refused within the first of its bytes, and memory does not grow."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     piece = bytes(MIB)
@@ -111,14 +111,14 @@ async def test_a_gzip_bomb(site: Site) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * KIB  # KiB: 50 MiB
 
 
-async def test_a_nested_bomb_is_a_file_like_others(site: Site) -> None:
+async def test_c1_a_nested_bomb_is_a_file_like_others(site: Site) -> None:
     """What is gzipped again is content, and nobody unpacks it."""
     inner = gzip.compress(bytes(10 * MIB))
     site.gives("/x.tgz", tgz({"inner.tgz": inner}))
     assert dict((await Reader().fetch(site.url("/x.tgz"))).tree) == {"inner.tgz": inner}
 
 
-async def test_a_sparse_member_of_ten_gib(site: Site) -> None:
+async def test_c1_a_sparse_member_of_ten_gib(site: Site) -> None:
     site.gives("/x.tgz", gzip.compress(_header(10 * GIB)))
     text = await Reader().refusal(site.url("/x.tgz"), ContentError)
     assert "the size of file 'huge' exceeds the limit of 32 MiB" in text
@@ -132,7 +132,7 @@ def _header(size: int) -> bytes:
     return made.tobuf(tarfile.GNU_FORMAT)
 
 
-async def test_a_million_tiny_members(site: Site) -> None:
+async def test_c1_a_million_tiny_members(site: Site) -> None:
     """Headers without content, which gzip makes small: the limit on their number ends the reading."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     members = (tarfile.TarInfo(f"d/{number:06}").tobuf() for number in range(2100))

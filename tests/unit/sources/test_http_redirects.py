@@ -69,7 +69,7 @@ async def test_c13_credentials_of_a_location_are_not_sent(site: Site) -> None:
     assert [asked.login for asked in site.asked] == [None, None]
 
 
-async def test_https_never_leads_to_http(site: Site, tmp_path: Path) -> None:
+async def test_c13_https_never_leads_to_http(site: Site, tmp_path: Path) -> None:
     async with website(authority(tmp_path).server("127.0.0.1")) as secure:
         secure.redirects("/old.tgz", site.url("/demo.tgz"))
         url = secure.url("/old.tgz")
@@ -131,7 +131,7 @@ async def test_where_a_failure_came_from(site: Site, other: Site) -> None:
     )
 
 
-async def test_a_redirect_to_a_refused_address(site: Site) -> None:
+async def test_c19_a_redirect_to_a_refused_address(site: Site) -> None:
     site.redirects("/old.tgz", "http://169.254.169.254/latest/meta-data/")
     url = site.url("/old.tgz")
     assert await READER.refusal(url, ContentError) == (

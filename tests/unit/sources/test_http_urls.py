@@ -3,10 +3,11 @@
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rukpak_py.sources.http_url import InvalidUrlError, parse_url
+from tests.fuzzing import choices, fuzzed
 
 
 @pytest.mark.parametrize(
@@ -29,10 +30,38 @@ def test_what_is_sent(text: str, sent: str, host: str, port: int) -> None:
     assert (target.host, target.port) == (host or "example.com", port)
 
 
-@settings(max_examples=1000)
-@given(st.one_of(st.text(), st.from_regex(r"https?://[^/]{0,30}(/.*)?"), st.from_regex(r"https?://[!-~]{0,40}")))
+PIECES = [
+    *("http://", "https://", "HTTP://", "file://", "ann", ":pw", "@", "h.example", "[::1]", "[::ffff:7f00:1]", ":80"),
+    *(
+        ":0",
+        "/",
+        "//",
+        "\\",
+        "..",
+        "%2f",
+        "%0a",
+        "%",
+        "?",
+        "#",
+        "a b",
+        "é",
+        "\u0661",
+        "\n",
+        "\0",
+        "xn--",
+        "[",
+        "]",
+        ".",
+        "0x7f.1",
+    ),
+]
+
+
+@fuzzed
+@given(choices.map(lambda chosen: "".join(chosen.some(PIECES, 9))) | st.text(max_size=30))
 @example("http://[::ffff:127.0.0.1]:80/")
 @example("http://a@b@c/")
+@example("http://h.example:0/")
 def test_anything_is_a_target_or_refused(text: str) -> None:
     try:
         target = parse_url(text)
@@ -46,8 +75,8 @@ def test_anything_is_a_target_or_refused(text: str) -> None:
     assert urlsplit(str(target.url)).hostname == target.host
 
 
-@settings(max_examples=1000)
-@given(st.text(), st.from_regex(r"(https?:)?/{0,3}[!-~]{0,40}"))
+@fuzzed
+@given(st.text(max_size=30), choices.map(lambda chosen: "".join(chosen.some(PIECES, 9))))
 def test_a_location_is_a_target_or_refused(path: str, location: str) -> None:
     try:
         target = parse_url("https://ann:pw@example.com/x").joined(location + path)

@@ -1,9 +1,14 @@
 """Names of images, with what is left out by custom."""
 
+from urllib.parse import urlsplit
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.sources.image.reference import parse_image, parse_reference, parse_registries
+from tests.fuzzing import choices, fuzzed
 
 
 @pytest.mark.parametrize(
@@ -28,7 +33,7 @@ def test_names(text: str, expected: str) -> None:
 NO_NAMES = (
     *("", "Demo", "quay.io/Demo", "quay.io/", "/demo", "a//b", "demo:", "demo:-x", "a b", "x:y:z", "demo\n", "é"),
     *(f"demo:{'x' * 129}", f"quay.io/{'x' * 256}"),
-    *("quay.io:99999999/demo", "https://quay.io/demo", "quay.io/../demo"),
+    *("quay.io:99999999/demo", "quay.io:65536/demo", "quay.io:0/demo", "https://quay.io/demo", "quay.io/../demo"),
 )
 
 
@@ -84,3 +89,48 @@ def test_registries_as_settings_name_them() -> None:
 def test_what_is_no_registry(text: str) -> None:
     with pytest.raises(ContentError):
         parse_registries(text)
+
+
+PIECES = [
+    *("docker.io", "quay.io", "localhost", "127.0.0.1", "[::1]", "[fe80::1%25eth0]", ":", ":5000", ":99999", ":v1"),
+    *(
+        "/",
+        "//",
+        "a",
+        "library",
+        "demo",
+        "A",
+        "..",
+        ".",
+        "_",
+        "__",
+        "-",
+        "@",
+        f"@{DIGEST}",
+        "@sha256:",
+        "?",
+        "#",
+        "%2f",
+    ),
+    *("http://", "user:pw@", " ", "\n", "\0", "é", "x" * 130),
+]
+
+
+@fuzzed
+@given(choices.map(lambda chosen: "".join(chosen.some(PIECES, 8))) | st.text(max_size=40))
+@example("quay.io:65535/demo")
+def test_c15_anything_is_an_image_or_refused(text: str) -> None:
+    """What is taken is one host and one path in a URL, whatever is put together of it."""
+    try:
+        image = parse_image(text)
+    except ContentError:
+        return
+    assert str(parse_image(str(image))) == str(image)
+    for name in (image.digest, image.tag):
+        url = urlsplit(f"https://{image.registry}/v2/{image.repository}/manifests/{name}")
+        assert (url.netloc, url.query, url.fragment) == (image.registry, "", "")
+        assert url.path == f"/v2/{image.repository}/manifests/{name}"
+        assert url.hostname is not None
+        assert url.port is None or 0 < url.port < 65536
+        assert not {"..", ".", ""} & set(image.repository.split("/"))
+        assert url.geturl().isascii()

@@ -35,6 +35,15 @@ def test_what_is_no_certificate(text: str) -> None:
         client_context(text)
 
 
+@pytest.mark.parametrize("insecure", [False, True])
+@pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "ENCRYPTED ", "OPENSSH "])
+def test_c18_a_private_key_is_no_authority(kind: str, *, insecure: bool) -> None:
+    """What is resolved repeats the bundle, in a status that more people may read."""
+    with pytest.raises(ContentError, match="caBundle holds a private key: give certificates only") as refused:
+        client_context(f"{CA}-----BEGIN {kind}PRIVATE KEY-----\nc2VjcmV0\n", insecure_skip_verify=insecure)
+    assert "c2VjcmV0" not in str(refused.value)
+
+
 def test_no_verification_when_asked_for() -> None:
     context = client_context(insecure_skip_verify=True)
     assert context.verify_mode is ssl.CERT_NONE

@@ -11,7 +11,7 @@ from rukpak_py.api.names import BUNDLE_KIND, HELM_CLASS, PLAIN_CLASS, UPSTREAM_B
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.controllers import jobs
-from rukpak_py.controllers.bundle.reconcile import UNPACKING_AFTER_SECONDS, BundleReconciler
+from rukpak_py.controllers.bundle.reconcile import REFILLS_AT_ONCE, UNPACKING_AFTER_SECONDS, BundleReconciler
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
@@ -66,9 +66,21 @@ class Bench:
         self.woken.clear()
         return await self.reconcile()
 
+    async def reconcile_woken(self) -> None:
+        """Until nothing more happens by itself."""
+        while self.woken:
+            names, self.woken[:] = dict.fromkeys(self.woken), []
+            for name in names:
+                await self.reconciler.reconcile(name)
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
     @property
     def stored(self) -> Bundle:
-        return read_bundle(self.client.objects[BUNDLE_KIND, "b"])
+        return self.read("b")
+
+    def read(self, name: str) -> Bundle:
+        return read_bundle(self.client.objects[BUNDLE_KIND, name])
 
 
 @pytest.fixture
@@ -152,6 +164,29 @@ async def test_the_slow_pass_fetches_what_is_lost_and_nothing_else(bench: Bench)
     bench.reconciler.check_content()
     await bench.reconcile()
     await until(lambda: bench.sources.asked)
+
+
+async def test_the_slow_pass_storms_no_server(bench: Bench) -> None:
+    """Two fetches at a time, each begun at the end of another; what somebody waits for does not wait with them."""
+    names = [f"b{number}" for number in range(7)]
+    bench.sources.gate = asyncio.Event()
+    bench.sources.error = UnavailableError("gone")
+    for name in names:
+        bench.put(unpacked(name, digest=FILES.digest))
+    bench.reconciler.check_content()
+    await bench.reconcile_woken()
+    assert len(bench.sources.asked) == REFILLS_AT_ONCE
+    bench.reconciler.want_content(bench.read("b6"))
+    await bench.reconcile_woken()
+    assert [one.bundle for one in bench.sources.asked] == ["b0", "b1", "b6"]
+    bench.reconciler.gone(bench.read("b0"))
+    await bench.reconcile_woken()
+    assert [one.bundle for one in bench.sources.asked[3:]] == ["b2"]
+    bench.sources.gate.set()
+    async with asyncio.timeout(10):
+        while len(bench.sources.asked) < len(names):
+            await bench.reconcile_woken()
+    assert {one.bundle for one in bench.sources.asked} == set(names)
 
 
 async def test_other_content_is_never_accepted_for_a_pinned_bundle(bench: Bench) -> None:

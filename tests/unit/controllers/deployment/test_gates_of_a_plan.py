@@ -29,7 +29,7 @@ from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
 
 if TYPE_CHECKING:
     from rukpak_py.apply.engine import Engine
-    from rukpak_py.controllers.deployment.existence import Existence
+    from rukpak_py.controllers.existence import Existence
 
 A = desired(config_map("a"))
 INSTALLED = deployment(
@@ -73,7 +73,7 @@ class Bench:
         return Gates(
             engine=cast("Engine", self.engine),
             cluster=FakeCluster().as_cluster(),
-            existence=cast("Existence", self.existence),
+            existence=cast("Existence[BundleDeployment]", self.existence),
             deployments=self.deployments,
             states=self.states,
         )

@@ -33,18 +33,20 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
-from rukpak_py.controllers.deployment.existence import UNHEARD_OF_SECONDS, Existence
 from rukpak_py.controllers.deployment.health_status import HEALTHY
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status import Aspect, Report
-from rukpak_py.controllers.deployment.status_writer import WRITE_INTERVAL_SECONDS, DeploymentStatusWriter
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.texts import instantiated
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
+from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.controllers.status_pace import WRITE_INTERVAL_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from tests.unit.apply.lives import key
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
@@ -140,7 +142,9 @@ class Bench:
         self.content, self.uninstall = FakeContentStage(), FakeUninstall()
         self.gone: list[str] = []
         client, inventory = self.client.as_client(), EmptyInventory()
-        existence = Existence(client, self.deployments, on_gone=lambda one: self.gone.append(one.metadata.name))
+        existence = Existence(
+            client, BUNDLE_DEPLOYMENTS, self.deployments, on_gone=lambda one: self.gone.append(one.metadata.name)
+        )
         writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: NOW, clock=self.clock)
         stages: dict[str, Any] = {"content": self.content, "uninstall": self.uninstall}
         ports: Any = inventory
@@ -188,8 +192,8 @@ class Bench:
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench()
-    for module in ("existence", "state"):
-        monkeypatch.setattr(f"rukpak_py.controllers.deployment.{module}.monotonic", bench.clock)
+    for module in ("existence", "deployment.state"):
+        monkeypatch.setattr(f"rukpak_py.controllers.{module}.monotonic", bench.clock)
     return bench
 
 

@@ -13,9 +13,10 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.status import Aspect, Report
-from rukpak_py.controllers.deployment.status_writer import STALE_SECONDS, WRITE_INTERVAL_SECONDS, DeploymentStatusWriter
+from rukpak_py.controllers.deployment.status_writer import STALE_SECONDS, DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.controllers.status_pace import WRITE_INTERVAL_SECONDS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
 from tests.unit.controllers.values import bundle, conditions, deployment, spec, unpacked
 

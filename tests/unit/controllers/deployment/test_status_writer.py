@@ -228,7 +228,7 @@ async def test_what_is_remembered_is_bounded(desk: Desk) -> None:
         await desk.writer.write(one, result("a"))
         desk.clock.now += 0.5
         await desk.writer.write(one, report())
-    assert len(desk.writer._written_at) <= 3
+    assert len(desk.writer._pace._written_at) <= 3
     assert desk.writer._results == {}
     await desk.writer.write(desk.put(deployment()), result("a"))
     desk.writer.forget(UID)

@@ -19,9 +19,10 @@ from rukpak_py.api.names import (
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.existence import Existence
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.kube.errors import KindNotServedError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
@@ -43,7 +44,7 @@ class Bench:
         self.new: list[str] = []
         deployments = Cache[BundleDeployment](clock=monotonic)
         deployments.put(SHOP)  # its last event is a moment old: nobody doubts that it exists
-        existence = Existence(self.client.as_client(), deployments, on_gone=lambda _: None)
+        existence = Existence(self.client.as_client(), BUNDLE_DEPLOYMENTS, deployments, on_gone=lambda _: None)
         self.templates = Templates(self.client.as_client(), self.bundles, existence, on_new=self.new.append)
 
     async def bundle_of(self, one: BundleDeployment = SHOP) -> Bundle | None:

@@ -8,7 +8,7 @@ import pytest
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.credentials import Credentials
 from rukpak_py.sources.image.layers import below
@@ -18,6 +18,7 @@ from tests.unit.sources.image.image_registry import REPOSITORY
 from tests.unit.web_servers import Server
 
 ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
+LOOPBACK = AddressPolicy(allowed=parse_networks("127.0.0.0/8,::1"))
 FILES = {"manifests/a.yaml": b"a: 1"}
 
 
@@ -28,7 +29,7 @@ def reference(server: Server, name: str = ":v1") -> Reference:
 def pulled(
     image: Reference, *, logins: Sequence[Credentials] = (), limits: Limits = DEFAULT_LIMITS, **options: Any
 ) -> tuple[Reference, Tree]:
-    given = PullOptions(limits=limits, advice=ADVICE, **{"addresses": AddressPolicy(), **options})
+    given = PullOptions(limits=limits, advice=ADVICE, **{"addresses": LOOPBACK, **options})
     pull = ImagePull(image, logins, given)
     try:
         return pull.resolve(), pull.tree(below("manifests"))

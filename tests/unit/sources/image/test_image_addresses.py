@@ -1,5 +1,6 @@
 """Where pulls connect to: refused addresses, registries without TLS, and proxies."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
 from rukpak_py.sources.image import transport
 from rukpak_py.sources.image.reference import parse_image
-from tests.unit.sources.image.image_pulls import FILES, pulled, reference, refused
+from tests.unit.sources.image.image_pulls import FILES, LOOPBACK, pulled, reference, refused
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents
 from tests.unit.web_servers import Answer, Server
 
@@ -29,13 +30,24 @@ def test_c19_redirects_to_metadata_are_refused(server: Server, address: str) -> 
 
 
 def test_c19_registries_on_refused_addresses_are_not_asked(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loopback only for who names loopback; a name that has such an address is an attack."""
+    """A name that has such an address is an attack."""
     monkeypatch.setattr(
         transport, "resolve_blocking", lambda host, port, policy: policy.usable(host, port, ["127.0.0.1"])
     )
     name = f"registry.example.com:{server.server_port}/{REPOSITORY}:v1"
-    assert "has the address 127.0.0.1" in refused(parse_image(name), ContentError)
+    assert "has the address 127.0.0.1" in refused(parse_image(name), ContentError, addresses=AddressPolicy())
     assert server.asked == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2", "[::1]"])
+def test_c19_a_bundle_does_not_reach_the_operators_own_ports(server: Server, host: str) -> None:
+    """For a node the same name may be a registry, so it is no fault of the Bundle."""
+    image = parse_image(f"{host}:{server.server_port}/{REPOSITORY}:v1")
+    text = refused(image, UnavailableError, addresses=AddressPolicy())
+    assert "a loopback address: refused unless --allow-source-addresses names it" in text
+    assert server.asked == []
+    if host in {"127.0.0.1", "localhost"}:
+        assert dict(pulled(image, addresses=AddressPolicy(), plain_http=frozenset({image.registry}))[1]) == FILES
 
 
 def test_c19_what_resolves_is_what_is_connected_to(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +64,7 @@ def test_c19_what_resolves_is_what_is_connected_to(server: Server, monkeypatch: 
 
 
 def test_c19_the_api_server_is_no_registry(server: Server) -> None:
-    policy = AddressPolicy(api_servers=frozenset({("127.0.0.1", server.server_port)}))
+    policy = replace(LOOPBACK, api_servers=frozenset({("127.0.0.1", server.server_port)}))
     assert "is the API server" in refused(reference(server), ContentError, addresses=policy)
     assert server.asked == []
 

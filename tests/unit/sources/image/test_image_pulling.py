@@ -203,7 +203,7 @@ def test_a_blob_that_never_ends_is_refused(server: Server, contents: Contents) -
     assert "is larger than the" in refused(reference(server), ContentError)
 
 
-def test_layers_are_never_fetched_from_other_places(server: Server, contents: Contents) -> None:
+def test_c2_layers_are_never_fetched_from_other_places(server: Server, contents: Contents) -> None:
     """`urls` of foreign layers are what an attacker writes."""
     with serving(lambda _: Answer(200)) as elsewhere:
         foreign = "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"

@@ -15,10 +15,10 @@ from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.source import FetchRequest
 from tests.unit.bundles import tree_of
+from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents, asked_for
 from tests.unit.web_servers import Answer, Asked, Server
 
@@ -55,7 +55,7 @@ def ports() -> Ports:
 @pytest.fixture
 def source(ports: Ports) -> ImageSource:
     given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
-    return ImageSource(given, addresses=AddressPolicy(), plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    return ImageSource(given, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
 
 
 def request(ref: str, *, pull_secret: str = "", class_name: str = PLAIN_CLASS) -> FetchRequest:

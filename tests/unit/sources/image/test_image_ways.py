@@ -16,6 +16,7 @@ from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.image.ways import ImageUnpack, OutOfReachError, PodWays, may_help
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from tests.unit.bundles import tree_of
+from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents
 from tests.unit.sources.image.test_image_source import Ports
 from tests.unit.web_servers import Answer, Server
@@ -208,14 +209,18 @@ async def test_a_registry_that_is_not_there_and_one_without_a_name() -> None:
     assert may_help(await failure("nowhere.invalid/team/demo:v1"))
 
 
+async def test_a_registry_of_the_operators_own_machine_is_another_one_for_a_node() -> None:
+    assert may_help(await failure("localhost:1/team/demo:v1", addresses=AddressPolicy()))
+
+
 async def test_a_refused_address_is_not_for_a_pod() -> None:
     assert not may_help(await failure("169.254.169.254/team/demo:v1"))
 
 
-async def failure(ref: str) -> RukPakError:
+async def failure(ref: str, *, addresses: AddressPolicy = LOOPBACK) -> RukPakError:
     ports = Ports()
     given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
-    direct = ImageSource(given, addresses=AddressPolicy(), plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    direct = ImageSource(given, addresses=addresses, plain_http=frozenset(), limits=DEFAULT_LIMITS)
     with pytest.raises(RukPakError) as failed:
         await direct.fetch(request(ref))
     return failed.value

@@ -8,7 +8,8 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.existence import UNHEARD_OF_SECONDS, Existence
+from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.errors import ServerUnavailableError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.values import deployment
@@ -22,7 +23,9 @@ class Bench:
         self.client, self.clock = FakeClient(), Clock()
         self.deployments = Cache[BundleDeployment](clock=self.clock)
         self.gone: list[BundleDeployment] = []
-        self.existence = Existence(self.client.as_client(), self.deployments, on_gone=self.gone.append)
+        self.existence = Existence(
+            self.client.as_client(), BUNDLE_DEPLOYMENTS, self.deployments, on_gone=self.gone.append
+        )
         self.deployments.put(SHOP)
 
     def on_the_server(self, **metadata: Any) -> None:
@@ -35,7 +38,7 @@ class Bench:
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench()
-    monkeypatch.setattr("rukpak_py.controllers.deployment.existence.monotonic", bench.clock)
+    monkeypatch.setattr("rukpak_py.controllers.existence.monotonic", bench.clock)
     return bench
 
 

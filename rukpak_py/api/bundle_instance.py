@@ -1,0 +1,40 @@
+"""The kind BundleInstance: what BundleDeployment was called at first. It is mirrored into one of the same name.
+
+Its spec is that of a BundleDeployment, every field of it, so a mirror needs no translation.
+"""
+
+from typing import Annotated
+
+from rukpak_py.api.bundle import Generation
+from rukpak_py.api.bundle_deployment import BundleDeploymentSpec
+from rukpak_py.api.conditions import Conditions
+from rukpak_py.api.metadata import ObjectMeta
+from rukpak_py.api.schema import ApiType, doc
+
+
+class BundleInstanceStatus(ApiType, frozen=True, kw_only=True):
+    """Copied from the BundleDeployment of the same name."""
+
+    conditions: Annotated[
+        Conditions,
+        doc(
+            "Those of the BundleDeployment, with the generations of this object: `HasValidBundle`, `Installed`,"
+            " `Healthy` and `Ready`; `Reconciling` and `Stalled` only while true."
+        ),
+    ] = ()
+    active_bundle: Annotated[str, doc("Name of the Bundle whose content is installed.")] = ""
+    installed_bundle_name: Annotated[str, doc("The same, under the name that the field had in this kind.")] = ""
+    observed_generation: Generation = -1
+    last_handled_reconcile_at: Annotated[
+        str, doc("The last value of the annotation `core.rukpak.io/reconcile-at` that was acted on.")
+    ] = ""
+
+
+class BundleInstance(ApiType, frozen=True, kw_only=True):
+    """The former name of BundleDeployment. Each has a BundleDeployment of its own name, which does the work."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Annotated[BundleDeploymentSpec, doc("Which content to install and how.")]
+    status: Annotated[BundleInstanceStatus, doc("What is installed and how it is.")] = BundleInstanceStatus()

@@ -1,0 +1,169 @@
+"""`rukpakctl run`: a BundleDeployment for a directory, its content uploaded, and what became of it.
+
+The template has the digest of the content as a label, so other content is another Bundle, and the same directory again
+changes nothing: the archive has no times in it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.conditions import Condition, find_condition
+from rukpak_py.api.names import (
+    API_VERSION,
+    BUNDLE_DEPLOYMENT_KIND,
+    GROUP,
+    ConditionStatus,
+    ConditionType,
+    SourceType,
+)
+from rukpak_py.api.reading import read_bundle, read_bundle_deployment
+from rukpak_py.api.template_hash import bundle_name, template_hash
+from rukpak_py.cli.cluster.content_server import Archive, Progress
+from rukpak_py.cli.cluster.session import Cluster
+from rukpak_py.content.tar import write_tgz
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
+from rukpak_py.core.limits import Limits
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.sources.local_directory import read_bundle as read_bundle_directory
+
+FIELD_MANAGER = "rukpakctl"
+APP_LABEL, DIGEST_LABEL = "app", "bundleDigest"
+DIGEST_CHARACTERS = 16
+BUNDLE_SECONDS = 60.0  # until the operator has created the Bundle
+INTERVAL_SECONDS = 0.5
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    deployment: str
+    tree: Tree
+    deployment_class: str
+    bundle_class: str
+
+    @property
+    def manifest(self) -> bytes:
+        digest = self.tree.digest.removeprefix("sha256:")[:DIGEST_CHARACTERS]
+        source = {"type": str(SourceType.UPLOAD), "upload": {}}
+        template = {
+            "metadata": {"labels": {APP_LABEL: self.deployment, DIGEST_LABEL: digest}},
+            "spec": {"provisionerClassName": self.bundle_class, "source": source},
+        }
+        return canonical_json(
+            {
+                "apiVersion": API_VERSION,
+                "kind": BUNDLE_DEPLOYMENT_KIND,
+                "metadata": {"name": self.deployment},
+                "spec": {"provisionerClassName": self.deployment_class, "template": template},
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    is_ready: bool
+    text: str
+
+
+class CommandError(RukPakError):
+    """A step that failed; the message begins with which."""
+
+
+def read(directory: Path) -> Tree:
+    """Before anything is sent."""
+    if not directory.exists():
+        raise ContentError(f"{directory}: there is no such file or directory")
+    if not directory.is_dir():
+        raise ContentError(f"{directory} is not a directory")
+    return read_bundle_directory(directory, limits=Limits.from_environment())
+
+
+async def run(cluster: Cluster, wanted: Run, *, say: Callable[[str], None], progress: Callable[[int], Progress]) -> str:
+    """Everything until the content is uploaded; the answer is the name of the Bundle."""
+    client, name = cluster.client, wanted.deployment
+    await _step("apply bundle deployment", _apply(client, wanted))
+    say(f'bundledeployment.{GROUP} "{name}" applied')
+    bundle = await _step("failed to get bundle name", _bundle_of(client, name))
+    archive = Archive(pieces=tuple(write_tgz(wanted.tree)))
+    async with cluster.content_server() as server:
+        is_new = await _step("failed to upload bundle", server.upload(bundle, archive, progress(archive.size)))
+    say(
+        f'successfully uploaded bundle content for "{bundle}"' if is_new else f'bundle "{bundle}" is already up-to-date'
+    )
+    return bundle
+
+
+async def verdict(client: Client, name: str, bundle: str, *, seconds: float) -> Verdict:
+    """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    while True:
+        found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
+        ready, stalled = (_condition(found, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
+        if ready is not None and ready.status == ConditionStatus.TRUE and found.status.active_bundle == bundle:
+            return Verdict(is_ready=True, text=ready.message)
+        if stalled is not None:
+            return Verdict(is_ready=False, text=stalled.message)
+        if loop.time() >= until:
+            said = ready.message if ready is not None else "the operator has not said anything about it"
+            return Verdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
+        await asyncio.sleep(INTERVAL_SECONDS)
+
+
+async def _apply(client: Client, wanted: Run) -> None:
+    name = wanted.deployment
+    await client.apply(BUNDLE_DEPLOYMENTS, "", name, wanted.manifest, field_manager=FIELD_MANAGER, force=True)
+
+
+async def _bundle_of(client: Client, name: str) -> str:
+    """Once it exists; its name follows from the template as the API server has it."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + BUNDLE_SECONDS
+    while True:
+        deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
+        bundle = bundle_name(name, template_hash(deployment.spec.template))
+        if _is_of(await _bundle(client, bundle), deployment):
+            return bundle
+        if loop.time() >= until:
+            ready = _condition(deployment, ConditionType.READY)
+            raise UnavailableError(
+                f'Bundle "{bundle}" was not created within {BUNDLE_SECONDS:g} s: '
+                + (ready.message if ready is not None else "does the operator run, and does it serve this class?")
+            )
+        await asyncio.sleep(INTERVAL_SECONDS)
+
+
+async def _bundle(client: Client, name: str) -> Bundle | None:
+    try:
+        return read_bundle(await client.get(BUNDLES, "", name))
+    except NotFoundError:
+        return None
+
+
+def _is_of(bundle: Bundle | None, deployment: BundleDeployment) -> bool:
+    controller = bundle.metadata.controller if bundle is not None else None
+    return controller is not None and controller.uid == deployment.metadata.uid
+
+
+def _condition(deployment: BundleDeployment, kind: ConditionType) -> Condition | None:
+    """Of the spec as it is now."""
+    if deployment.status.observed_generation != deployment.metadata.generation:
+        return None
+    return find_condition(deployment.status.conditions, kind)
+
+
+async def _step(what: str, work: Awaitable[T]) -> T:
+    try:
+        return await work
+    except RukPakError as error:
+        raise CommandError(f"{what}: {error}") from error

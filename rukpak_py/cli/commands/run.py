@@ -1,0 +1,99 @@
+"""`rukpakctl run`."""
+
+from pathlib import Path
+
+import click
+
+from rukpak_py.api.names import GROUP, PLAIN_CLASS
+from rukpak_py.cli.cluster.options import OperatorAt, operator_options
+from rukpak_py.cli.exits import Exit, epilog
+from rukpak_py.cli.printing import print_warning
+from rukpak_py.cli.terminal import Progress, clean
+
+WAIT_SECONDS = 300
+
+
+@click.command(
+    epilog=epilog(
+        no="it did not become Ready (with --exit-code)",
+        failed="the directory cannot be read, the cluster refused, or the operator cannot be reached",
+    )
+)
+@click.argument("name")
+@click.argument("directory", type=click.Path(path_type=Path))
+@operator_options("--system-namespace")
+@click.option(
+    "--bundle-deployment-provisioner-class",
+    "deployment_class",
+    default=PLAIN_CLASS,
+    show_default=True,
+    metavar="CLASS",
+    help="Who installs the content.",
+)
+@click.option(
+    "--bundle-provisioner-class",
+    "bundle_class",
+    default=PLAIN_CLASS,
+    show_default=True,
+    metavar="CLASS",
+    help="What the content is: who unpacks it.",
+)
+@click.option("--wait/--no-wait", "waits", default=True, help="Wait until it is Ready. Default: yes.")
+@click.option(
+    "--timeout",
+    type=click.IntRange(min=0),
+    default=WAIT_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit with 1 when it does not become Ready.")
+def run(
+    *,
+    name: str,
+    directory: Path,
+    deployment_class: str,
+    bundle_class: str,
+    waits: bool,
+    timeout: int,
+    exit_code: bool,
+    **where: str,
+) -> int:
+    """Install the bundle of a directory.
+
+    Creates or changes the BundleDeployment NAME and uploads the content to the operator, through a port-forward. Run
+    it again after a change of the directory: without one, nothing happens.
+    """
+    from rukpak_py.cli.cluster import running  # noqa: PLC0415 - other commands must not pay for it
+    from rukpak_py.cli.cluster.session import Cluster, with_cluster  # noqa: PLC0415 - the same
+
+    wanted = running.Run(
+        deployment=name, tree=running.read(directory), deployment_class=deployment_class, bundle_class=bundle_class
+    )
+
+    async def work(cluster: Cluster) -> running.Verdict | None:
+        bundle = await running.run(cluster, wanted, say=click.echo, progress=_Upload)
+        return await running.verdict(cluster.client, name, bundle, seconds=timeout) if waits else None
+
+    verdict = with_cluster(OperatorAt(**where), work)
+    if verdict is None:
+        return Exit.OK
+    if verdict.is_ready:
+        click.echo(f'bundledeployment.{GROUP} "{name}" is ready: {clean(verdict.text)}')
+        return Exit.OK
+    print_warning(f'BundleDeployment "{name}" is not ready: {verdict.text}')
+    return Exit.NO if exit_code else Exit.OK
+
+
+class _Upload:
+    """How much of the archive was sent, for a terminal."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._progress = Progress(100)
+
+    def __call__(self, sent: int) -> None:
+        if sent >= self._size:
+            self._progress.clear()
+        else:
+            self._progress.show(100 * sent // self._size, "percent uploaded")

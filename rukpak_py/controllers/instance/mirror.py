@@ -1,0 +1,177 @@
+"""The BundleDeployment of a BundleInstance: created, owned, and kept as the instance says.
+
+* It has the instance as its controller, by uid. What somebody else made under the name is never taken over.
+* Of its spec every difference is put back, of its metadata only our labels and the annotation that forces a reconcile.
+* Nothing that was written here goes into the cache: what the API server made of it comes as an event, and the event
+  brings the instance back. So a webhook that rewrites what we send is seen, and corrected no faster than other drift.
+"""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, RECONCILE_AT_ANNOTATION
+from rukpak_py.api.reading import read_bundle_deployment, to_json
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.state import DriftBackoff
+from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.instance.ownership import Situation, owner_labels, situation
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, not_served
+from rukpak_py.core.errors import ConflictError, UnavailableError
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
+
+Patch = list[dict[str, Any]]
+
+
+class Mirror:
+    def __init__(
+        self,
+        client: Client,
+        deployments: Cache[BundleDeployment],
+        existence: Existence[BundleInstance],
+        *,
+        on_reverted: Callable[[BundleInstance], None],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """`on_reverted`: somebody had changed the spec of the BundleDeployment."""
+        self._client = client
+        self._deployments = deployments
+        self._existence = existence
+        self._on_reverted = on_reverted
+        self._clock = clock
+        self._drift = DriftBackoff()
+
+    async def deployment_of(self, instance: BundleInstance) -> BundleDeployment | None:
+        """As the instance wants it. None: it was created or changed now and its event follows, or the instance is gone.
+
+        ConflictError, UnavailableError: somebody has the name. StaleError: it was changed meanwhile.
+        """
+        found = self._deployments.get(instance.metadata.name)
+        if found is None:
+            # One that was there and is not may have been collected: the instance may be gone, unseen by us.
+            if not await self._existence.still_exists(instance, is_doubtful=bool(instance.status.conditions)):
+                return None
+            found = await self._create(instance)
+        if found is None:
+            return None
+        name = found.metadata.name
+        match situation(found, instance):
+            case Situation.OURS:
+                return await self._as_wanted(found, instance)
+            case Situation.LEFT_BEHIND:
+                await self._take(found, instance)
+                return None
+            case Situation.LEAVING:
+                raise UnavailableError(
+                    f'BundleDeployment "{name}" of a former BundleInstance of this name is being deleted; '
+                    "waiting for it to go"
+                )
+            case Situation.LEFT_AND_CHANGED:
+                raise ConflictError(
+                    f'BundleDeployment "{name}" was left by a former BundleInstance of this name and has another spec; '
+                    "make both specs equal to take it over, or delete it"
+                )
+            case Situation.OTHER:
+                raise ConflictError(
+                    f'BundleDeployment "{name}" exists and does not belong to this BundleInstance; '
+                    "delete one of the two, or create the BundleInstance under another name"
+                )
+
+    async def _create(self, instance: BundleInstance) -> BundleDeployment | None:
+        """None: it was created. One that is there is of a class that is not watched, or its event is on the way."""
+        try:
+            await self._client.create(BUNDLE_DEPLOYMENTS, "", _manifest(instance))
+        except AlreadyExistsError:
+            return read_bundle_deployment(await self._client.get(BUNDLE_DEPLOYMENTS, "", instance.metadata.name))
+        except KindNotServedError as error:
+            raise UnavailableError(not_served(BUNDLE_DEPLOYMENTS)) from error
+        return None
+
+    async def _as_wanted(self, found: BundleDeployment, instance: BundleInstance) -> BundleDeployment | None:
+        changes = _changes(found, instance)
+        if not changes or found.metadata.is_deleted:
+            return found
+        if found.spec != instance.spec and _is_drift(instance):
+            self._note_drift(instance)
+        await self._patch(found, changes)
+        return None
+
+    def _note_drift(self, instance: BundleInstance) -> None:
+        """Not every time, if somebody sets the spec again and again."""
+        key, now = BUNDLE_DEPLOYMENTS.key("", instance.metadata.name), self._clock()
+        if self._drift.resting({key}, now):
+            raise ConflictError(
+                f'somebody keeps changing the spec of BundleDeployment "{key.name}"; reverting at most once a minute. '
+                "Change the BundleInstance instead"
+            )
+        self._drift.corrected({key}, now)
+        self._on_reverted(instance)
+
+    async def _take(self, found: BundleDeployment, instance: BundleInstance) -> None:
+        """With a uid that is checked now: with one that is gone it would be collected."""
+        if await self._existence.still_exists(instance, is_doubtful=True):
+            owner = {"op": "add", "path": "/metadata/ownerReferences", "value": [_reference(instance)]}
+            await self._patch(found, [owner, *_changes(found, instance)])
+
+    async def _patch(self, found: BundleDeployment, changes: Patch) -> None:
+        """On exactly what was read: anything newer answers 409."""
+        metadata = found.metadata
+        preconditions: Patch = [
+            {"op": "add", "path": "/metadata/uid", "value": metadata.uid},
+            {"op": "add", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
+        ]
+        body = canonical_json([*preconditions, *changes])
+        await self._client.patch(BUNDLE_DEPLOYMENTS, "", metadata.name, body, content_type=JSON_PATCH)
+
+
+def _is_drift(instance: BundleInstance) -> bool:
+    """The status speaks of this spec, so it was mirrored before."""
+    return instance.status.observed_generation == instance.metadata.generation
+
+
+def _changes(found: BundleDeployment, instance: BundleInstance) -> Patch:
+    labels = {**found.metadata.labels, **owner_labels(instance)}
+    annotations = {**found.metadata.annotations, **_annotations(instance)}
+    wanted = (
+        ("/spec", to_json(instance.spec), found.spec == instance.spec),
+        ("/metadata/labels", labels, labels == found.metadata.labels),
+        ("/metadata/annotations", annotations, annotations == found.metadata.annotations),
+    )
+    return [{"op": "add", "path": path, "value": value} for path, value, is_equal in wanted if not is_equal]
+
+
+def _annotations(instance: BundleInstance) -> dict[str, str]:
+    """No others: an annotation or a label may be the mark of a tool that owns the instance, and not its mirror."""
+    asked = instance.metadata.annotations.get(RECONCILE_AT_ANNOTATION)
+    return {RECONCILE_AT_ANNOTATION: asked} if asked else {}
+
+
+def _reference(instance: BundleInstance) -> dict[str, Any]:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": BUNDLE_INSTANCE_KIND,
+        "name": instance.metadata.name,
+        "uid": instance.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def _manifest(instance: BundleInstance) -> bytes:
+    return canonical_json(
+        {
+            "apiVersion": API_VERSION,
+            "kind": BUNDLE_DEPLOYMENT_KIND,
+            "metadata": {
+                "name": instance.metadata.name,
+                "labels": owner_labels(instance),
+                "annotations": _annotations(instance),
+                "ownerReferences": [_reference(instance)],
+            },
+            "spec": to_json(instance.spec),
+        }
+    )

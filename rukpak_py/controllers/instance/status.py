@@ -1,0 +1,71 @@
+"""The status of a BundleInstance as a pure function of what its BundleDeployment says, or of what keeps it away."""
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
+from rukpak_py.api.conditions import (
+    BUNDLE_DEPLOYMENT_CONDITIONS,
+    complete,
+    find_condition,
+    first_line,
+    summarise,
+    summary_of,
+)
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, EventReason, Reason
+from rukpak_py.controllers.events import EventNote, normal, warning
+from rukpak_py.core.errors import RukPakError
+
+
+def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInstanceStatus | None:
+    """What the BundleDeployment says of the spec that both have. None: it has not said anything of it yet."""
+    status, generation = deployment.status, instance.metadata.generation
+    is_current = status.observed_generation == deployment.metadata.generation
+    if not is_current or not status.conditions or deployment.spec != instance.spec:
+        return None
+    return BundleInstanceStatus(
+        conditions=tuple(replace(one, observed_generation=generation) for one in status.conditions),
+        active_bundle=status.active_bundle,
+        installed_bundle_name=status.active_bundle,
+        observed_generation=generation,
+        last_handled_reconcile_at=_handled(instance, status.last_handled_reconcile_at),
+    )
+
+
+def failed(instance: BundleInstance, error: RukPakError, now: str) -> BundleInstanceStatus:
+    """There is no BundleDeployment that could say anything. What was said of an earlier one stays beside Ready."""
+    generation = instance.metadata.generation
+    summary, reason = summary_of(error)
+    conditions = summarise(
+        instance.status.conditions, summary, reason=reason, message=str(error), generation=generation, now=now
+    )
+    return replace(
+        instance.status,
+        conditions=complete(conditions, BUNDLE_DEPLOYMENT_CONDITIONS, generation=generation, now=now),
+        observed_generation=generation,
+    )
+
+
+def is_in_progress(status: BundleInstanceStatus) -> bool:
+    ready = find_condition(status.conditions, ConditionType.READY)
+    return ready is not None and ready.status == ConditionStatus.UNKNOWN
+
+
+def conflict_event(before: BundleInstanceStatus, after: BundleInstanceStatus) -> list[EventNote]:
+    """A Warning for a name that somebody else has, once for each text."""
+    old, new = (find_condition(status.conditions, ConditionType.READY) for status in (before, after))
+    if new is None or new.reason != Reason.CONFLICT or (old is not None and old.message == new.message):
+        return []
+    return [warning(new.reason, first_line(new.message))]
+
+
+def reverted_event(instance: BundleInstance) -> EventNote:
+    name = instance.metadata.name
+    text = f'reverted the spec of BundleDeployment "{name}" to that of the BundleInstance; change the latter instead'
+    return normal(EventReason.DRIFT_CORRECTED, text)
+
+
+def _handled(instance: BundleInstance, handled: str) -> str:
+    """What was asked of the instance: the BundleDeployment may have been asked directly."""
+    asked = instance.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
+    return handled if handled == asked else instance.status.last_handled_reconcile_at

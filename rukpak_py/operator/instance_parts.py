@@ -1,0 +1,34 @@
+"""The controller of BundleInstances, put together."""
+
+from collections.abc import Callable
+
+from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
+from rukpak_py.controllers.events import emit
+from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.instance.mirror import Mirror
+from rukpak_py.controllers.instance.reconcile import InstanceReconciler
+from rukpak_py.controllers.instance.status import reverted_event
+from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
+from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
+from rukpak_py.controllers.ports import Recorder
+from rukpak_py.kube.client import Client
+from rukpak_py.operator.event_router import CLASSES, EventRouter
+
+
+def instance_reconciler(
+    client: Client, router: EventRouter, events: Recorder, now: Callable[[], str]
+) -> InstanceReconciler:
+    def tell_reverted(instance: BundleInstance) -> None:
+        emit(events, BUNDLE_INSTANCE_KIND, instance.metadata, [reverted_event(instance)])
+
+    instances, deployments = router.instances.cache, router.deployments.cache
+    existence = Existence(client, BUNDLE_INSTANCES, instances, on_gone=router.instances.forget)
+    return InstanceReconciler(
+        instances=instances,
+        deployments=deployments,
+        mirror=Mirror(client, deployments, existence, on_reverted=tell_reverted),
+        writer=InstanceStatusWriter(client, instances, now=now),
+        events=events,
+        classes=CLASSES,
+    )
