@@ -241,7 +241,7 @@ def test_scenario_19_an_image_that_does_not_exist(kubectl: Kubectl) -> None:
     assert pod["status"]["phase"] == "Pending"
 
 
-def test_pods_go_with_their_bundles(kubectl: Kubectl) -> None:
+def test_scenario_48_pods_go_with_their_bundles(kubectl: Kubectl) -> None:
     kubectl.run("delete", "bundles", *IMAGES)
     eventually(lambda: not unpack_pods(kubectl), what="all pods collected", seconds=90)
 

@@ -1,4 +1,4 @@
-"""Scenarios 14, 18, 33 and 35 with images from a real registry, and what else happens to Bundles of type image."""
+"""Scenarios 14, 18, 20, 21, 33, 35, 43 and 44 with images of a real registry, and what else happens to such Bundles."""
 
 import base64
 import json
@@ -14,6 +14,7 @@ from tests.integration.images.registry import HTPASSWD, PASSWORD, USER, Registry
 from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
 from tests.unit.sources.image.image_registry import Contents, Files
 
+OLM = "operators.coreos.com"
 pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
 
 
@@ -62,6 +63,25 @@ async def test_scenarios_14_and_18_a_private_image_is_unpacked(stage: Stage, reg
     assert found["status"]["resolvedSource"] == resolved
 
 
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        pytest.param({"README": b""}, "readdir manifests: file does not exist", id="20"),
+        pytest.param(
+            {"manifests/empty.yaml": b""},
+            "found zero objects: plain+v0 bundles are required to contain at least one object",
+            id="21",
+        ),
+    ],
+)
+async def test_scenarios_20_and_21_an_image_without_manifests(
+    stage: Stage, registry: Registry, files: Files, text: str
+) -> None:
+    ref, _ = pushed(registry, stage, files)
+    name = await stage.bundle(image(registry, ref, await login(stage, registry)))
+    await stage.until_bundle(name, says("Unpacked", "False", "UnpackFailed", text))
+
+
 async def test_scenario_33_a_directory_in_manifests(stage: Stage, registry: Registry) -> None:
     ref, _ = pushed(registry, stage, {**manifests(stage), "manifests/emptydir/.keep": b""})
     name = await stage.bundle(image(registry, ref, await login(stage, registry)))
@@ -76,6 +96,34 @@ async def test_scenario_35_a_deployment_of_an_image(stage: Stage, registry: Regi
     ref, _ = pushed(registry, stage, manifests(stage, key="of an image"))
     await stage.installed(image(registry, ref, await login(stage, registry)))
     assert (await stage.settings())["data"] == {"key": "of an image"}
+
+
+async def test_scenario_43_kinds_that_the_cluster_has_not(stage: Stage, registry: Registry) -> None:
+    missing = [(OLM, "v1alpha1", "CatalogSource"), (OLM, "v1alpha1", "ClusterServiceVersion")]
+    missing += [(OLM, "v1", "OLMConfig"), (OLM, "v1", "OperatorGroup")]
+    documents = [
+        {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "one", "namespace": stage.namespace}}
+        for group, version, kind in missing
+    ]
+    files = {f"manifests/{one['kind']}.yaml": yaml.safe_dump(one).encode() for one in documents}
+    ref, _ = pushed(registry, stage, files)
+    name = await stage.deploy(image(registry, ref, await login(stage, registry)))
+    texts = [f'no matches for kind "{kind}" in version "{group}/{version}"' for group, version, kind in missing]
+    found = await stage.until_deployment(name, says("Installed", "False", "InstallFailed", *texts))
+    assert says("Healthy", "False", "InstallationStatusFalse")(found)
+    assert not found["status"].get("activeBundle")
+
+
+async def test_scenario_44_a_deployment_of_an_invalid_image(stage: Stage, registry: Registry) -> None:
+    ref, _ = pushed(registry, stage, {**manifests(stage), "manifests/emptydir/.keep": b""})
+    name = await stage.deploy(image(registry, ref, await login(stage, registry)))
+    text = (
+        'get objects from bundle manifests: subdirectories are not allowed within the "manifests" directory of the'
+        ' bundle image filesystem: found "manifests/emptydir"'
+    )
+    failed = says("HasValidBundle", "False", "UnpackFailed", f"Failed to unpack the {name}", text)
+    found = await stage.until_deployment(name, failed)
+    assert not found["status"].get("activeBundle")
 
 
 async def test_who_may_not_read_an_image_is_told(stage: Stage, registry: Registry) -> None:

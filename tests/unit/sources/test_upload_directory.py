@@ -135,6 +135,7 @@ async def test_names_that_lead_elsewhere_c15(uploads: UploadDirectory, tmp_path:
         (tgz()[:-20], "untar bundle contents from response: "),
         (tgz({"../x": b""}), 'untar bundle contents from response: path .* contains ".."'),
     ],
+    ids=["empty", "a web page", "cut off", "a path out of it"],
 )
 async def test_what_is_no_archive(uploads: UploadDirectory, body: bytes, text: str) -> None:
     await store(uploads, body)
