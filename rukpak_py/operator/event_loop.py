@@ -3,6 +3,9 @@
 A socket that is handed to uvloop's `create_connection` belongs to the new transport, and its number is closed with it.
 When the peer resets it while the TLS handshake starts, the transport is closed before it knows the Python socket, so
 nobody tells that socket; when it is collected it closes its number a second time, which by then may be a watch.
+
+What arrives for a TLS connection that we are closing is still read, and that uvloop cannot answer it is reported as a
+fatal error with a traceback, though nothing of the connection is wanted any more.
 """
 
 from collections.abc import Callable
@@ -25,3 +28,13 @@ class Loop(uvloop.Loop):
             if sock is not None and not refused:
                 sock.detach()
             raise
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if not _is_of_a_closed_connection(context):
+            super().call_exception_handler(context)
+
+
+def _is_of_a_closed_connection(context: dict[str, Any]) -> bool:
+    error = context.get("exception")
+    is_of_tls = context.get("message") == "Fatal error on SSL protocol"
+    return is_of_tls and isinstance(error, RuntimeError) and str(error).endswith("the handler is closed")

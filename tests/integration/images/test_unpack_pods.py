@@ -28,7 +28,6 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import NAMESPACES, PODS, Resource
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
-from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import INIT_CONTAINER, PodSettings
@@ -38,6 +37,7 @@ from tests.integration.images.registry import Registry, running_registry
 from tests.integration.scenarios.stage import bundle, eventually
 from tests.shared_operator import SharedOperator
 from tests.unit.images import directory, hard_link, symlink
+from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import OCI_LAYER, Contents, Files
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(600)]  # the first one builds the registry
@@ -195,7 +195,7 @@ IMAGES: dict[str, tuple[Files, ...]] = {
 async def test_both_ways_give_the_same_digest(bench: Bench, registry: Registry, name: str) -> None:
     request = await bench.bundle_of(pushed(bench, registry, *IMAGES[name]))
     ports = ImagePorts(credentials=NoSecrets(), pull_secrets=NoSecrets(), unpacked=NoSecrets())
-    direct = ImageSource(ports, addresses=AddressPolicy(), plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    direct = ImageSource(ports, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
     wanted = await direct.fetch(request)
     async with bench.pods() as pods:
         found = await bench.fetched(pods, request)

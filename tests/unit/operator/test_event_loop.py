@@ -39,3 +39,20 @@ async def test_a_socket_that_was_refused_stays_with_its_owner() -> None:
         with pytest.raises(ValueError, match="Stream Socket was expected"):
             await asyncio.get_running_loop().create_connection(asyncio.Protocol, sock=ours)
         assert ours.fileno() >= 0
+
+
+@pytest.mark.parametrize(
+    ("message", "error", "is_told"),
+    [
+        ("Fatal error on SSL protocol", RuntimeError("<transport>; the handler is closed"), False),
+        ("Fatal error on SSL protocol", RuntimeError("something else"), True),
+        ("Future exception was never retrieved", RuntimeError("<transport>; the handler is closed"), True),
+    ],
+)
+async def test_of_a_connection_that_is_closed_nothing_is_told(message: str, error: Exception, *, is_told: bool) -> None:
+    """As uvloop reports it when something arrives in the moment in which we close."""
+    told: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+    loop.call_exception_handler({"message": message, "exception": error})
+    assert told == ([message] if is_told else [])
