@@ -55,9 +55,12 @@ def environment(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> M
     return os.environ | {"PATH": path, "KUBECONFIG": str(kubectl.kubeconfig)}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def release(kubectl: Kubectl, loaded_images: None) -> Iterator[Release]:
-    """Installed with two replicas into a namespace that admits only `restricted` pods; all of it goes at the end."""
+    """Installed with two replicas into a namespace that admits only `restricted` pods.
+
+    For the modules that come first; those after them begin with an empty cluster.
+    """
     del loaded_images  # only has to have happened
     remove_everything(kubectl)
     kubectl.run("create", "namespace", chart.NAMESPACE)

@@ -233,19 +233,6 @@ def test_images_of_invalid_bundles(kubectl: Kubectl, tag: str, message: str) -> 
     eventually(lambda: ended(unpack_pods(kubectl, tag)), what="its pod ended, and is not made again")
 
 
-def test_scenario_19_an_image_that_does_not_exist(kubectl: Kubectl) -> None:
-    name, ref = "no-such-image", bundle_images.name("absent")
-    found = until_unpacked(kubectl, name, "False", "UnpackPending", f'Back-off pulling image "{ref}"', seconds=60)
-    assert found["status"]["phase"] == "Pending"
-    (pod,) = unpack_pods(kubectl, name)
-    assert pod["status"]["phase"] == "Pending"
-
-
-def test_scenario_48_pods_go_with_their_bundles(kubectl: Kubectl) -> None:
-    kubectl.run("delete", "bundles", *IMAGES)
-    eventually(lambda: not unpack_pods(kubectl), what="all pods collected", seconds=90)
-
-
 def test_an_upgrade_by_force_wipes_the_ca_bundle_and_it_comes_back(release: Release, kubectl: Kubectl) -> None:
     release.upgrade("replicaCount=2", "log.level=debug", *BY_PODS, force=True)
     eventually(lambda: all(release.ca_bundles()), what="the caBundle back", seconds=30)
@@ -257,6 +244,19 @@ def test_the_static_manifest_is_valid_and_current(release: Release, kubectl: Kub
     assert (SAMPLES.parent / "install.yaml").read_text(encoding="utf-8") == manifest
     apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"]
     kubectl.run(*apply, stdin=manifest)
+
+
+def test_scenario_19_an_image_that_does_not_exist(kubectl: Kubectl) -> None:
+    name, ref = "no-such-image", bundle_images.name("absent")
+    found = until_unpacked(kubectl, name, "False", "UnpackPending", f'Back-off pulling image "{ref}"', seconds=60)
+    assert found["status"]["phase"] == "Pending"
+    (pod,) = unpack_pods(kubectl, name)
+    assert pod["status"]["phase"] == "Pending"
+
+
+def test_scenario_48_pods_go_with_their_bundles(kubectl: Kubectl) -> None:
+    kubectl.run("delete", "bundles", *IMAGES)
+    eventually(lambda: not unpack_pods(kubectl), what="all pods collected", seconds=90)
 
 
 def test_the_log_has_no_traceback(release: Release) -> None:
@@ -282,7 +282,7 @@ def test_uninstall_leaves_what_the_documents_name(release: Release, kubectl: Kub
 
 def test_what_it_left_is_taken_up_again(release: Release, kubectl: Kubectl) -> None:
     """Ready means that the API server trusts the webhook, with the certificates of the former installation too."""
-    release.install()
+    release.install("replicaCount=2")
     apply_sample(kubectl, "hello")
     kubectl.wait_ready("hello")
     assert_spec_cannot_change(kubectl)

@@ -93,8 +93,12 @@ class UnpackJobs:
         self._outdated.add(uid)
 
     async def settle(self, bundle: Bundle) -> None:
-        """The content is stored, or of no use: nothing has to be kept ready for it."""
-        await self._sources.settle(bundle.metadata.name, bundle.metadata.uid, pinned_source(bundle))
+        """The content is stored, or of no use: nothing has to be kept ready for it.
+
+        A node may not know an image that was loaded into it by the digest that it tells of it, so the source is the
+        one of the spec.
+        """
+        await self._sources.settle(bundle.metadata.name, bundle.metadata.uid, bundle.spec.source)
 
     def drop(self, bundle: Bundle) -> None:
         self._jobs.drop(bundle.metadata.uid)
