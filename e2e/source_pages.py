@@ -183,11 +183,7 @@ def _manifest(block: str, name: str, servers: Servers) -> Document:
     member = _member(_source(shown))
     shown = yaml.safe_load(servers.of(block, is_private=not {"auth", "pullSecret"}.isdisjoint(member)))
     source = _source(shown)
-    if (
-        source is not None
-        and source["type"] != "upload"
-        and not _member(source).get("repository", "").startswith("ssh:")
-    ):
+    if source is not None and _speaks_tls(source):
         _member(source)["caBundle"] = servers.authority
     if "apiVersion" in shown:
         manifest: Document = shown

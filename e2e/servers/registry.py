@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from e2e.cluster import binaries
 from e2e.cluster.pki import Subject
 from e2e.cluster.ports import free_ports
+from e2e.servers.tied import tied_to_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +63,7 @@ def running(
     }
     file, log = folder / "registry.json", folder / "registry.log"
     file.write_text(json.dumps(configuration), encoding="utf-8")
-    command = [binaries.path("registry"), file]
+    command = tied_to_caller([str(binaries.path("registry")), str(file)])
     with (
         log.open("wb") as output,
         subprocess.Popen(command, env=ENVIRONMENT, stdout=output, stderr=output, start_new_session=True) as process,

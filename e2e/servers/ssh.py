@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from e2e.cluster.ports import free_ports
+from e2e.servers.tied import tied_to_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,18 +63,20 @@ def running(folder: Path, *, host: str) -> Iterator[SshServer]:
     configuration.write_text(CONFIGURATION.format(host=host, port=port, folder=folder), encoding="utf-8")
     with (
         log.open("wb") as output,
-        subprocess.Popen([SSHD, "-D", "-e", "-f", configuration], stderr=output, start_new_session=True) as process,
+        subprocess.Popen(
+            tied_to_caller([str(SSHD), "-D", "-e", "-f", str(configuration)]), stderr=output, start_new_session=True
+        ) as process,
     ):
         try:
-            _wait(host, port, log)
+            _wait(host, port, process, log)
             yield SshServer(host=host, port=port, private_key=folder / "user_key")
         finally:
             process.kill()
 
 
-def _wait(host: str, port: int, log: Path) -> None:
+def _wait(host: str, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and process.poll() is None:
         try:
             socket.create_connection((host, port), timeout=1).close()
         except OSError:

@@ -16,7 +16,7 @@ from typing import Any
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.core.metrics import GHOSTS
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ApiError, KindNotServedError
+from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
 
@@ -80,10 +80,11 @@ class MissedDeletions:
         began, before = monotonic(), self._seen(watched)
         try:
             listing = await self._client.list_metadata(watched.resource)
-        except KindNotServedError:
-            if watched.is_optional:
-                return True
-            raise
+        except (KindNotServedError, ForbiddenError) as error:
+            if not watched.is_optional:
+                raise
+            LOG.debug("missed deletions of an optional kind cannot be found: %s", error)
+            return True
         if not self._versions.listed(watched.resource, listing.resource_version, before=before):
             return False  # etcd was restored: the process ends, and the next one begins without caches
         there = {live.metadata.uid for live in listing.items}

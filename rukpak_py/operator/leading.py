@@ -105,6 +105,7 @@ class Leader:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._parts.content.close)
             await self._parts.content.open()
+            stack.callback(self._parts.served.close)
             await self._parts.served.open()
             await self._parts.api_server_addresses.refresh()
             self._parts.recorder.start()

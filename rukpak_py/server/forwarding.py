@@ -158,7 +158,7 @@ class ContentListener:
             there[1].write(FORWARDED)
             here = await asyncio.open_connection(sock=connection.dup())
             with closing(here[1]):
-                await _both(_copy(here[0], there[1]), _copy(there[0], here[1]))
+                await _both(question=_copy(here[0], there[1]), answer=_copy(there[0], here[1]))
         return True
 
 
@@ -203,15 +203,18 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     writer.write_eof()
 
 
-async def _both(*copies: Coroutine[Any, Any, None]) -> None:
-    """Until both directions have ended; a failure of one ends the other."""
-    tasks = [asyncio.create_task(copy) for copy in copies]
+async def _both(*, question: Coroutine[Any, Any, None], answer: Coroutine[Any, Any, None]) -> None:
+    """Until the leader has said all it will say, or one of the two fails: a client that keeps silent holds nothing."""
+    asking, answering = asyncio.create_task(question), asyncio.create_task(answer)
     try:
-        await asyncio.gather(*tasks)
+        await asyncio.wait([asking, answering], return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            await asking
+        await answering
     finally:
-        for task in tasks:
+        for task in (asking, answering):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(asking, answering, return_exceptions=True)
 
 
 def _listen(address: Address) -> socket.socket:

@@ -11,7 +11,7 @@ import asyncio
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import HttpSource as HttpSpec
 from rukpak_py.api.source import Source
-from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.go_text import quoted
 from rukpak_py.sources.archive_file import ArchiveFile
 from rukpak_py.sources.http_download import Download, Downloads, Login
@@ -55,6 +55,8 @@ class HttpSource:
     async def _login(self, spec: HttpSpec, target: Target) -> Login:
         if name := spec.auth.secret.name:
             data = await self._credentials.secret(name)
+            if not data.get("username") and not data.get("password"):
+                raise AccessError(f'Secret "{name}" has neither username nor password')
             header = basic(data.get("username", b""), data.get("password", b""))
             return Login(header=header, advice=f'username and password of Secret "{name}" are refused')
         if target.login:

@@ -55,6 +55,7 @@ class BundleReconciler:
         self._wanted: set[str] = set()  # uids of pinned Bundles whose content somebody asked for
         self._doubtful: dict[str, str] = {}  # names of pinned Bundles whose content is to be looked at, by uid
         self._refilling: set[str] = set()  # uids of pinned Bundles whose content is fetched though nobody waits
+        self._paused: set[str] = set()  # uids of pinned Bundles whose content is lost and on its way
         self._linked: set[str] = set()  # uids of Bundles whose content was there when this process looked
         self._news: set[str] = set()  # uids of Bundles for which something happened since their last job began
         self._useless: set[str] = set()  # uids of Bundles whose image is wrong: nothing that happens helps them
@@ -90,6 +91,8 @@ class BundleReconciler:
             return await self._release(bundle)
         if bundle.spec.provisioner_class not in self._classes:
             self._doubtful.pop(uid, None)
+            self._jobs.drop(bundle)
+            self._end_refill(uid)
             return DONE
         async with self._jobs.turns.of(uid):
             result = self._jobs.take(bundle)
@@ -119,6 +122,7 @@ class BundleReconciler:
         self._jobs.drop(bundle)
         self._wanted.discard(bundle.metadata.uid)
         self._doubtful.pop(bundle.metadata.uid, None)
+        self._paused.discard(bundle.metadata.uid)
         self._linked.discard(bundle.metadata.uid)
         self._news.discard(bundle.metadata.uid)
         self._useless.discard(bundle.metadata.uid)
@@ -153,6 +157,7 @@ class BundleReconciler:
         if pinned and result.digest != pinned:
             status = bundle_status.content_changed(bundle, result.digest, self._writer.now())
             await self._writer.write(bundle, status)
+            await self._jobs.settle(bundle)  # what it was read from is not to be read again
             return retry()
         self._wanted.discard(bundle.metadata.uid)
         await self._content.link(bundle.metadata.name, result.digest)
@@ -182,8 +187,8 @@ class BundleReconciler:
         uid = bundle.metadata.uid
         if uid in self._news:
             self._start(bundle)
-        elif is_pinned(bundle):
-            self._doubtful[uid] = bundle.metadata.name  # until its content is there again
+        elif is_pinned(bundle) and uid not in self._wanted:
+            self._paused.add(uid)  # until it is looked at again; not the turn of the next one
         elif waiting.message or not bundle.status.phase:
             await self._writer.write(bundle, bundle_status.pending(bundle, waiting.message, self._writer.now()))
         return again(LOOK_AGAIN_SECONDS)
@@ -194,7 +199,8 @@ class BundleReconciler:
             return DONE
         await self._writer.write(bundle, bundle_status.failing(bundle, message, error, self._writer.now()))
         if isinstance(error, ContentError):
-            if bundle.spec.source.type == SourceType.IMAGE:  # what others are made of may come again with other content
+            # What others are made of may come again with other content; what is pinned was correct once.
+            if bundle.spec.source.type == SourceType.IMAGE and not bundle.status.digest:
                 self._useless.add(bundle.metadata.uid)
             await self._jobs.settle(bundle)
             return DONE
@@ -203,6 +209,9 @@ class BundleReconciler:
     async def _kept(self, bundle: Bundle) -> Outcome:
         """Pinned: see to its link, and to a spec that was changed past the webhook. No call in the usual case."""
         uid = bundle.metadata.uid
+        if uid in self._paused:
+            self._paused.discard(uid)
+            self._doubtful[uid] = bundle.metadata.name
         if uid in self._doubtful or uid not in self._linked:
             await self._look_for_content(bundle)
         if uid in self._linked:

@@ -95,21 +95,25 @@ class Mirror:
         changes = _changes(found, instance)
         if not changes or found.metadata.is_deleted:
             return found
-        if found.spec != instance.spec and _is_drift(instance):
-            self._note_drift(instance)
-        await self._patch(found, changes)
-        return None
-
-    def _note_drift(self, instance: BundleInstance) -> None:
-        """Not every time, if somebody sets the spec again and again."""
+        has_other_spec = found.spec != instance.spec
+        is_drift = has_other_spec and _is_drift(instance)
         key, now = BUNDLE_DEPLOYMENTS.key("", instance.metadata.name), self._clock()
-        if self._drift.resting({key}, now):
+        if is_drift and self._drift.resting({key}, now):
             raise ConflictError(
                 f'somebody keeps changing the spec of BundleDeployment "{key.name}"; reverting at most once a minute. '
                 "Change the BundleInstance instead"
             )
-        self._drift.corrected({key}, now)
-        self._on_reverted(instance)
+        if not await self._patch(found, changes):  # no event will tell of it
+            if not has_other_spec:
+                return found
+            raise ConflictError(
+                f'the spec of BundleDeployment "{key.name}" cannot be made that of the BundleInstance: a webhook puts '
+                "it back, or the CRD of BundleDeployments is older and does not have all of its fields"
+            )
+        if is_drift:
+            self._drift.corrected({key}, now)
+            self._on_reverted(instance)
+        return None
 
     async def _take(self, found: BundleDeployment, instance: BundleInstance) -> None:
         """With a uid that is checked now: with one that is gone it would be collected."""
@@ -117,15 +121,16 @@ class Mirror:
             owner = {"op": "add", "path": "/metadata/ownerReferences", "value": [_reference(instance)]}
             await self._patch(found, [owner, *_changes(found, instance)])
 
-    async def _patch(self, found: BundleDeployment, changes: Patch) -> None:
-        """On exactly what was read: anything newer answers 409."""
+    async def _patch(self, found: BundleDeployment, changes: Patch) -> bool:
+        """On exactly what was read: anything newer answers 409. False: the API server has it as it was before."""
         metadata = found.metadata
         preconditions: Patch = [
             {"op": "add", "path": "/metadata/uid", "value": metadata.uid},
             {"op": "add", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
         ]
         body = canonical_json([*preconditions, *changes])
-        await self._client.patch(BUNDLE_DEPLOYMENTS, "", metadata.name, body, content_type=JSON_PATCH)
+        live = await self._client.patch(BUNDLE_DEPLOYMENTS, "", metadata.name, body, content_type=JSON_PATCH)
+        return live.metadata.resource_version != metadata.resource_version
 
 
 def _is_drift(instance: BundleInstance) -> bool:

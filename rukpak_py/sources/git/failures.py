@@ -103,7 +103,8 @@ def is_no_connection(text: str) -> bool:
 def explain(said: str, remote: Remote, revision: Revision, redacted: Callable[[str], str]) -> RukPakError:
     if is_missing_ref(said):
         return revision.missing(remote.shown)
-    found = next((one for one in _FAILURES if one.pattern.search(said)), _OTHER)
+    words = said.replace(remote.url, "").replace(remote.shown, "")  # of git and the server, and not of the name
+    found = next((one for one in _FAILURES if one.pattern.search(words)), _OTHER)
     text = f"bundle unpack git clone error: {remote.shown}: {found.text}"
     detail = cleaned(redacted(said))
     return found.error(f"{text} - {detail}" if detail else text)

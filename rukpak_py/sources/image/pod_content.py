@@ -11,16 +11,19 @@ that has been read: what it said counts only then, and only with exit code 0.
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from contextlib import aclosing
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
-from rukpak_py.content.tree import Tree
+from rukpak_py.content.tree import Tree, clean_path
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import KIB, Limits
 from rukpak_py.sources.image.layers import ImageFiles, Keep, below
 from rukpak_py.sources.image.pod_manifest import MOUNT, TOOL
 
+T = TypeVar("T")
 Run = Callable[[Sequence[str], str], AsyncGenerator[bytes, None]]
 """The output of a command that ends with the word, as `Pods.run`."""
 
@@ -28,6 +31,7 @@ _LISTING_BYTES: Final = 1024 * KIB
 _COMMAND_BYTES: Final = 32 * KIB  # of the paths of one command: they travel in a URL
 _MOST_ROUNDS: Final = 3  # of content; as many as an image is read from its registry
 _MOST_HOPS: Final = 40
+_MOST_WAYS: Final = 4096  # files and directories that are asked for because links lead through them
 _PIECES: Final = 16  # that wait between the connection and the reader
 _END: Final = """
 printf %s "$end"
@@ -64,6 +68,7 @@ class PodContent:
         self._run = run
         self._threads = threads
         self._keep = keep
+        self._limits = limits
         self._image = ImageFiles(keep=keep, led_to=below(), limits=limits)
 
     async def tree(self) -> Tree:
@@ -77,7 +82,7 @@ class PodContent:
             self._image.hold(ends)
             await self._add(_FILES, sorted(ends - held))
             held |= ends
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._image.tree)
+        return await self._in_thread(self._image.tree)
 
     async def _root_names(self) -> list[str]:
         listing = bytearray()
@@ -96,15 +101,27 @@ class PodContent:
         """Where kept links lead to beside what is held, through whatever other links."""
         looked_at: set[str] = set()
         for _ in range(_MOST_HOPS):
-            ends = self._image.missed()
-            for end in ends:
-                _check_is_of_image(end)
-            unknown = {way for end in ends for way in _ways_to(end)} - looked_at
+            ends, unknown = await self._in_thread(partial(self._links_to_follow, looked_at))
             if not unknown:
                 return ends
             looked_at |= unknown
             await self._add(_LINKS, sorted(unknown))
         raise ContentError(f"links of the image lead through more than {_MOST_HOPS} others")
+
+    def _links_to_follow(self, looked_at: AbstractSet[str]) -> tuple[frozenset[str], set[str]]:
+        """Where links lead to, and what on the way there was not looked at. It takes long where links are many."""
+        ends = self._image.missed()
+        unknown: set[str] = set()
+        for end in ends:
+            clean_path(end, self._limits)
+            _check_is_of_image(end)
+            unknown.update(way for way in _ways_to(end) if way not in looked_at)
+            if len(unknown) + len(looked_at) > _MOST_WAYS:
+                raise ContentError(f"links of the image lead through more than {_MOST_WAYS} files and directories")
+        return ends, unknown
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def _add(self, script: str, paths: Sequence[str]) -> None:
         for batch in _batches(paths):

@@ -28,6 +28,7 @@ CONTAINER: Final = "bundle"
 MOUNT: Final = ".rukpak"  # at the root of the image
 TOOL: Final = f"/{MOUNT}/busybox"
 USER: Final = 1001
+_LONGEST_LABEL: Final = 63
 _TOOL_OF_IMAGE: Final = "/bin/busybox"  # in the image of the init container
 _ALIVE_SECONDS: Final = 3600  # of a pod that nobody comes back for, the pull included
 # Deleted, it ends at once. Told to, a moment later: what tells it runs in the same container, and is to get to its end.
@@ -62,11 +63,15 @@ class WantedPod:
         owner = {"apiVersion": API_VERSION, "kind": BUNDLE_KIND, "name": self.bundle, "uid": self.uid}
         metadata = {
             "name": self.bundle,
-            "labels": {OWNER_KIND_LABEL: BUNDLE_KIND, OWNER_NAME_LABEL: self.bundle},
+            "labels": {OWNER_KIND_LABEL: BUNDLE_KIND, **self._owner_name()},
             "annotations": {UNPACK_POD_ANNOTATION: _digest(spec)},
             "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
         }
         return canonical_json({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+    def _owner_name(self) -> Mapping[str, str]:
+        """For people; names of Bundles may be longer than the value of a label."""
+        return {OWNER_NAME_LABEL: self.bundle} if len(self.bundle) <= _LONGEST_LABEL else {}
 
     def digests(self, settings: PodSettings) -> frozenset[str]:
         """What the annotation of a pod says that is this one, by whichever user it runs."""

@@ -27,6 +27,7 @@ VITAL = [
     f"{SYSTEM}/configmaps/content",
     f"{SYSTEM}/secrets/rukpak-ca",
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/rukpak",
+    "/apis/core.rukpak.io/v1alpha1/bundles/a",
 ]
 WORK = ["/api/v1/namespaces/default/configmaps/a", "/apis/apps/v1/namespaces/rukpak-system/deployments/core"]
 FLOW_SCHEMAS = Resource(

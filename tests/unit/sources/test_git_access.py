@@ -14,9 +14,13 @@ import pytest
 from aiohttp import web
 
 from e2e.cluster.pki import Authority
+from rukpak_py.api.source import GitRef
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git import command
+from rukpak_py.sources.git.failures import explain
+from rukpak_py.sources.git.refs import revision_of
+from rukpak_py.sources.git.remote import parse_remote
 from tests.git_fetching import LOOPBACK, NAME, Secrets, fetched, fetched_from, git_source
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
@@ -152,6 +156,14 @@ async def test_answers_of_servers(private: GitWebServer, status: int, error: typ
 
     private.answer = refuse
     assert f"bundle unpack git clone error: {private.url(NAME)}: {text}" in await failure(error, private)
+
+
+def test_the_name_of_the_repository_does_not_say_what_failed() -> None:
+    remote = parse_remote("https://tls.example.com/certificates/hasDot.git")
+    said = f"fatal: unable to access '{remote.url}/': The requested URL returned error: 503"
+    failed = explain(said, remote, revision_of(GitRef(branch="main")), lambda text: text)
+    assert isinstance(failed, UnavailableError)
+    assert "the server is not available" in str(failed)
 
 
 async def test_a_server_of_plain_files_is_refused(private: GitWebServer) -> None:

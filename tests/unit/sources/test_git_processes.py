@@ -36,8 +36,15 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def nothing_left(temporary: Path) -> bool:
-    return not list(temporary.iterdir()) and not processes(temporary)
+async def nothing_left(temporary: Path) -> None:
+    """Processes that were killed may need a moment to be gone."""
+    async with asyncio.timeout(SECONDS):
+        while left_in(temporary):  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.02)
+
+
+def left_in(temporary: Path) -> list[str]:
+    return [*map(str, temporary.iterdir()), *processes(temporary)]
 
 
 def modes(temporary: Path) -> list[int]:
@@ -73,7 +80,7 @@ async def started(web_server: GitWebServer) -> None:
 async def test_a_fetch_that_succeeds(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
     git_repository.commit({"f": b""})
     await fetched_from(git_web)
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 async def test_a_fetch_that_fails(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
@@ -82,7 +89,7 @@ async def test_a_fetch_that_fails(git_repository: Repository, git_web: GitWebSer
         await fetched_from(git_web)
     with pytest.raises(ContentError):
         await fetched_from(git_web, branch="no")
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 async def test_a_fetch_that_is_cancelled(git_web: GitWebServer, temporary: Path) -> None:
@@ -98,7 +105,7 @@ async def test_a_fetch_that_is_cancelled(git_web: GitWebServer, temporary: Path)
     await asyncio.wait([fetch])
     assert fetch.cancelled()
     assert time.monotonic() - before < SECONDS
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
     del fetch
     gc.collect()  # what nobody has retrieved is told when it goes
     assert said == []
@@ -112,7 +119,7 @@ async def test_a_server_that_never_answers(git_web: GitWebServer, temporary: Pat
         f"bundle unpack git clone error: {git_web.url(NAME)}: not done within 1 seconds "
         "(RUKPAK_LIMIT_GIT_SECONDS sets it)"
     )
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 async def test_the_loop_stays_free_while_servers_hang(git_repository: Repository, git_web: GitWebServer) -> None:
@@ -162,7 +169,7 @@ async def test_content_is_read_only_after_its_turn(
     fetch.cancel()
     with pytest.raises(asyncio.CancelledError):
         await fetch
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 async def test_c10_a_pack_that_is_too_large(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
@@ -172,7 +179,7 @@ async def test_c10_a_pack_that_is_too_large(git_repository: Repository, git_web:
     assert str(error.value) == (
         f"what {git_web.url(NAME)} sends exceeds the limit of 1000000 bytes (RUKPAK_LIMIT_GIT_BYTES sets it)"
     )
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +215,7 @@ async def test_c10_a_pack_without_end(
     git_web.answer = endless
     with pytest.raises(ContentError, match=text):
         await fetched_from(git_web, limits=replace(DEFAULT_LIMITS, git_bytes=4 << 20))
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
     assert largest < 64 << 20
 
 
@@ -228,7 +235,7 @@ async def test_c10_refs_without_end(git_web: GitWebServer, temporary: Path) -> N
     git_web.answer = endless
     with pytest.raises(ContentError, match="objects that need too much memory - attempting to allocate"):
         await fetched_from(git_web)
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 async def test_c10_a_file_that_inflates(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
@@ -238,7 +245,7 @@ async def test_c10_a_file_that_inflates(git_repository: Repository, git_web: Git
     with pytest.raises(ContentError, match=r"the size of file 'f' exceeds the limit of 32 MiB"):
         await fetched_from(git_web)
     assert getrusage(RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 def line(content: bytes) -> bytes:
@@ -274,7 +281,7 @@ async def test_c10_messages_without_end(git_repository: Repository, git_web: Git
     git_web.answer = shout
     with pytest.raises(ContentError, match="the server sent more than 2000000 bytes of messages"):
         await fetched_from(git_web)
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 @pytest.mark.parametrize("answer", [b"", b"PACK", REFS[:40], b"ffff" * 100])
@@ -285,7 +292,7 @@ async def test_c10_answers_that_are_no_git(git_web: GitWebServer, temporary: Pat
     git_web.answer = nonsense
     with pytest.raises((ContentError, UnavailableError)):
         await fetched_from(git_web)
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 async def test_a_connection_that_breaks(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
@@ -302,7 +309,7 @@ async def test_a_connection_that_breaks(git_repository: Repository, git_web: Git
     git_web.answer = cut
     with pytest.raises(UnavailableError, match="the fetch failed - "):
         await fetched_from(git_web)
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 def test_what_a_killed_process_left_behind(temporary: Path) -> None:
@@ -348,7 +355,7 @@ async def test_no_space_for_a_private_directory(
     monkeypatch.setattr("tempfile.mkdtemp", full)
     with pytest.raises(UnavailableError, match="the operator failed: No space left on device"):
         await fetched_from(git_web)
-    assert nothing_left(temporary)
+    await nothing_left(temporary)
 
 
 async def test_git_ends_although_nobody_is_there_to_stop_it(

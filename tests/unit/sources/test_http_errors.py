@@ -12,6 +12,7 @@ from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from tests.unit.sources.websites import FILES, Reader, Site, raw_server, tgz
 
 FAILED = "http request for bundle content failed: "
+EMPTY = {"login": {"user": b"ann"}}
 LOGIN = {"login": {"username": b"ann", "password": b"s3cret"}}
 
 
@@ -43,6 +44,8 @@ async def test_a_refused_login(site: Site, status: int, phrase: str) -> None:
     assert await Reader().refusal(url, AccessError) == text + advice
     refused = await Reader(secrets=LOGIN).refusal(url, AccessError, secret="login")
     assert refused == f'{text}username and password of Secret "login" are refused'
+    nothing = await Reader(secrets=EMPTY).refusal(url, AccessError, secret="login")
+    assert nothing.endswith('Secret "login" has neither username nor password')
     with_user = await Reader().refusal(site.url("/x.tgz", user="ann:s3cret"), AccessError)
     assert with_user.endswith("the credentials in the URL are refused")
 

@@ -1,5 +1,6 @@
 """A Bundle whose content somebody else brings: its job ends, news start another, and its status says who is slow."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -111,6 +112,30 @@ async def test_pinned_content_that_waits_keeps_its_status(bench: Bench) -> None:
     assert await bench.reconcile() == DONE
     assert bench.content.links == {"b": FILES.digest}
     assert bench.sources.settled == ["b"]
+
+
+async def test_pinned_content_that_somebody_wants_is_told_when_it_waits(bench: Bench) -> None:
+    bench.put(pinned())
+    bench.reconciler.want_content(pinned())
+    await bench.reconcile()
+    await until(lambda: len(bench.woken) > 1)
+    assert await bench.reconcile() == again(LOOK_AGAIN_SECONDS)
+    assert condition(bench, "Unpacked") == ("False", "UnpackPending", BACK_OFF)
+
+
+async def test_what_waits_does_not_take_turns_without_end(bench: Bench) -> None:
+    """Two that are lost wake each other no more than once: the next look at them is a minute later, or their news."""
+    one = pinned()
+    other = replace(one, metadata=replace(one.metadata, name="c", uid="uid-of-c"))
+    for bundle_of in (one, other):
+        bench.put(bundle_of)
+    bench.reconciler.check_content()
+    async with asyncio.timeout(5):
+        for _ in range(20):
+            await bench.reconcile_woken()
+            await asyncio.sleep(0.005)
+    assert bench.woken == []
+    assert len(bench.sources.asked) <= 4
 
 
 async def test_a_bundle_that_is_gone_has_no_news(bench: Bench) -> None:

@@ -119,6 +119,17 @@ async def test_commands_stay_short_however_many_links_there_are(threads: ThreadP
     assert max(sum(map(len, paths)) for paths in container.asked) < LONGEST_COMMAND
 
 
+async def test_c2_links_that_ask_for_everything_are_refused_and_the_loop_stays_free(
+    threads: ThreadPoolExecutor,
+) -> None:
+    deep = {"manifests/a": symlink("/" + "/".join("b" * 40))}
+    with pytest.raises(ContentError, match="the depth of path"):
+        await tree_of(deep, threads)
+    many = {f"manifests/{one}": symlink(f"/{one}/b/c/d/e/f/g") for one in range(1000)}
+    with pytest.raises(ContentError, match="through more than 4096 files and directories"):
+        await tree_of(many, threads)
+
+
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
