@@ -1,5 +1,6 @@
 """Operators on the control plane of the worker."""
 
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -7,11 +8,25 @@ import pytest
 
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.kube.client import Client
+from tests.cluster import CONTROLLERS
 from tests.integration.operator.process import Operator, ended_cleanly
 from tests.integration.operator.tenant import Tenant
 from tests.integration.proxy import Proxy, proxy_before
 
 StartOperator = Callable[..., Operator]
+
+
+class Controllers:
+    """The process of the garbage collector, of the one that empties namespaces, and of many others."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._processes = plane.processes
+
+    def halt(self) -> None:
+        self._processes.send(CONTROLLERS, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._processes.send(CONTROLLERS, signal.SIGCONT)
 
 
 @pytest.fixture
@@ -20,6 +35,14 @@ async def tenant(admin: Client) -> AsyncIterator[Tenant]:
     await tenant.begin()
     yield tenant
     await tenant.end()
+
+
+@pytest.fixture
+async def controllers(plane: ControlPlane, tenant: Tenant) -> AsyncIterator[Controllers]:
+    """They go on before the tenant ends, which waits for them."""
+    controllers = Controllers(plane)
+    yield controllers
+    controllers.go_on()
 
 
 @pytest.fixture

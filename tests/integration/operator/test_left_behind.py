@@ -1,20 +1,16 @@
 """On a young cluster the garbage collector does not know our kinds yet, and what is deleted is gone all the same.
 
-It looks for kinds every 30 s. Here its process is halted, which is the same for whoever waits, and lasts.
+It looks for kinds every 30 s. Here its process is halted, which is the same for whoever waits, and lasts. It is not
+ended: one that has just started may finish an orphaning before it knows all dependents, and deletes the rest later.
 """
 
-import signal
 import time
-from collections.abc import AsyncIterator
 
 import orjson
-import pytest
 
-from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
-from tests.cluster import CONTROLLERS
-from tests.integration.operator.conftest import StartOperator
+from tests.integration.operator.conftest import Controllers, StartOperator
 from tests.integration.operator.counting import calls_during, settled
 from tests.integration.operator.manifests import Document, config_map, definition, service, thing, workload
 from tests.integration.operator.process import Operator
@@ -27,30 +23,6 @@ EACH = 5
 HELD = b'{"metadata":{"finalizers":["rukpak.test/held"]}}'
 RELEASED = b'{"metadata":{"finalizers":null}}'
 SOON = 10.0  # 2 s on a quiet machine; the collector alone needs 30
-
-
-class Collector:
-    """The garbage collector, in whose process other controllers live too.
-
-    It is halted, not ended: one that has just started may finish an orphaning before it knows all dependents, and
-    deletes the rest of them afterwards.
-    """
-
-    def __init__(self, plane: ControlPlane) -> None:
-        self._processes = plane.processes
-
-    def stop(self) -> None:
-        self._processes.send(CONTROLLERS, signal.SIGSTOP)
-
-    def start(self) -> None:
-        self._processes.send(CONTROLLERS, signal.SIGCONT)
-
-
-@pytest.fixture
-async def collector(plane: ControlPlane, tenant: Tenant) -> AsyncIterator[Collector]:
-    collector = Collector(plane)
-    yield collector
-    collector.start()
 
 
 def objects(tenant: Tenant) -> list[Document]:
@@ -69,11 +41,11 @@ async def names(tenant: Tenant) -> set[str]:
 
 
 async def test_all_objects_are_gone_soon_and_each_was_asked_once(
-    tenant: Tenant, operator: Operator, collector: Collector
+    tenant: Tenant, operator: Operator, controllers: Controllers
 ) -> None:
     await install(tenant)
     await settled(operator)
-    collector.stop()
+    controllers.halt()
 
     async def delete() -> None:
         began = time.monotonic()
@@ -90,7 +62,7 @@ async def test_all_objects_are_gone_soon_and_each_was_asked_once(
 
 
 async def test_the_rest_of_an_ordered_deletion_is_gone_too(
-    tenant: Tenant, operator: Operator, collector: Collector
+    tenant: Tenant, operator: Operator, controllers: Controllers
 ) -> None:
     """Our finalizer held the deployment: what came after it, nobody else would delete."""
     group = f"{tenant.name}.rukpak.test"
@@ -99,7 +71,7 @@ async def test_the_rest_of_an_ordered_deletion_is_gone_too(
     )
     await tenant.deploy("v1")
     await tenant.ready()
-    collector.stop()
+    controllers.halt()
 
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
     await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
@@ -111,7 +83,7 @@ def asks_whether_the_deployment_exists(exchange: Exchange) -> bool:
 
 
 async def test_what_others_hold_or_own_is_not_forced(
-    tenant: Tenant, operators: StartOperator, proxy: Proxy, collector: Collector
+    tenant: Tenant, operators: StartOperator, proxy: Proxy, controllers: Controllers
 ) -> None:
     """A finalizer keeps its object. One with a second owner, or released in the last moment, is not touched."""
     operator = operators(kubeconfig=proxy.kubeconfig)
@@ -121,7 +93,7 @@ async def test_what_others_hold_or_own_is_not_forced(
     other = await admin.create(CONFIG_MAPS, space, b'{"metadata":{"name":"other"}}')
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": other.metadata.uid}
     ours = (await tenant.read(CONFIG_MAPS, space, "map-1"))["metadata"]["ownerReferences"]
-    collector.stop()
+    controllers.halt()
     await admin.patch(CONFIG_MAPS, space, "map-0", HELD)
     await admin.patch(CONFIG_MAPS, space, "map-1", _references([*ours, owner]))
     before = await settled(operator)
@@ -148,15 +120,15 @@ async def test_what_others_hold_or_own_is_not_forced(
     await admin.patch(CONFIG_MAPS, space, "map-0", RELEASED)
 
 
-async def test_orphaned_objects_are_never_deleted(tenant: Tenant, operator: Operator, collector: Collector) -> None:
+async def test_orphaned_objects_are_never_deleted(tenant: Tenant, operator: Operator, controllers: Controllers) -> None:
     """However late the garbage collector does its part."""
     await install(tenant)
     await settled(operator)
     before = await tenant.owned(CONFIG_MAPS, SERVICES)
-    collector.stop()
+    controllers.halt()
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name, propagation="Orphan")
     await settled(operator)
-    collector.start()
+    controllers.go_on()
     await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
 
     sent = await settled(operator)
@@ -170,11 +142,11 @@ async def test_orphaned_objects_are_never_deleted(tenant: Tenant, operator: Oper
 
 
 async def test_a_deletion_that_was_not_seen_is_the_collectors(
-    tenant: Tenant, operator: Operator, collector: Collector
+    tenant: Tenant, operator: Operator, controllers: Controllers
 ) -> None:
     await install(tenant)
     await operator.stop()
-    collector.stop()
+    controllers.halt()
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
     await operator.start()
 
