@@ -20,56 +20,32 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.api.source import GitRef, GitSource, ImageSource, Source
 from rukpak_py.content.tar import read_archive
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import DEFAULT_LIMITS, GIB, MIB
+from rukpak_py.core.limits import GIB, MIB
 from rukpak_py.operator.event_loop import Loop
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.by_type import SourcesByType, cluster_sources
-from rukpak_py.sources.config_maps import ConfigMap
-from rukpak_py.sources.image.either_way import ImageUnpacking
-from rukpak_py.sources.image.layout import host_platform
-from rukpak_py.sources.image.pod_manifest import PodSettings
-from rukpak_py.sources.image.source import ImagePorts
-from rukpak_py.sources.image.ways import ImageUnpack
 from rukpak_py.sources.source import Fetched, FetchRequest
-from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.git_repositories import ENVIRONMENT, Repository
 from tests.git_web_server import git_web_server
 from tests.integration.images.registry import Registry, running_registry
+from tests.sources_alone import sources_alone
 from tests.unit.sources.image.image_registry import Contents
 
 LARGE_BAR, LARGE_GIT_BAR, SMALL_BAR_SECONDS, GROWTH_BAR_MIB = 1.3, 0.8, 0.3, 50
 PARTS = ("image", "git", "hostile")
 MANIFEST = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
 Side = Callable[[], Awaitable[object]]
-
-
-class Nothing:
-    """No credentials, no ConfigMaps, nothing unpacked before."""
-
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        raise AssertionError(name)
-
-    async def get(self, name: str) -> ConfigMap:
-        raise AssertionError(name)
-
-    async def names(self) -> Sequence[str]:
-        return ()
-
-    async def find(self, _ref: str, _provisioner_class: str) -> Tree | None:
-        return None
 
 
 def main() -> None:
@@ -96,7 +72,7 @@ async def _images(rounds: int, mib: int) -> None:
         for tag, count in (("large", rounds), ("small", 4 * rounds)):
             ref = f"{registry.address}/bench:{tag}"
             source = Source(type="image", image=ImageSource(ref=ref))
-            ours, theirs = await _rounds(lambda s=source: _fetched(s), lambda r=ref: _skopeo(r), count)  # type: ignore[misc]
+            ours, theirs = await _rounds(partial(_fetched, source), partial(_skopeo, ref), count)
             _report(f"image, {tag} ({mib} MiB)" if tag == "large" else f"image, {tag}", "skopeo + tar", ours, theirs)
 
 
@@ -130,7 +106,7 @@ async def _repositories(rounds: int, files: int) -> None:
                 url = f"{base}/{name}.git"
                 spec = GitSource(repository=url, directory=directory, ref=GitRef(branch="main"))
                 source = Source(type="git", git=spec)
-                ours, theirs = await _rounds(lambda s=source: _fetched(s), lambda u=url: _clone(u), rounds)  # type: ignore[misc]
+                ours, theirs = await _rounds(partial(_fetched, source), partial(_clone, url), rounds)
             _report(f"git, {name} ({count} files)", "git clone", ours, theirs)
 
 
@@ -153,28 +129,9 @@ async def _clone(url: str) -> None:
 
 async def _fetched(source: Source) -> None:
     request = FetchRequest(bundle="bench", uid="1", source=source, provisioner_class=PLAIN_CLASS)
-    fetched = await _sources().fetch(request)
+    fetched = await sources_alone(AddressPolicy(allowed=(ip_network("127.0.0.0/8"),))).fetch(request)
     assert isinstance(fetched, Fetched)
     assert fetched.tree
-
-
-def _sources() -> SourcesByType:
-    nothing = Nothing()
-    return cluster_sources(
-        config_maps=nothing,
-        credentials=nothing,
-        image=ImagePorts(credentials=nothing, pull_secrets=nothing, unpacked=nothing),
-        unpacking=ImageUnpacking(
-            way=ImageUnpack.DIRECT,
-            pods=cast("Any", nothing),  # never asked
-            settings=PodSettings(tool_image="", platform=host_platform()),
-            tell=lambda _request, _message: None,
-        ),
-        plain_http=frozenset(),
-        uploads=UploadDirectory(Path("/nonexistent"), DEFAULT_LIMITS),
-        addresses=AddressPolicy(allowed=(ip_network("127.0.0.0/8"),)),
-        limits=DEFAULT_LIMITS,
-    )
 
 
 async def _rounds(ours: Side, theirs: Side, count: int) -> tuple[list[float], list[float]]:

@@ -1,6 +1,5 @@
-"""The real sshd on a loopback address, with configuration, host key and users' keys of its own; needs root."""
+"""The real sshd on a loopback address, as tests of git see it; needs root."""
 
-import asyncio
 import os
 import subprocess
 from collections.abc import AsyncIterator
@@ -10,27 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cluster.ports import free_ports
+from e2e.servers import ssh
 
-SSHD = Path("/usr/sbin/sshd")
 HOST = "127.0.0.1"
-USER = "root"  # whom every machine has
-START_SECONDS = 10
-CONFIGURATION = """
-ListenAddress {host}:{port}
-HostKey {folder}/host_key
-AuthorizedKeysFile {folder}/authorized_keys
-PidFile none
-LogLevel VERBOSE
-UsePAM no
-StrictModes no
-PermitRootLogin yes
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-PubkeyAuthentication yes
-X11Forwarding no
-PrintMotd no
-"""
 
 
 @dataclass(kw_only=True)
@@ -51,7 +32,7 @@ class GitSshServer:
     def log(self) -> str:
         return (self.folder / "sshd.log").read_text(errors="replace")
 
-    def url(self, repository: Path, *, user: str = USER, host: str = "localhost") -> str:
+    def url(self, repository: Path, *, user: str = ssh.USER, host: str = "localhost") -> str:
         return f"ssh://{user}{'@' if user else ''}{host}:{self.port}{repository}"
 
     def known_hosts(self, host: str = "localhost") -> str:
@@ -72,42 +53,11 @@ def hashed(known_hosts: str, folder: Path) -> str:
     return path.read_text()
 
 
-def _prepared(folder: Path) -> GitSshServer:
-    if os.geteuid() != 0:
-        pytest.skip("sshd lets users log in only when it is started by root")
-    if not SSHD.exists():
-        pytest.skip(f"{SSHD} is missing: install openssh-server")
-    folder.mkdir()
-    new_key(folder / "host_key")
-    new_key(folder / "user_key")
-    (folder / "authorized_keys").write_bytes((folder / "user_key.pub").read_bytes())
-    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd's, for processes without rights
-    server = GitSshServer(folder=folder, port=free_ports(["ssh"], HOST)["ssh"])
-    (folder / "config").write_text(CONFIGURATION.format(host=HOST, port=server.port, folder=folder))
-    return server
-
-
 @asynccontextmanager
 async def git_ssh_server(folder: Path) -> AsyncIterator[GitSshServer]:
-    server = _prepared(folder)
-    process = await asyncio.create_subprocess_exec(
-        *(str(SSHD), "-D", "-f", str(folder / "config"), "-E", str(folder / "sshd.log"))
-    )
-    try:
-        await _until_listening(server.port)
-        yield server
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-async def _until_listening(port: int) -> None:
-    async with asyncio.timeout(START_SECONDS):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection(HOST, port)
-            except ConnectionRefusedError:
-                await asyncio.sleep(0.02)
-                continue
-            writer.close()
-            return
+    if os.geteuid() != 0:
+        pytest.skip("sshd lets users log in only when it is started by root")
+    if not ssh.is_possible():
+        pytest.skip(f"{ssh.SSHD} is missing: install openssh-server")
+    with ssh.running(folder, host=HOST) as server:
+        yield GitSshServer(folder=folder, port=server.port)

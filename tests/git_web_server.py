@@ -7,7 +7,6 @@ is in `requests`.
 import asyncio
 import base64
 import os
-import ssl
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -17,7 +16,8 @@ from typing import IO
 
 from aiohttp import web
 
-from e2e.cluster.pki import Authority, Subject
+from e2e.cluster.pki import Authority
+from e2e.servers.web import server_context
 
 CHUNK = 65536
 HOST = "127.0.0.1"
@@ -108,7 +108,8 @@ async def git_web_server(root: Path, *, scheme: str = "https", host: str = HOST)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, 0, ssl_context=_context(server.authority, root) if scheme == "https" else None)
+        tls = server_context(server.authority, HOST, root) if scheme == "https" else None
+        site = web.TCPSite(runner, host, 0, ssl_context=tls)
         await site.start()
         server.port = runner.addresses[0][1]
         yield server
@@ -125,13 +126,3 @@ def file_of(content: bytes) -> IO[bytes]:
 
 def _basic(user: str, password: str) -> str:
     return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
-
-
-def _context(authority: Authority, folder: Path) -> ssl.SSLContext:
-    pair = authority.issue(Subject(name="localhost", dns_names=("localhost",), addresses=(HOST,)))
-    certificate, key = folder / "server.pem", folder / "server.key"
-    certificate.write_bytes(pair.certificate)
-    key.write_bytes(pair.key)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return context

@@ -29,6 +29,7 @@ ListenAddress {host}:{port}
 HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/user_key.pub
 PidFile none
+LogLevel VERBOSE
 UsePAM no
 StrictModes no
 PermitRootLogin yes

@@ -43,7 +43,7 @@ def running(
     """`keys`: a folder for the server's key, which is not below the root."""
     keys.mkdir(parents=True, exist_ok=True)
     server = _Server(host, root, logins)
-    server.socket = _context(authority, host, keys).wrap_socket(
+    server.socket = server_context(authority, host, keys).wrap_socket(
         server.socket, server_side=True, do_handshake_on_connect=False
     )
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         }
 
 
-def _context(authority: Authority, host: str, keys: Path) -> ssl.SSLContext:
+def server_context(authority: Authority, host: str, keys: Path) -> ssl.SSLContext:
     pair = authority.issue(Subject(name=host, dns_names=("localhost",), addresses=(host,)))
     certificate, key = keys / "server.crt", keys / "server.key"
     certificate.write_bytes(pair.certificate)

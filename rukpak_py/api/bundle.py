@@ -13,6 +13,9 @@ from rukpak_py.api.source import Source
 
 CLASS_PATTERN = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?|core\.rukpak\.io/(plain|registry|helm))$"
 
+HandledRequest = Annotated[
+    str, doc("The last value of the annotation `core.rukpak.io/reconcile-at` that was acted on.")
+]
 Generation = Annotated[
     int,
     doc("The generation of the object that this status describes; -1 before the first reconciliation.", format="int64"),

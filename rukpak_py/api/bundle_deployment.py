@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation
+from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation, HandledRequest
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
 from rukpak_py.api.names import canonical_class
@@ -235,9 +235,7 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         str, doc("One hash over all installed objects; used to detect drift after a restart.")
     ] = ""
     history: Annotated[tuple[Installation, ...], doc("The last five installations, newest first.", maxItems=5)] = ()
-    last_handled_reconcile_at: Annotated[
-        str, doc("The last value of the annotation `core.rukpak.io/reconcile-at` that was acted on.")
-    ] = ""
+    last_handled_reconcile_at: HandledRequest = ""
 
 
 class BundleDeployment(ApiType, frozen=True, kw_only=True):

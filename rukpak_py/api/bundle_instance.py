@@ -5,7 +5,7 @@ Its spec is that of a BundleDeployment, every field of it, so a mirror needs no 
 
 from typing import Annotated
 
-from rukpak_py.api.bundle import Generation
+from rukpak_py.api.bundle import Generation, HandledRequest
 from rukpak_py.api.bundle_deployment import BundleDeploymentSpec
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
@@ -25,9 +25,7 @@ class BundleInstanceStatus(ApiType, frozen=True, kw_only=True):
     active_bundle: Annotated[str, doc("Name of the Bundle whose content is installed.")] = ""
     installed_bundle_name: Annotated[str, doc("The same, under the name that the field had in this kind.")] = ""
     observed_generation: Generation = -1
-    last_handled_reconcile_at: Annotated[
-        str, doc("The last value of the annotation `core.rukpak.io/reconcile-at` that was acted on.")
-    ] = ""
+    last_handled_reconcile_at: HandledRequest = ""
 
 
 class BundleInstance(ApiType, frozen=True, kw_only=True):

@@ -32,6 +32,20 @@ from rukpak_py.api.openapi import Schema, schema_of
 HEADER = "# Generated from rukpak_py/api by `make generate`; do not edit.\n"
 
 _MEMBERS = [str(member) for member in SourceType]
+_NAMES = {
+    "kind": BUNDLE_DEPLOYMENT_KIND,
+    "listKind": "BundleDeploymentList",
+    "plural": BUNDLE_DEPLOYMENT_PLURAL,
+    "singular": "bundledeployment",
+    "shortNames": ["bd", "bds"],
+}
+_FORMER_NAMES = {
+    "kind": BUNDLE_INSTANCE_KIND,
+    "listKind": "BundleInstanceList",
+    "plural": BUNDLE_INSTANCE_PLURAL,
+    "singular": "bundleinstance",
+    "shortNames": ["bi", "bis"],
+}
 _READY = '.status.conditions[?(@.type=="Ready")]'
 
 
@@ -39,8 +53,8 @@ def crds() -> dict[str, dict[str, Any]]:
     """The definitions by file name."""
     return {
         f"{GROUP}_{BUNDLE_PLURAL}.yaml": _bundle(),
-        f"{GROUP}_{BUNDLE_DEPLOYMENT_PLURAL}.yaml": _bundle_deployment(),
-        f"{GROUP}_{BUNDLE_INSTANCE_PLURAL}.yaml": _bundle_instance(),
+        f"{GROUP}_{BUNDLE_DEPLOYMENT_PLURAL}.yaml": _deployment(_NAMES, BundleDeployment, BundleDeploymentStatus),
+        f"{GROUP}_{BUNDLE_INSTANCE_PLURAL}.yaml": _deployment(_FORMER_NAMES, BundleInstance, BundleInstanceStatus),
     }
 
 
@@ -83,36 +97,18 @@ def _deployment_spec() -> Schema:
     return spec
 
 
-def _bundle_deployment() -> dict[str, Any]:
+def _deployment(
+    names: dict[str, Any],
+    kind: type[BundleDeployment | BundleInstance],
+    status: type[BundleDeploymentStatus | BundleInstanceStatus],
+) -> dict[str, Any]:
+    """Of either name of the kind."""
     return _crd(
-        names={
-            "kind": BUNDLE_DEPLOYMENT_KIND,
-            "listKind": "BundleDeploymentList",
-            "plural": BUNDLE_DEPLOYMENT_PLURAL,
-            "singular": "bundledeployment",
-            "shortNames": ["bd", "bds"],
-        },
-        description=BundleDeployment.__doc__ or "",
+        names=names,
+        description=kind.__doc__ or "",
         name_length=BUNDLE_DEPLOYMENT_NAME_LENGTH,
         spec=_deployment_spec(),
-        status=schema_of(BundleDeploymentStatus, rules=False),
-        columns=_DEPLOYMENT_COLUMNS,
-    )
-
-
-def _bundle_instance() -> dict[str, Any]:
-    return _crd(
-        names={
-            "kind": BUNDLE_INSTANCE_KIND,
-            "listKind": "BundleInstanceList",
-            "plural": BUNDLE_INSTANCE_PLURAL,
-            "singular": "bundleinstance",
-            "shortNames": ["bi", "bis"],
-        },
-        description=BundleInstance.__doc__ or "",
-        name_length=BUNDLE_DEPLOYMENT_NAME_LENGTH,
-        spec=_deployment_spec(),
-        status=schema_of(BundleInstanceStatus, rules=False),
+        status=schema_of(status, rules=False),
         columns=_DEPLOYMENT_COLUMNS,
     )
 

@@ -173,7 +173,7 @@ class Store:
 def _content_name(digest: str) -> str:
     match = _DIGEST.fullmatch(digest)
     if match is None:
-        raise ContentError(f"{digest[:100]!r} is no digest")
+        raise ContentError(f"{digest[:100]!r} is not a digest")
     return f"sha256-{match[1]}{_SUFFIX}"
 
 

@@ -1,7 +1,7 @@
 """Archives to Trees and back. Nothing is ever extracted to disk, so nothing can be written through a link.
 
 Read: regular files and directories; a link becomes a copy of the file that it names inside the archive; whatever
-leaves the archive, is no file, or comes twice is refused. Written: the canonical tar, gzipped without time and name
+leaves the archive, is not a file, or comes twice is refused. Written: the canonical tar, gzipped without time and name
 (the gzip bytes may differ between versions of the library; identity is the tar's).
 """
 
@@ -87,7 +87,7 @@ def _content(link: _Link, links: dict[str, _Link], builder: TreeBuilder) -> byte
         if end.target not in links:
             content = builder.get(end.target)
             if content is None:
-                raise ContentError(f"link {link.path!r} points to {end.target!r}, which is no file of the archive")
+                raise ContentError(f"link {link.path!r} points to {end.target!r}, which is not a file of the archive")
             return content
         end = links[end.target]
     raise ContentError(f"link {link.path!r} never ends at a file")

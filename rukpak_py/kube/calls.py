@@ -59,7 +59,9 @@ class Call:
         if self.resource is None:
             return self.path
         if not is_segment(self.namespace) or not is_segment(self.name) or (self.verb in ON_ONE and not self.name):
-            raise InvalidError(Refusal(subject=self.subject, reason="BadName", message="this is no name of an object"))
+            raise InvalidError(
+                Refusal(subject=self.subject, reason="BadName", message="this is not a valid object name")
+            )
         return self.resource.path(self.namespace, self.name, self.subresource)
 
     @property

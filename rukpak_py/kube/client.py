@@ -16,10 +16,9 @@ from aiohttp import ClientWebSocketResponse
 from rukpak_py.kube.answers import Applied, Listing, Page, read_object, read_page, read_remains
 from rukpak_py.kube.calls import JSON, Answer, Call, Lane, Repeat
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.exec import LONGEST_FRAME, PROTOCOLS, output_of
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.paging import all_pages, pages, selection
-from rukpak_py.kube.resources import PODS, Resource
+from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.transport import Transport
 from rukpak_py.kube.watching import Batch, events_of
 
@@ -31,7 +30,6 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 FIELD_MANAGER = "rukpak"
 PAGE = 500
 TRY_SECONDS = 10.0  # for a watch to begin
-SILENT_SECONDS = 60.0  # that a command may be, or the way to it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,56 +347,12 @@ class Client:
                 yield batch
 
     @asynccontextmanager
-    async def forward_port(
-        self, namespace: str, pod: str, port: int, *, protocols: Sequence[str], longest: int
+    async def websocket(
+        self, call: Call, *, protocols: Sequence[str], longest: int
     ) -> AsyncIterator[ClientWebSocketResponse[bool]]:
-        """The websocket of one connection to a port of a pod; see `port_forward`."""
-        call = Call(
-            method="GET",  # of a websocket; the rights that it needs are `get` and, since 1.35, `create`
-            verb="get",
-            resource=PODS,
-            namespace=namespace,
-            name=pod,
-            subresource="portforward",
-            params={"ports": str(port)},
-            accept="*/*",  # the kubelet and the container runtime see this header, and know no type by name
-            repeat=Repeat.NEVER,
-        )
+        """A connection in both directions, for `exec` and `port_forward`."""
         async with self._transport.websocket(self._own(call), protocols=protocols, longest=longest) as socket:
             yield socket
-
-    async def run(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        command: Sequence[str],
-        *,
-        end: str = "",
-        idle: float = SILENT_SECONDS,
-    ) -> AsyncGenerator[bytes, None]:
-        """The standard output of a command in a container, as it arrives; close the generator to end the command.
-
-        It stops without an error only when the command's exit code was 0; else `CommandError`. `end`: what a command
-        prints last, without being part of its output, before it waits for a line on its standard input.
-        """
-        streams = {"stdin": "true", "stdout": "true", "stderr": "true"}
-        call = Call(
-            method="GET",  # of a websocket; the right that it needs is `create`, and before 1.35 `get`
-            verb="exec",
-            resource=PODS,
-            namespace=namespace,
-            name=pod,
-            subresource="exec",
-            params={"container": container, "command": list(command), **streams},
-            repeat=Repeat.NEVER,
-        )
-        async with (
-            self._transport.websocket(self._own(call), protocols=PROTOCOLS, longest=LONGEST_FRAME) as socket,
-            aclosing(output_of(socket, end=end.encode(), idle=idle)) as pieces,
-        ):
-            async for piece in pieces:
-                yield piece
 
     async def _send(self, call: Call) -> Answer:
         return await self._transport.send(self._own(call))

@@ -1,4 +1,4 @@
-"""What a command in a container sends, as the frames of the API server's websocket protocol (v4, v5).
+"""Runs a command in a container and reads what it sends, by the API server's websocket protocol (v4, v5).
 
 Each frame is a message whose first byte names its channel: 1 is the standard output, 2 the standard error, 3 the status
 with which the command ended, 255 (v5) that a channel is closed. Output is handed on as it arrives and never collected;
@@ -10,7 +10,8 @@ the status says success: this happens to readers that are slower than the comman
 `end` after it, and waits: by a line on its standard input it may end when all of that has arrived.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,9 +19,13 @@ import aiohttp
 import msgspec
 
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.kube.calls import Call, Repeat
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import PODS
 
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 LONGEST_FRAME: Final = 1024 * 1024  # the server sends pieces of 32 KiB
+SILENT_SECONDS: Final = 60.0  # that a command may be, or the way to it
 _OUTPUT, _ERRORS, _STATUS, _CLOSED = 1, 2, 3, 255
 _LINE: Final = b"\x00\n"  # a frame of the standard input
 _KEPT: Final = 8 * 1024  # of the standard error, and of the status
@@ -33,6 +38,40 @@ class CommandError(UnavailableError):
         super().__init__(message)
         self.code = code
         self.errors = errors
+
+
+async def run(
+    client: Client,
+    namespace: str,
+    pod: str,
+    container: str,
+    command: Sequence[str],
+    *,
+    end: str = "",
+    idle: float = SILENT_SECONDS,
+) -> AsyncGenerator[bytes, None]:
+    """The standard output of a command in a container, as it arrives; close the generator to end the command.
+
+    It stops without an error only when the command's exit code was 0; else `CommandError`. `end`: what a command
+    prints last, without being part of its output, before it waits for a line on its standard input.
+    """
+    streams = {"stdin": "true", "stdout": "true", "stderr": "true"}
+    call = Call(
+        method="GET",  # of a websocket; the right that it needs is `create`, and before 1.35 `get`
+        verb="exec",
+        resource=PODS,
+        namespace=namespace,
+        name=pod,
+        subresource="exec",
+        params={"container": container, "command": list(command), **streams},
+        repeat=Repeat.NEVER,
+    )
+    async with (
+        client.websocket(call, protocols=PROTOCOLS, longest=LONGEST_FRAME) as socket,
+        aclosing(output_of(socket, end=end.encode(), idle=idle)) as pieces,
+    ):
+        async for piece in pieces:
+            yield piece
 
 
 class _Cause(msgspec.Struct):

@@ -14,8 +14,10 @@ from typing import Final
 import aiohttp
 
 from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.kube.calls import Call, Repeat
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError, Refusal
+from rukpak_py.kube.resources import PODS
 
 PROTOCOLS: Final = ("v4.channel.k8s.io",)
 LONGEST_FRAME: Final = 1024 * 1024
@@ -76,9 +78,19 @@ class Frames:
 
 @asynccontextmanager
 async def connected(client: Client, target: PodPort) -> AsyncIterator[aiohttp.ClientWebSocketResponse[bool]]:
-    where = (target.namespace, target.pod, target.port)
+    call = Call(
+        method="GET",  # of a websocket; the rights that it needs are `get` and, since 1.35, `create`
+        verb="get",
+        resource=PODS,
+        namespace=target.namespace,
+        name=target.pod,
+        subresource="portforward",
+        params={"ports": str(target.port)},
+        accept="*/*",  # the kubelet and the container runtime see this header, and know no type by name
+        repeat=Repeat.NEVER,
+    )
     try:
-        async with client.forward_port(*where, protocols=PROTOCOLS, longest=LONGEST_FRAME) as socket:
+        async with client.websocket(call, protocols=PROTOCOLS, longest=LONGEST_FRAME) as socket:
             yield socket
     except ForbiddenError as error:
         raise ForbiddenError(

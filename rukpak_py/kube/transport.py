@@ -188,12 +188,26 @@ class Transport:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
                 raise_for_status=False,
+                trace_configs=[_without_redirects()],
             )
             # aiohttp sends a PUT or DELETE again by itself when a kept connection breaks: uncounted, and a DELETE could
             # hit another object of that name. There is no public switch; a test holds this one in place.
             session._retry_connection = False  # noqa: SLF001 - see above
             self._open_session = session
         return self._open_session
+
+
+def _without_redirects() -> aiohttp.TraceConfig:
+    """The API has no redirects. A websocket of aiohttp follows them and cannot be told not to."""
+
+    async def refuse(
+        _session: aiohttp.ClientSession, _context: object, redirect: aiohttp.TraceRequestRedirectParams
+    ) -> None:
+        raise aiohttp.ClientError(f"it answered {redirect.response.status}, and redirects are not followed")
+
+    config = aiohttp.TraceConfig()
+    config.on_request_redirect.append(refuse)
+    return config
 
 
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:

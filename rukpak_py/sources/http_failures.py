@@ -68,7 +68,7 @@ def unexpected_status(
 ) -> RukPakError:
     """`where`: which URL answered, when it is not the one of the spec. `advice`: what to do about credentials.
 
-    `redacted` takes out of a text of the server what it may have repeated.
+    `redacted` takes out of the reason phrase what the server may have repeated of the request.
     """
     status = response.status
     text = f'unexpected status "{status} {_phrase(response, redacted)}"{where}'

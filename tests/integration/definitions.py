@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from rukpak_py.api.names import GROUP
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CRDS
 
 FOLDER = Path(__file__).parents[2] / "config" / "crds"
@@ -26,6 +29,17 @@ async def install(client: Client, crds: list[dict[str, Any]]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         for crd in crds:
             await _established(client, crd["metadata"]["name"])
+
+
+async def remove(client: Client, plural: str) -> None:
+    """Delete one and wait until it is gone, with its objects."""
+    name = f"{plural}.{GROUP}"
+    await client.delete(CRDS, "", name)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        with suppress(NotFoundError):
+            while True:
+                await client.get_metadata(CRDS, "", name)
+                await asyncio.sleep(0.05)
 
 
 async def _established(client: Client, name: str) -> None:

@@ -123,7 +123,7 @@ def test_a_link_becomes_a_copy_of_what_it_leads_to() -> None:
 
 def test_a_kept_link_may_lead_through_links_that_are_not_kept() -> None:
     data = layer({"current": symlink("v1"), "manifests": symlink("current/manifests"), "v1/manifests": symlink("../m")})
-    with pytest.raises(ContentError, match="which is no file of the image that is read"):
+    with pytest.raises(ContentError, match="which is not a file of the image that is read"):
         files(data, keep=below("manifests"))
     assert files(data, layer({"m/a": b"1"}), keep=below("manifests", "m")) == {"m/a": b"1", "manifests/a": b"1"}
 
@@ -147,7 +147,7 @@ def test_a_link_to_what_is_in_no_layer_is_refused(entry: Entry) -> None:
         passes += 1
         return [[layer({"manifests/a": entry})]]
 
-    with pytest.raises(ContentError, match=r"link 'manifests/a' points to .*which is no file of the image"):
+    with pytest.raises(ContentError, match=r"link 'manifests/a' points to .*which is not a file of the image"):
         tree_of_image(layers, keep=below("manifests"))
     assert passes <= 2
 
@@ -168,9 +168,9 @@ def test_an_image_that_needs_no_second_look_gets_none() -> None:
     [
         ({"a": symlink("b"), "b": symlink("a")}, "never ends"),
         ({"a": symlink("a")}, "never ends"),
-        ({"a": symlink("missing")}, "is no file of the image"),
+        ({"a": symlink("missing")}, "is not a file of the image"),
         ({"a": symlink("/")}, "points to '/'"),
-        ({"a": hard_link("missing")}, "is no file of the image"),
+        ({"a": hard_link("missing")}, "is not a file of the image"),
         ({"d/x": b"1", "d/loop": symlink("../d")}, "a directory that it lies in"),
         ({"d/x": symlink("../e"), "e/y": symlink("../d")}, "a directory that it lies in"),
         ({"a": Entry(type=tarfile.FIFOTYPE)}, "a device or a FIFO"),
@@ -288,7 +288,7 @@ def test_blobs_are_what_their_descriptors_say() -> None:
 
 @pytest.mark.parametrize("digest", ["", "sha256:../../x", "md5:0", "sha256:" + "A" * 64, "sha512:" + "0" * 64])
 def test_c15_a_digest_that_is_none_never_becomes_a_path(digest: str) -> None:
-    with pytest.raises(ContentError, match="is no digest"):
+    with pytest.raises(ContentError, match="is not a digest"):
         list(blob(b"", digest=digest or "x"))
 
 

@@ -198,7 +198,7 @@ def test_damaged_layouts(tmp_path: Path) -> None:
     (root / "index.json").write_bytes(b'{"manifests": 5}')
     assert "index.json cannot be decoded" in refusal(root)
     (root / "index.json").write_bytes(b'{"manifests": [{"digest": "sha256:../../../etc/passwd", "size": 5}]}')
-    assert "is no digest" in refusal(root)
+    assert "is not a digest" in refusal(root)
     (root / "index.json").write_bytes(b'{"manifests": []}')
     assert "holds no image" in refusal(root)
 

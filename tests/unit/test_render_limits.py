@@ -17,7 +17,7 @@ BUNDLE = bundle(csv=csv_document(permissions=[permission()], install_modes=modes
 
 def render(tree: Tree, **options: object) -> str:
     with pytest.raises(ContentError) as caught:
-        RegistryV1Format().render(tree, RenderOptions(watch_namespaces=NAMESPACES, **options))  # type: ignore[arg-type]
+        RegistryV1Format().render(tree, RenderOptions(watch_namespaces=NAMESPACES, **options))  # type: ignore[arg-type]  # a table
     return str(caught.value)
 
 

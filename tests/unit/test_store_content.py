@@ -139,7 +139,7 @@ def test_c15_names_that_are_no_bundles(store: Store, name: str) -> None:
 )
 def test_c15_what_is_no_digest(store: Store, digest: str) -> None:
     for use in (store.has, store.get, lambda digest: store.link("b", digest)):
-        with pytest.raises(ContentError, match="is no digest"):
+        with pytest.raises(ContentError, match="is not a digest"):
             use(digest)
 
 

@@ -30,7 +30,7 @@ def _service_account(_context: click.Context, _option: click.Parameter, given: s
 def _role_name(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
     """RBAC takes more than other kinds, `system:node` for one; blanks are legal there, and a slip of the keyboard."""
     if given is not None and (given in _NO_NAMES or any(one in "/%" or one.isspace() for one in given)):
-        raise click.BadParameter(f"{given!r} is no name for a role: no blanks, no / and no %")
+        raise click.BadParameter(f"{given!r} is not a valid role name: no blanks, no / and no %")
     return given
 
 

@@ -88,7 +88,7 @@ class GitSource:
                 f"bundle unpack git clone error: {remote.shown}: not done within {seconds} seconds "
                 f"({variable_of('git_seconds')} sets it)"
             ) from error
-        except BaseException:
+        except BaseException:  # most often it was cancelled: its processes end first
             await _stop(checkout, running)
             raise
 

@@ -75,10 +75,10 @@ def verified(chunks: Iterable[bytes], descriptor: Descriptor) -> Iterator[bytes]
 
 
 def new_hash(digest: str) -> Any:
-    """A hash of the digest's algorithm; ContentError for what is no digest, so that it may become part of a path."""
+    """A hash of the digest's algorithm; ContentError for what is not a digest, so that it may become part of a path."""
     match = _DIGEST.fullmatch(digest)
     if match is None:
-        raise ContentError(f"{digest[:200]!r} is no digest of a kind that is supported (sha256, sha512)")
+        raise ContentError(f"{digest[:200]!r} is not a digest of a kind that is supported (sha256, sha512)")
     return hashlib.new(match["algorithm"] or match["longer"])
 
 

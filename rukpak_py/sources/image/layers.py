@@ -125,7 +125,7 @@ class ImageFiles:
 
     def tree(self) -> Tree:
         for path, end in self._not_held().items():
-            raise ContentError(f"link {path!r} points to {end!r}, which is no file of the image that is read")
+            raise ContentError(f"link {path!r} points to {end!r}, which is not a file of the image that is read")
         builder = TreeBuilder(self.limits)
         copier = Copier(self.entries, builder)
         for path in sorted(filter(self.keep, self.entries)):

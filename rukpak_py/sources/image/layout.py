@@ -130,6 +130,6 @@ def _shown(image: Descriptor) -> str:
 
 
 def _path(descriptor: Descriptor) -> str:
-    new_hash(descriptor.digest)  # refuses what is no digest
+    new_hash(descriptor.digest)  # refuses what is not a digest
     algorithm, _, digits = descriptor.digest.partition(":")
     return f"blobs/{algorithm}/{digits}"

@@ -56,7 +56,7 @@ class Copier:
             return
         below = paths_below(end, self._paths) if end else []
         if end not in self._entries and not below:
-            raise ContentError(f"link {path!r} points to {end or '/'!r}, which is no file of the image that is read")
+            raise ContentError(f"link {path!r} points to {end or '/'!r}, which is not a file of the image that is read")
         if end in around or source.startswith(f"{end}/"):
             raise ContentError(f"link {path!r} points to a directory that it lies in")
         self._builder.add_directory(path)

@@ -178,7 +178,7 @@ class _Bridge:
 
 def _check_is_of_image(end: str) -> None:
     if _is_mounted(end) or any(path.startswith(f"{end}/") for path in MOUNTED):
-        raise ContentError(f"a link points to '/{end}', which is no file of the image that is read")
+        raise ContentError(f"a link points to '/{end}', which is not a file of the image that is read")
 
 
 def _ways_to(path: str) -> Iterator[str]:

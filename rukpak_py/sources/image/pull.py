@@ -123,7 +123,7 @@ class ImagePull:
             if found.manifests is None:
                 return found
             chosen = image_for(found.manifests, self._options.platform)
-            new_hash(chosen.digest)  # refuses what is no digest
+            new_hash(chosen.digest)  # refuses what is not a digest
             data, answer = self._get(chosen.digest)
             for _chunk in verified([data], chosen):
                 pass
@@ -161,7 +161,7 @@ class ImagePull:
             yield unpacked(verified(self._blob(layer), layer), diff_id, limits)
 
     def _blob(self, blob: Descriptor) -> Iterator[bytes]:
-        new_hash(blob.digest)  # refuses what is no digest
+        new_hash(blob.digest)  # refuses what is not a digest
         url = self._client.url(f"blobs/{blob.digest}")
         position = 0
         failure: UnavailableError | None = None

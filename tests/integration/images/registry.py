@@ -62,6 +62,19 @@ def running_registry(
         yield Registry(address=server.address, authority=server.authority)
 
 
+@contextmanager
+def private_registry(folder: Path) -> Iterator[Registry]:
+    """One that asks for `USER` and `PASSWORD`, over TLS."""
+    with running_registry(folder, htpasswd(folder), with_tls=True) as registry:
+        yield registry
+
+
+def htpasswd(folder: Path) -> dict[str, Any]:
+    file = folder / "htpasswd"
+    file.write_text(HTPASSWD)
+    return {"htpasswd": {"realm": "tests", "path": str(file)}}
+
+
 class TokenService(ThreadingHTTPServer):
     """Gives tokens for any scope to who is logged in; what was asked for is in `scopes`."""
 

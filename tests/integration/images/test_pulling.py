@@ -19,11 +19,11 @@ from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
 from rukpak_py.sources.image.reference import Reference, parse_image
 from tests.integration.images.registry import (
-    HTPASSWD,
     PASSWORD,
     USER,
     Registry,
     basic,
+    private_registry,
     running_registry,
     running_token_service,
 )
@@ -40,10 +40,7 @@ FILES = {"manifests/a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name:
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    folder = tmp_path_factory.mktemp("private")
-    (folder / "htpasswd").write_text(HTPASSWD)
-    auth = {"htpasswd": {"realm": "tests", "path": str(folder / "htpasswd")}}
-    with running_registry(folder, auth, with_tls=True) as registry:
+    with private_registry(tmp_path_factory.mktemp("private")) as registry:
         yield registry
 
 

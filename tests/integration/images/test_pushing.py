@@ -12,11 +12,11 @@ from rukpak_py.sources.image.build import MANIFEST_TYPE
 from rukpak_py.sources.image.layers import apply_layers
 from rukpak_py.sources.local import open_tree
 from tests.integration.images.registry import (
-    HTPASSWD,
     PASSWORD,
     USER,
     Registry,
     basic,
+    htpasswd,
     running_registry,
     running_token_service,
 )
@@ -82,8 +82,7 @@ def test_pushing_again_changes_nothing(registry: Registry, here: Path, rukpakctl
 
 
 def test_a_registry_with_passwords(here: Path, rukpakctl: CommandLine) -> None:
-    (here / "htpasswd").write_text(HTPASSWD)
-    with running_registry(here / "registry", {"htpasswd": {"realm": "tests", "path": str(here / "htpasswd")}}) as it:
+    with running_registry(here / "registry", htpasswd(here)) as it:
         name = f"{it.address}/greeter:v1"
         nobody = rukpakctl(*build(name))
         assert nobody.status == 3

@@ -210,7 +210,7 @@ async def test_links_to_what_the_node_mounts_are_refused(bench: Bench, registry:
     ref = pushed(bench, registry, {"manifests/a.yaml": symlink("../opt/x/1/environ"), "opt/x": symlink("/proc")})
     request = await bench.bundle_of(ref)
     async with bench.pods() as pods:
-        with pytest.raises(ContentError, match="'/proc/1/environ', which is no file of the image"):
+        with pytest.raises(ContentError, match="'/proc/1/environ', which is not a file of the image"):
             await bench.fetched(pods, request)
 
 

@@ -4,11 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_DEPLOYMENT_PLURAL, BUNDLE_KIND, BUNDLE_PLURAL, GROUP
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_DEPLOYMENT_PLURAL, BUNDLE_KIND, BUNDLE_PLURAL
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
-from tests.integration.definitions import definitions, install
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.definitions import definitions, install, remove
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.leases import holder, leads
 from tests.integration.operator.manifests import config_map
@@ -28,20 +27,6 @@ async def crds(admin: Client, tenant: Tenant) -> AsyncIterator[None]:
     await tenant.end()
 
 
-async def delete(admin: Client, plural: str) -> None:
-    name = f"{plural}.{GROUP}"
-    await admin.delete(CRDS, "", name)
-
-    async def is_gone() -> bool:
-        try:
-            await admin.get_metadata(CRDS, "", name)
-        except NotFoundError:
-            return True
-        return False
-
-    await eventually(is_gone, what=f"{name} is gone")
-
-
 async def not_ready_because(operator: Operator, words: str) -> bool:
     status, text = await operator.ask("health-probe", "/readyz")
     return status == 503 and words in text
@@ -59,7 +44,7 @@ async def test_a_deleted_crd_ends_the_operator_once_and_the_next_process_waits_f
     await operator.start()
     await eventually(lambda: leads(operator), what="it leads")
 
-    await delete(admin, plural)
+    await remove(admin, plural)
 
     async def has_ended() -> bool:
         return not operator.is_running
@@ -97,7 +82,7 @@ async def test_what_runs_is_kept_again_when_the_crd_of_bundles_is_back_although_
     await tenant.deploy("v2")
     await tenant.until(lambda one: condition(one, "Installed").get("reason") == "UpgradeFailed", what="it is refused")
 
-    await delete(admin, BUNDLE_PLURAL)
+    await remove(admin, BUNDLE_PLURAL)
     text = "the API server does not serve Bundle (core.rukpak.io/v1alpha1): install config/crds"
     await tenant.until(lambda one: condition(one, "Ready").get("message") == text, what="it says what is missing")
     await operator.stop()

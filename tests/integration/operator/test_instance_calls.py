@@ -6,11 +6,11 @@ from contextlib import suppress
 import orjson
 import pytest
 
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, BUNDLE_INSTANCE_PLURAL, GROUP
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, BUNDLE_INSTANCE_PLURAL
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ApiError, NotFoundError
-from rukpak_py.kube.resources import BUNDLE_INSTANCES, CONFIG_MAPS, CRDS
-from tests.integration.definitions import definitions, install
+from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.resources import BUNDLE_INSTANCES, CONFIG_MAPS
+from tests.integration.definitions import definitions, install, remove
 from tests.integration.operator import manifests
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import calls_during, has_seen, now, settled
@@ -97,23 +97,9 @@ async def test_a_restart_neither_reads_nor_writes_a_mirror(
 @pytest.fixture
 async def crd_absent(admin: Client, instance: Instance) -> AsyncIterator[None]:
     """Of BundleInstances; it is there again afterwards."""
-    await _delete_crd(admin)
+    await remove(admin, BUNDLE_INSTANCE_PLURAL)
     yield
     await install(admin, definitions())
-
-
-async def _delete_crd(admin: Client) -> None:
-    name = f"{BUNDLE_INSTANCE_PLURAL}.{GROUP}"
-    await admin.delete(CRDS, "", name)
-
-    async def is_gone() -> bool:
-        try:
-            await admin.get_metadata(CRDS, "", name)
-        except NotFoundError:
-            return True
-        return False
-
-    await eventually(is_gone, what=f"{name} is gone")
 
 
 @pytest.mark.usefixtures("crd_absent")
@@ -133,7 +119,7 @@ async def test_an_operator_works_without_the_kind_and_serves_it_once_it_is_there
     await instance.ready()
     assert "Kopf begins anew: BundleInstance is now served" in operator.log
 
-    await _delete_crd(admin)
+    await remove(admin, BUNDLE_INSTANCE_PLURAL)
 
     async def is_told() -> bool:
         return "Kopf begins anew: BundleInstance is not served any more" in operator.log

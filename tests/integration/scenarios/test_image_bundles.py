@@ -10,7 +10,7 @@ import yaml
 
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import SECRETS
-from tests.integration.images.registry import HTPASSWD, PASSWORD, USER, Registry, basic, running_registry
+from tests.integration.images.registry import PASSWORD, USER, Registry, basic, private_registry
 from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
 from tests.unit.sources.image.image_registry import Contents, Files
 
@@ -20,10 +20,7 @@ pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    folder = tmp_path_factory.mktemp("registry")
-    (folder / "htpasswd").write_text(HTPASSWD)
-    auth = {"htpasswd": {"realm": "tests", "path": str(folder / "htpasswd")}}
-    with running_registry(folder, auth, with_tls=True) as registry:
+    with private_registry(tmp_path_factory.mktemp("registry")) as registry:
         yield registry
 
 

@@ -281,7 +281,7 @@ class TestPermissions:
     def test_a_name_of_roles_is_one_that_can_be(self, rukpakctl: CommandLine, name: str) -> None:
         ran = rukpakctl("bundle", "permissions", V2, "-o", "yaml", "--name", name)
         assert (ran.status, ran.out) == (2, "")
-        assert f"{name!r} is no name for a role" in ran.err
+        assert f"{name!r} is not a valid role name" in ran.err
 
     def test_options_of_another_output_are_told(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "permissions", V2, "--name", "a:b", "--service-account", "robot")

@@ -8,10 +8,13 @@ from typing import Any, cast
 
 import aiohttp
 import pytest
+from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.kube.exec import CommandError, Ending, Frames, output_of
+from rukpak_py.kube.errors import ServerUnavailableError
+from rukpak_py.kube.exec import CommandError, Ending, Frames, output_of, run
+from tests.unit.kube.fake_api import serving
 
 SUCCESS = b'\x03{"metadata":{},"status":"Success"}'
 END = b"0123456789abcdef"
@@ -121,6 +124,15 @@ async def test_silence_ends() -> None:
 
     with pytest.raises(CommandError, match="silent for 5 s"):
         await collected(Silent())
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    elsewhere = web.Response(status=307, headers={"Location": "/elsewhere"})
+    async with serving(elsewhere, web.Response(status=404)) as (client, api):
+        with pytest.raises(ServerUnavailableError, match="it answered 307, and redirects are not followed"):
+            async for _ in run(client, "apps", "pod", "c", ["true"]):
+                pass
+        assert len(api.seen) == 1
 
 
 def test_what_is_remembered_of_errors_is_bounded() -> None:

@@ -4,11 +4,8 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from hypothesis import example, given
@@ -26,22 +23,14 @@ from rukpak_py.api.source import (
     SecretReference,
     Source,
 )
-from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, RukPakError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.by_type import cluster_sources
-from rukpak_py.sources.config_maps import ConfigMap
 from rukpak_py.sources.image.credentials import Keychain
-from rukpak_py.sources.image.either_way import ImageUnpacking
-from rukpak_py.sources.image.layout import host_platform
-from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import parse_image
-from rukpak_py.sources.image.source import ImagePorts
-from rukpak_py.sources.image.ways import ImageUnpack
 from rukpak_py.sources.source import FetchRequest
-from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.fuzzing import Choices, choices, fuzzed
+from tests.sources_alone import sources_alone
 
 # Nothing resolves: names have a dot at their start, and addresses are refused ones.
 TEXTS = [
@@ -64,39 +53,7 @@ TEXTS = [
 ]
 NAMES = ["", "..", "a/b", "a%2fb", "x" * 300, "é", "\0"]
 
-
-class Nothing:
-    """All ports: there is neither a Secret nor a ConfigMap."""
-
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        raise UnavailableError(f"no Secret {name!r}")
-
-    async def get(self, name: str) -> ConfigMap:
-        raise UnavailableError(f"no ConfigMap {name!r}")
-
-    async def names(self) -> Sequence[str]:
-        return ()
-
-    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
-        return None
-
-
-NOTHING = Nothing()
-SOURCES = cluster_sources(
-    config_maps=NOTHING,
-    credentials=NOTHING,
-    image=ImagePorts(credentials=NOTHING, pull_secrets=NOTHING, unpacked=NOTHING),
-    unpacking=ImageUnpacking(
-        way=ImageUnpack.DIRECT,
-        pods=cast("Any", NOTHING),  # never asked
-        settings=PodSettings(tool_image="", platform=host_platform()),
-        tell=lambda _request, _message: None,
-    ),
-    uploads=UploadDirectory(Path("/nonexistent"), DEFAULT_LIMITS),
-    plain_http=frozenset(),
-    addresses=AddressPolicy(),
-    limits=replace(DEFAULT_LIMITS, git_seconds=1, http_seconds=1),
-)
+SOURCES = sources_alone(AddressPolicy(), limits=replace(DEFAULT_LIMITS, git_seconds=1, http_seconds=1))
 
 
 def source(chosen: Choices) -> Source:

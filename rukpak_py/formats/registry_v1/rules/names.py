@@ -27,7 +27,7 @@ def channels_are_names(bundle: Bundle) -> Iterator[Problem]:
         odd = [channel for channel in channels if not channel or _NO_PART_OF_A_NAME.search(channel)]
         if written and odd:
             yield Problem(
-                message=f"{odd[0]!r} is no name of a channel",
+                message=f"{odd[0]!r} is not a valid channel name",
                 place=_annotation(key),
                 hint=f"Write {key}: {','.join(channel_names(channels))}",
             )

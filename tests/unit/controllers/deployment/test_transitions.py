@@ -211,7 +211,7 @@ CLAIM, NAMESPACE = Kept("PersistentVolumeClaim", "ns", "data"), Kept("Namespace"
 def test_what_is_kept_is_told_when_it_is_new(
     before: tuple[Kept, ...], now: tuple[Kept, ...], expected: list[str]
 ) -> None:
-    notes = transitions(WithKept(before), WithKept(now))  # type: ignore[arg-type]
+    notes = transitions(WithKept(before), WithKept(now))  # type: ignore[arg-type]  # all of a status that it reads
     assert [(note.reason, note.message) for note in notes] == [("Kept", text) for text in expected]
 
 

@@ -33,7 +33,7 @@ DOUBLE = {"manifests": [], "layers": [], "config": {"digest": f"sha256:{0:064}",
         ({"schemaVersion": 2}, OCI_MANIFEST, "something that is no image"),
         (b"<html>", "application/json", "cannot be decoded"),
         (b"[" * 100_000, OCI_MANIFEST, "cannot be decoded"),
-        ({"schemaVersion": 2, "manifests": [{"digest": "../../x", "size": 1}]}, OCI_INDEX, "is no digest"),
+        ({"schemaVersion": 2, "manifests": [{"digest": "../../x", "size": 1}]}, OCI_INDEX, "is not a digest"),
         ({"schemaVersion": 2, "manifests": []}, OCI_INDEX, "but for none"),
     ],
 )

@@ -95,7 +95,7 @@ async def test_what_links_lead_to_is_asked_for_when_the_way_is_known(threads: Th
 )
 async def test_links_to_what_is_mounted_are_refused_before_it_is_read(threads: ThreadPoolExecutor, target: str) -> None:
     container = Container({"manifests/a": symlink(target), "opt/x": symlink("/proc"), "proc/1/environ": b"SECRET=1"})
-    with pytest.raises(ContentError, match="which is no file of the image"):
+    with pytest.raises(ContentError, match="which is not a file of the image"):
         await reader(container, threads).tree()
     assert not any(path.startswith("proc") for paths in container.asked for path in paths)
 
@@ -106,7 +106,7 @@ async def test_a_ring_of_links_ends(threads: ThreadPoolExecutor) -> None:
 
 
 async def test_links_to_nothing_are_told(threads: ThreadPoolExecutor) -> None:
-    with pytest.raises(ContentError, match="'opt/b', which is no file of the image that is read"):
+    with pytest.raises(ContentError, match="'opt/b', which is not a file of the image that is read"):
         await tree_of({"manifests/a": symlink("/opt/b")}, threads)
 
 

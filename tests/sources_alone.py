@@ -1,0 +1,53 @@
+"""All sources of the operator without a cluster: there is neither a Secret nor a ConfigMap nor a pod."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.by_type import SourcesByType, cluster_sources
+from rukpak_py.sources.config_maps import ConfigMap
+from rukpak_py.sources.image.either_way import ImageUnpacking
+from rukpak_py.sources.image.layout import host_platform
+from rukpak_py.sources.image.pod_manifest import PodSettings
+from rukpak_py.sources.image.source import ImagePorts
+from rukpak_py.sources.image.ways import ImageUnpack
+from rukpak_py.sources.upload_directory import UploadDirectory
+
+
+class Nothing:
+    """All ports."""
+
+    async def secret(self, name: str) -> Mapping[str, bytes]:
+        raise UnavailableError(f"no Secret {name!r}")
+
+    async def get(self, name: str) -> ConfigMap:
+        raise UnavailableError(f"no ConfigMap {name!r}")
+
+    async def names(self) -> Sequence[str]:
+        return ()
+
+    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
+        return None
+
+
+def sources_alone(addresses: AddressPolicy, *, limits: Limits = DEFAULT_LIMITS) -> SourcesByType:
+    nothing = Nothing()
+    return cluster_sources(
+        config_maps=nothing,
+        credentials=nothing,
+        image=ImagePorts(credentials=nothing, pull_secrets=nothing, unpacked=nothing),
+        unpacking=ImageUnpacking(
+            way=ImageUnpack.DIRECT,
+            pods=cast("Any", nothing),  # never asked
+            settings=PodSettings(tool_image="", platform=host_platform()),
+            tell=lambda _request, _message: None,
+        ),
+        uploads=UploadDirectory(Path("/nonexistent"), DEFAULT_LIMITS),
+        plain_http=frozenset(),
+        addresses=addresses,
+        limits=limits,
+    )
