@@ -10,7 +10,7 @@ another replica answers here only when it cannot pass a connection on (see `forw
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
 import aiohttp
@@ -144,7 +144,7 @@ class ContentApp:
             return _refused(_text(413, str(self._limits.exceeded("archive_bytes", "the size of the archive"))))
         try:
             async with self._places:
-                chunks = request.content.iter_chunked(_CHUNK)
+                chunks = _steady(request.content.iter_chunked(_CHUNK), self._limits)
                 is_new = await self._uploads.receive(name, chunks, seconds=self._limits.upload_seconds)
         except (RefusedError, ApiError):
             raise
@@ -161,6 +161,20 @@ class ContentApp:
         if is_new:
             _LOG.info("content of Bundle %s was uploaded by %s", name, request[_IDENTITY].user)
         return web.Response(status=201 if is_new else 204)
+
+
+async def _steady(chunks: AsyncIterator[bytes], limits: Limits) -> AsyncIterator[bytes]:
+    """A client that falls silent loses its place to those who wait."""
+    while True:
+        try:
+            async with asyncio.timeout(limits.server_silence_seconds):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as error:
+            limit = limits.exceeded("server_silence_seconds", "the time without a byte of the archive")
+            raise RefusedError(408, str(limit)) from error
+        yield chunk
 
 
 def _credentials_of(request: web.Request) -> Credentials:

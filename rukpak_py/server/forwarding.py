@@ -126,20 +126,22 @@ class ContentListener:
         context = await self._tls.context()
         if context is None or self._runner is None or self._runner.server is None:
             return
+        protocol = self._runner.server()
         loop = asyncio.get_running_loop()
-        transport, protocol = await loop.connect_accepted_socket(
-            self._runner.server, connection.dup(), ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+        # From the beginning: a request may be there, and allowed, before this goes on.
+        self._unadmitted[protocol] = loop.call_later(self._limits.server_silence_seconds, self._drop, protocol)
+        await loop.connect_accepted_socket(
+            lambda: protocol, connection.dup(), ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
         )
-        end = loop.call_later(self._limits.server_silence_seconds, self._drop, transport, protocol)
-        self._unadmitted[protocol] = end
 
     def _admitted(self, protocol: object) -> None:
         if (end := self._unadmitted.pop(protocol, None)) is not None:
             end.cancel()
 
-    def _drop(self, transport: asyncio.Transport, protocol: object) -> None:
+    def _drop(self, protocol: web.RequestHandler) -> None:
         self._unadmitted.pop(protocol, None)
-        transport.abort()
+        if isinstance(protocol.transport, asyncio.Transport):  # none before the handshake, and after the end
+            protocol.transport.abort()
 
     async def _pass_on(self, connection: socket.socket, leader: str) -> bool:
         """False: the leader cannot be reached, and nothing of the connection was used."""

@@ -251,15 +251,30 @@ async def test_uploads_of_another_length_than_they_say(
         assert bench.uploaded() == stored[status]
 
 
-async def test_an_upload_that_never_ends_is_cut_off(bench: Bench) -> None:
-    async with bench.listening(Limits(upload_seconds=1), bundles=Bundles(uploads=True)) as listener:
+@pytest.mark.parametrize("limit", ["upload_seconds", "server_silence_seconds"])
+async def test_an_upload_that_never_ends_is_cut_off(bench: Bench, limit: str) -> None:
+    async with bench.listening(Limits(**{limit: 1}), bundles=Bundles(uploads=True)) as listener:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", listener.port, ssl=bench.trust(), server_hostname="localhost"
         )
         writer.write(b"PUT /uploads/b.tgz HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nContent-Length: 9\r\n\r\n1")
         assert (await reader.readline()).split()[1] == b"408"
+        assert f"RUKPAK_LIMIT_{limit.upper()}".encode() in await reader.read(4096)
         writer.close()
         assert bench.uploaded() == []
+
+
+async def test_who_keeps_sending_may_take_longer_than_silence_may(bench: Bench) -> None:
+    async with bench.listening(Limits(server_silence_seconds=1), bundles=Bundles(uploads=True)) as listener:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", listener.port, ssl=bench.trust(), server_hostname="localhost"
+        )
+        writer.write(b"PUT /uploads/b.tgz HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nContent-Length: 4\r\n\r\n")
+        for _ in range(4):
+            await asyncio.sleep(0.4)  # the pace of a slow client
+            writer.write(b"1")
+        assert (await reader.readline()).split()[1] == b"201"
+        writer.close()
 
 
 async def test_a_client_that_goes_away_in_the_middle(bench: Bench) -> None:
