@@ -8,6 +8,7 @@ ends the group of an operator that was killed: git would wait for as long as a s
 import os
 import selectors
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 NOISE_BYTES = 2_000_000  # that a server may say on a fetch, beside the content
 _TICK_SECONDS = 0.05
+_REAP_SECONDS = 1.0  # after SIGKILL
 _PIECE = 65536
 _KEPT = frozenset({"PATH", "LANGUAGE", "LC_ALL"})  # GitPython sets the latter two
 
@@ -115,6 +117,7 @@ class Commands:
             self._live.remove(started)
             _kill(process)
         process.wait()
+        _reap(process.pid)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with suppress(BrokenPipeError):
@@ -132,6 +135,15 @@ def _kill(process: "subprocess.Popen[bytes] | None") -> None:
     if process is not None and process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _reap(group: int) -> None:
+    """Wait for what was killed with its parent: as process 1 of a container, who does it but we?"""
+    until = time.monotonic() + _REAP_SECONDS
+    with suppress(ChildProcessError):  # there is none of ours, or no more
+        while time.monotonic() < until:
+            if os.waitpid(-group, os.WNOHANG) == (0, 0):
+                time.sleep(_TICK_SECONDS)
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:

@@ -5,6 +5,8 @@ import errno
 import fcntl
 import gc
 import os
+import subprocess
+import sys
 import time
 import zlib
 from contextlib import suppress
@@ -377,3 +379,26 @@ def test_c20_a_link_in_the_private_directory_is_not_followed(temporary: Path, tm
     used.close()
     assert (tmp_path / "precious").exists()
     assert list(temporary.iterdir()) == []
+
+
+AS_PROCESS_1 = """
+import ctypes, os, sys
+from pathlib import Path
+from rukpak_py.sources.git.command import Commands
+
+assert ctypes.CDLL(None).prctl(36, 1) == 0, "PR_SET_CHILD_SUBREAPER"
+commands = Commands(Path(sys.argv[1]), dict(os.environ), seconds=60)
+with commands.started("-c", "alias.x=!echo begun; sleep 50 & sleep 60", "x") as process:
+    print(process.stdout.readline())
+try:
+    print("left", os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("nothing is left")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to another process than the first one")
+def test_process_1_of_a_container_has_no_zombies(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", AS_PROCESS_1, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.splitlines() == ["b'begun\\n'", "nothing is left"]
