@@ -39,6 +39,7 @@ FIELD_MANAGER = "rukpakctl"
 APP_LABEL, DIGEST_LABEL = "app", "bundleDigest"
 DIGEST_CHARACTERS = 16
 BUNDLE_SECONDS = 60.0  # until the operator has created the Bundle
+STALE_SECONDS = 5.0  # for the operator to begin with what was uploaded
 INTERVAL_SECONDS = 0.5
 
 T = TypeVar("T")
@@ -88,8 +89,16 @@ def read(directory: Path) -> Tree:
     return read_bundle_directory(directory, limits=Limits.from_environment())
 
 
-async def run(cluster: Cluster, wanted: Run, *, say: Callable[[str], None], progress: Callable[[int], Progress]) -> str:
-    """Everything until the content is uploaded; the answer is the name of the Bundle."""
+@dataclass(frozen=True, kw_only=True)
+class Uploaded:
+    bundle: str
+    is_new: bool  # the content was not there before
+
+
+async def run(
+    cluster: Cluster, wanted: Run, *, say: Callable[[str], None], progress: Callable[[int], Progress]
+) -> Uploaded:
+    """Everything until the content is uploaded."""
     client, name = cluster.client, wanted.deployment
     await _step("apply bundle deployment", _apply(client, wanted))
     say(f'bundledeployment.{GROUP} "{name}" applied')
@@ -100,22 +109,28 @@ async def run(cluster: Cluster, wanted: Run, *, say: Callable[[str], None], prog
     say(
         f'successfully uploaded bundle content for "{bundle}"' if is_new else f'bundle "{bundle}" is already up-to-date'
     )
-    return bundle
+    return Uploaded(bundle=bundle, is_new=is_new)
 
 
-async def verdict(client: Client, name: str, bundle: str, *, seconds: float) -> Verdict:
+async def verdict(client: Client, name: str, uploaded: Uploaded, *, seconds: float) -> Verdict:
     """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps."""
     loop = asyncio.get_running_loop()
-    until = loop.time() + seconds
+    began = loop.time()
+    said = "the operator has not said anything about it"
     while True:
-        found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
-        ready, stalled = (_condition(found, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
-        if ready is not None and ready.status == ConditionStatus.TRUE and found.status.active_bundle == bundle:
-            return Verdict(is_ready=True, text=ready.message)
-        if stalled is not None:
-            return Verdict(is_ready=False, text=stalled.message)
-        if loop.time() >= until:
-            said = ready.message if ready is not None else "the operator has not said anything about it"
+        try:
+            found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
+            ready, stalled = (_condition(found, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
+            is_active = found.status.active_bundle == uploaded.bundle
+            if ready is not None and ready.status == ConditionStatus.TRUE and is_active:
+                return Verdict(is_ready=True, text=ready.message)
+            # What was said before the content came still stands there for a moment.
+            if stalled is not None and (not uploaded.is_new or loop.time() >= began + STALE_SECONDS):
+                return Verdict(is_ready=False, text=stalled.message)
+            said = ready.message if ready is not None else said
+        except UnavailableError as error:  # the API server may be away for a moment
+            said = str(error)
+        if loop.time() >= began + seconds:
             return Verdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
         await asyncio.sleep(INTERVAL_SECONDS)
 
@@ -130,16 +145,18 @@ async def _bundle_of(client: Client, name: str) -> str:
     loop = asyncio.get_running_loop()
     until = loop.time() + BUNDLE_SECONDS
     while True:
-        deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
-        bundle = bundle_name(name, template_hash(deployment.spec.template))
-        if _is_of(await _bundle(client, bundle), deployment):
-            return bundle
-        if loop.time() >= until:
+        try:
+            deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
+            bundle = bundle_name(name, template_hash(deployment.spec.template))
+            if _is_of(await _bundle(client, bundle), deployment):
+                return bundle
             ready = _condition(deployment, ConditionType.READY)
-            raise UnavailableError(
-                f'Bundle "{bundle}" was not created within {BUNDLE_SECONDS:g} s: '
-                + (ready.message if ready is not None else "does the operator run, and does it serve this class?")
-            )
+            said = ready.message if ready is not None else "does the operator run, and does it serve this class?"
+            failure = UnavailableError(f'Bundle "{bundle}" was not created within {BUNDLE_SECONDS:g} s: {said}')
+        except UnavailableError as error:  # the API server may be away for a moment
+            failure = error
+        if loop.time() >= until:
+            raise failure
         await asyncio.sleep(INTERVAL_SECONDS)
 
 

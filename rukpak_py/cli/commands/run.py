@@ -72,8 +72,8 @@ def run(
     )
 
     async def work(cluster: Cluster) -> running.Verdict | None:
-        bundle = await running.run(cluster, wanted, say=click.echo, progress=_Upload)
-        return await running.verdict(cluster.client, name, bundle, seconds=timeout) if waits else None
+        uploaded = await running.run(cluster, wanted, say=click.echo, progress=_Upload)
+        return await running.verdict(cluster.client, name, uploaded, seconds=timeout) if waits else None
 
     verdict = with_cluster(OperatorAt(**where), work)
     if verdict is None:

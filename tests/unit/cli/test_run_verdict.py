@@ -1,0 +1,69 @@
+"""What `rukpakctl run` says became of an upload, while the API server is away and old conditions still stand."""
+
+import json
+
+import pytest
+from aiohttp import web
+
+from rukpak_py.cli.cluster import running
+from rukpak_py.cli.cluster.running import Uploaded, verdict
+from tests.unit.kube.fake_api import serving
+
+AWAY = web.Response(status=503)
+TRIES = 4  # of one request
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "INTERVAL_SECONDS", 0.0)
+
+
+def deployment(ready: str, *, stalled: bool = False, active: str = "", generation: int = 1) -> web.Response:
+    condition = {"reason": "Any", "lastTransitionTime": "2020-01-01T00:00:00Z", "observedGeneration": generation}
+    conditions = [{**condition, "type": "Ready", "status": ready, "message": f"ready is {ready}"}]
+    if stalled:
+        conditions.append({**condition, "type": "Stalled", "status": "True", "message": "wrong content"})
+    found = {
+        "apiVersion": "core.rukpak.io/v1alpha1",
+        "kind": "BundleDeployment",
+        "metadata": {"name": "d", "uid": "u", "generation": 1},
+        "spec": {
+            "provisionerClassName": "c",
+            "template": {"spec": {"provisionerClassName": "c", "source": {"type": "upload", "upload": {}}}},
+        },
+        "status": {"observedGeneration": generation, "activeBundle": active, "conditions": conditions},
+    }
+    return web.Response(body=json.dumps(found).encode())
+
+
+async def test_what_was_said_before_the_upload_is_not_the_verdict() -> None:
+    uploaded = Uploaded(bundle="d-new", is_new=True)
+    former, wrong = deployment("False", stalled=True), deployment("True", active="d-old")
+    async with serving(former, wrong, deployment("True", active="d-new")) as (client, _):
+        assert (await verdict(client, "d", uploaded, seconds=30)).is_ready
+
+
+async def test_content_that_was_there_before_is_judged_at_once() -> None:
+    async with serving(deployment("False", stalled=True)) as (client, api):
+        found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=False), seconds=30)
+        assert (found.is_ready, found.text, len(api.seen)) == (False, "wrong content", 1)
+
+
+async def test_conditions_of_another_spec_are_not_the_verdict() -> None:
+    of_another = deployment("True", stalled=True, active="d-new", generation=0)
+    async with serving(of_another, deployment("True", active="d-new")) as (client, api):
+        assert (await verdict(client, "d", Uploaded(bundle="d-new", is_new=False), seconds=30)).is_ready
+        assert len(api.seen) == 2
+
+
+async def test_an_api_server_that_is_away_for_a_moment_ends_nothing() -> None:
+    ready = deployment("True", active="d-new")
+    async with serving(*[AWAY] * (2 * TRIES), ready) as (client, _):
+        assert (await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=30)).is_ready
+
+
+async def test_one_that_stays_away_is_told() -> None:
+    async with serving(AWAY) as (client, _):
+        found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0)
+    assert not found.is_ready
+    assert found.text.startswith("not within 0 s: get BundleDeployment d: ")
