@@ -104,6 +104,11 @@ class Cluster:
         crd = self.crd_of(kind)
         return crd is not None and crd.is_established
 
+    def serves(self, resource: Resource) -> bool:
+        """Whether its CRD says so, for this very version."""
+        crd = self.crd_of(resource.group_kind)
+        return crd is not None and crd.is_established and resource.gvk.version in crd.versions
+
     def informers(self) -> tuple[Informer, ...]:
         return self._namespaces, self._crd_watch
 

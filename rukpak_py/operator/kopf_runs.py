@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.resources import Resource
 from rukpak_py.operator.kopf_shell import KopfThread
 from rukpak_py.operator.kopf_watches import KopfWatches
@@ -25,7 +24,7 @@ class KopfRuns:
         watches: KopfWatches,
         *,
         optional: Sequence[Resource],
-        is_served: Callable[[GroupKind], bool],
+        is_served: Callable[[Resource], bool],
         interval: float = INTERVAL,
     ) -> None:
         self._start = start
@@ -68,7 +67,7 @@ class KopfRuns:
 
     def _changed(self) -> str:
         for resource in self._optional:
-            is_served = self._is_served(resource.group_kind)
+            is_served = self._is_served(resource)
             if is_served != self._watches.has_begun(resource):
                 return f"{resource.gvk.kind} is {'now served' if is_served else 'not served any more'}"
         return ""

@@ -68,7 +68,7 @@ class Leader:
             lambda: KopfThread(connection, self._parts.router.handlers(), self._parts.kopf_watches),
             self._parts.kopf_watches,
             optional=(BUNDLE_INSTANCES,),
-            is_served=self._parts.cluster.is_established,
+            is_served=self._parts.cluster.serves,
         )
         self._is_abandoned = False
         self._loop: asyncio.AbstractEventLoop | None = None  # while it leads
