@@ -20,6 +20,7 @@ from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import PODS, Resource
 from rukpak_py.kube.seen_versions import OnRestore
+from rukpak_py.sources.ports import PodClaim
 
 NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespaced=False)
 SYNC_SECONDS = 10.0
@@ -103,12 +104,14 @@ class UnpackPodWatch:
             raise
         return True
 
-    async def owner_of(self, name: str) -> str:
+    async def claim(self, name: str) -> PodClaim | None:
         try:
-            owner = (await self._client.get_metadata(PODS, self._namespace, name)).controller
+            metadata = await self._client.get_metadata(PODS, self._namespace, name)
         except NotFoundError:
-            return ""
-        return owner.uid if owner is not None else "nobody"
+            return None
+        owner = metadata.controller.uid if metadata.controller is not None else ""
+        is_watched = metadata.labels.get(OWNER_KIND_LABEL) == BUNDLE_KIND
+        return PodClaim(uid=metadata.uid, owner=owner, is_watched=is_watched)
 
     async def delete(self, name: str, uid: str) -> None:
         with suppress(NotFoundError, StaleError):

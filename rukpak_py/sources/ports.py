@@ -1,6 +1,7 @@
 """What the sources ask for, and somebody else provides."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from rukpak_py.content.tree import Tree
@@ -22,6 +23,13 @@ class UnpackedImages(Protocol):
     async def find(self, ref: str, provisioner_class: str) -> Tree | None:
         """The stored content of an image by its digest, as `resolvedSource` names it, that was unpacked before."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PodClaim:
+    uid: str
+    owner: str  # the uid of the controller
+    is_watched: bool
 
 
 class Pods(Protocol):
@@ -47,8 +55,8 @@ class Pods(Protocol):
         """False when there is a pod of this name; AccessError when the API server refuses it."""
         ...
 
-    async def owner_of(self, name: str) -> str:
-        """The uid of the controller of the pod, asked of the API server; empty when there is none."""
+    async def claim(self, name: str) -> "PodClaim | None":
+        """Whose pod it is, asked of the API server; None when there is none."""
         ...
 
     async def delete(self, name: str, uid: str) -> None:

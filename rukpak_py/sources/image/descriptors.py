@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from rukpak_py.core.errors import ContentError
+from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.limits import Limits
 
 _DIGEST = re.compile(r"(?P<algorithm>sha256):[0-9a-f]{64}|(?P<longer>sha512):[0-9a-f]{128}")
@@ -57,8 +57,10 @@ class Wanted:
 ANY = Wanted()
 
 
-def verified(chunks: Iterable[bytes], descriptor: Descriptor) -> Iterator[bytes]:
-    """The blob as it streams by; its end is a ContentError when it is not what the descriptor names."""
+def verified(
+    chunks: Iterable[bytes], descriptor: Descriptor, *, damaged: type[RukPakError] = ContentError
+) -> Iterator[bytes]:
+    """The blob as it streams by; its end is a `damaged` when it is not what the descriptor names."""
     digest = new_hash(descriptor.digest)
     size = 0
     for chunk in chunks:
@@ -70,8 +72,8 @@ def verified(chunks: Iterable[bytes], descriptor: Descriptor) -> Iterator[bytes]
         digest.update(chunk)
         yield chunk
     if size != descriptor.size:
-        raise ContentError(f"blob {descriptor.digest} has {size} bytes instead of {descriptor.size}")
-    check_digest(digest, descriptor.digest)
+        raise damaged(f"blob {descriptor.digest} has {size} bytes instead of {descriptor.size}")
+    check_digest(digest, descriptor.digest, damaged)
 
 
 def new_hash(digest: str) -> Any:
@@ -82,9 +84,9 @@ def new_hash(digest: str) -> Any:
     return hashlib.new(match["algorithm"] or match["longer"])
 
 
-def check_digest(found: Any, digest: str) -> None:
+def check_digest(found: Any, digest: str, damaged: type[RukPakError] = ContentError) -> None:
     if (actual := f"{found.name}:{found.hexdigest()}") != digest:
-        raise ContentError(f"blob {digest} is damaged: its content has the digest {actual}")
+        raise damaged(f"blob {digest} is damaged: its content has the digest {actual}")
 
 
 def document(what: str, chunks: Iterable[bytes], form: type[T], limits: Limits) -> T:

@@ -116,8 +116,11 @@ class UnpackPods:
         except AccessError as error:
             why = "; root is needed to read files of the image" if as_root else ""
             raise AccessError(f"the unpack pod is refused: {error}{why}") from error
-        if not is_new and await self._pods.owner_of(wanted.bundle) not in {wanted.uid, ""}:
+        claim = None if is_new else await self._pods.claim(wanted.bundle)
+        if claim is not None and claim.owner != wanted.uid:
             raise _foreign(wanted.bundle)
+        if claim is not None and not claim.is_watched:  # its label was removed: nothing that happens to it is seen
+            await self._pods.delete(wanted.bundle, claim.uid)
         return Waiting()
 
     async def _failed(self, wanted: WantedPod, pod: Pod, message: str) -> UnavailableError:

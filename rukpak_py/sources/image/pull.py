@@ -17,7 +17,7 @@ import requests
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import MIB, Limits
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.image.client import Advice, NoTlsError, RegistryClient
 from rukpak_py.sources.image.credentials import Credentials
@@ -39,6 +39,7 @@ from rukpak_py.sources.urls import DEFAULT_PORTS
 
 _MOST_READS: Final = 5  # of one blob, each from where the last one broke off
 _PAUSE_SECONDS: Final = 0.5
+_MOST_READ_ON: Final = 64 * MIB  # of a layer after its content was refused
 _LOOPBACK: Final = parse_networks("127.0.0.0/8,::1/128")
 
 
@@ -66,6 +67,7 @@ class ImagePull:
         self._client = self._new_client(self._logins[0], plain_http=False)
         self._manifest = ImageDocument()
         self._diff_ids: Sequence[str] = ()
+        self._reading: Iterator[bytes] = iter(())  # the layer
 
     def resolve(self) -> Reference:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
@@ -79,7 +81,11 @@ class ImagePull:
         raise failure or AccessError("there is no login for it")
 
     def tree(self, keep: Keep) -> Tree:
-        return tree_of_image(self._layers, keep=keep, limits=self._options.limits)
+        try:
+            return tree_of_image(self._layers, keep=keep, limits=self._options.limits)
+        except ContentError:
+            self._read_on()
+            raise
 
     def abort(self) -> None:
         """End it, whoever waits for what; it is of no use after that."""
@@ -125,7 +131,7 @@ class ImagePull:
             chosen = image_for(found.manifests, self._options.platform)
             new_hash(chosen.digest)  # refuses what is not a digest
             data, answer = self._get(chosen.digest)
-            for _chunk in verified([data], chosen):
+            for _chunk in verified([data], chosen, damaged=UnavailableError):
                 pass
             found = self._document(data, answer)
         raise ContentError("the image's index leads from index to index and never to an image")
@@ -149,7 +155,7 @@ class ImagePull:
         config = self._manifest.config
         if config is None:
             raise ContentError("the image has no configuration")
-        chunks = verified(self._blob(config), config)
+        chunks = verified(self._blob(config), config, damaged=UnavailableError)
         digests = document("the image's configuration", chunks, Configuration, self._options.limits).rootfs.diff_ids
         if len(digests) != len(layers):
             raise ContentError(f"the image has {len(layers)} layers, and digests of {len(digests)}")
@@ -158,7 +164,16 @@ class ImagePull:
     def _layers(self) -> Iterator[Iterator[bytes]]:
         limits = self._options.limits
         for layer, diff_id in zip(layers_of(self._manifest, limits), self._diff_ids, strict=True):
-            yield unpacked(verified(self._blob(layer), layer), diff_id, limits)
+            self._reading = verified(self._blob(layer), layer, damaged=UnavailableError)
+            yield unpacked(self._reading, diff_id, limits)
+
+    def _read_on(self) -> None:
+        """To the digest of the layer whose content was refused: what the registry has damaged is not the image's."""
+        left = _MOST_READ_ON
+        for piece in self._reading:
+            left -= len(piece)
+            if left < 0:
+                return
 
     def _blob(self, blob: Descriptor) -> Iterator[bytes]:
         new_hash(blob.digest)  # refuses what is not a digest
@@ -205,4 +220,4 @@ def _check_own_machine(reference: Reference, addresses: AddressPolicy | None) ->
 def _check(data: bytes, digest: str) -> None:
     found = new_hash(digest)
     found.update(data)
-    check_digest(found, digest)
+    check_digest(found, digest, UnavailableError)

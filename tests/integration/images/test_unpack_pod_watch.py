@@ -12,6 +12,7 @@ from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import PODS, SECRETS
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
+from rukpak_py.sources.ports import PodClaim
 from tests.integration.conftest import NODES
 from tests.integration.scenarios.stage import eventually
 
@@ -47,20 +48,31 @@ async def test_it_runs_as_long_as_there_are_pods(client: Client, namespace: str)
         assert await watch.create(manifest("a", owner))
         await until(lambda: watch.get("a") is not None)
         assert not await watch.create(manifest("a", owner))
-        assert await watch.owner_of("a") == owner["uid"]
+        uid = (await client.get_metadata(PODS, namespace, "a")).uid
+        assert await watch.claim("a") == PodClaim(uid=uid, owner=str(owner["uid"]), is_watched=True)
         await asyncio.sleep(0.5)  # longer than it runs without pods
         assert watch.is_in_step()
         await watch.delete("a", "another")
-        uid = (await client.get_metadata(PODS, namespace, "a")).uid
         await watch.delete("a", uid)
         await watch.delete("a", uid)
         await until(lambda: watch.informer is None)
         assert set(told) == {"a"}
         assert watch.was_deleted("a", str(owner["uid"]))
         assert not watch.was_deleted("a", "the Bundle that has the name now")
-        assert (watch.is_in_step(), await watch.owner_of("a")) == (False, "")
+        assert (watch.is_in_step(), await watch.claim("a")) == (False, None)
         await watch.watch()
         assert watch.is_in_step()
+
+
+async def test_a_pod_that_lost_its_label_is_not_watched(client: Client, namespace: str) -> None:
+    async with watching(client, namespace) as (watch, _):
+        await watch.watch()
+        await watch.create(manifest("a", await owner_of(client, namespace)))
+        await client.patch(PODS, namespace, "a", b'{"metadata":{"labels":null}}')
+        await until(lambda: watch.get("a") is None)
+        claim = await watch.claim("a")
+        assert claim is not None
+        assert not claim.is_watched
 
 
 async def test_whoever_has_no_rights_is_told(client: Client, namespace: str) -> None:

@@ -275,6 +275,23 @@ async def test_a_pod_that_fails_is_not_made_again_in_a_loop(bench: Bench, regist
     assert bench.created == 1
 
 
+async def test_a_pod_that_lost_its_label_is_made_again(bench: Bench, registry: Registry) -> None:
+    """Nobody would hear of it any more."""
+    request = await bench.bundle_of(pushed(bench, registry, {"manifests/a.yaml": b"a: 1"}))
+    source = request.source.image
+    assert source is not None
+    async with bench.pods() as pods:
+        await bench.until(pods, request, lambda found: isinstance(found, Waiting))
+        former = (await bench.pod(request))["metadata"]["uid"]
+        await bench.client.patch(PODS, bench.namespace, request.bundle, b'{"metadata":{"labels":null}}')
+
+        async def is_fetched() -> bool:
+            return isinstance(await pods.fetch(request, source), Fetched)
+
+        await eventually(is_fetched, what="the content", seconds=PATIENCE_SECONDS)
+        assert (await bench.pod(request))["metadata"]["uid"] != former
+
+
 async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, registry: Registry) -> None:
     """And another process goes on with the pod that it finds."""
     request = await bench.bundle_of(pushed(bench, registry, {"manifests/a.yaml": b"a: 1"}))
