@@ -1,19 +1,25 @@
 """Bundles of images by our operator: many small ones at once, and large ones at once.
 
-Small ones: seconds until all are Unpacked, and requests of the operator for each. Large ones are mostly files that the
-format does not read; what is looked at is the memory of the operator with its worker processes. Both have a control
-plane, an operator and a registry of their own. Usage:
+Small ones: seconds until all are Unpacked, beside Bundles whose registry takes connections and never answers, and
+requests of the operator for each; then the operator starts again with an empty store, and what it asks of the API
+server and of the registry is counted. Large ones are mostly files that the format does not read; what is looked at is
+the memory of the operator with its worker processes. Both have a control plane, an operator and a registry of their
+own. Usage:
 
-    python bench/many_images.py [N] [--large 20] [--large-mib 20]
+    python bench/many_images.py [N] [--hanging 10] [--large 20] [--large-mib 20]
 """
 
 import argparse
 import asyncio
 import random
+import shutil
+import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -24,7 +30,7 @@ from bench import operator_metrics
 from bench.fresh_plane import fresh_plane
 from bench.process_tree import PeakMemory
 from bench.report import MIB, print_requests
-from e2e.local_operator import running
+from e2e.local_operator import LocalOperator, running
 from rukpak_py.api.names import API_VERSION, BUNDLE_KIND, PLAIN_CLASS
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.client import Client
@@ -37,18 +43,22 @@ from tests.unit.sources.image.image_registry import Contents
 PSS_BAR_MIB = 350
 MANIFESTS_MIB = 2
 SECONDS_EACH, SECONDS_AT_LEAST = 2.0, 120.0
+RESTART_SECONDS = 10
+WRITES = frozenset({"create", "patch", "apply", "update", "delete"})
 LOOPBACK = "127.0.0.0/8"
+SAME_CONTENT_URL = ("--http-external-address=https://core.example",)  # after a restart, whatever the port
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bundles", type=int, nargs="?", default=500)
+    parser.add_argument("--hanging", type=int, default=10, help="Bundles beside the small ones whose registry hangs")
     parser.add_argument("--large", type=int, default=20, help="large images; 0: none")
     parser.add_argument("--large-mib", type=int, default=20, help="size of each, manifests included")
     arguments = parser.parse_args()
     with asyncio.Runner(loop_factory=Loop) as runner:
         if arguments.bundles:
-            runner.run(_measured("small", arguments.bundles, _small))
+            runner.run(_measured("small", arguments.bundles, _small, hanging=arguments.hanging))
         if arguments.large:
             runner.run(_measured("large", arguments.large, lambda number: _large(number, arguments.large_mib)))
 
@@ -70,29 +80,69 @@ def _manifest(name: str, value: bytes) -> bytes:
     return head.encode() + b'"' + value + b'"\n'
 
 
-async def _measured(what: str, count: int, files: Callable[[int], dict[str, bytes]]) -> None:
+async def _measured(what: str, count: int, files: Callable[[int], dict[str, bytes]], *, hanging: int = 0) -> None:
     with (
         fresh_plane() as plane,
-        tempfile.TemporaryDirectory(prefix="bench-images-") as folder,
-        running_registry(Path(folder, "registry")) as registry,
+        tempfile.TemporaryDirectory(prefix="bench-images-") as name,
+        running_registry(Path(name, "registry"), logs_requests=True) as registry,
+        _silent_registry() as silent,
     ):
+        folder = Path(name)
+        start = partial(
+            running, kubeconfig=plane.kubeconfig, folder=folder, source_addresses=LOOPBACK, flags=SAME_CONTENT_URL
+        )
         for number in range(count):
             _push(registry, number, files(number))
         async with Client(await load_connection(plane.kubeconfig)) as client:
-            with running(kubeconfig=plane.kubeconfig, folder=Path(folder), source_addresses=LOOPBACK) as operator:
+            with start() as operator:
                 before = await operator_metrics.requests_once_quiet(operator)
                 async with PeakMemory(operator.pid) as memory:
+                    for number in range(hanging):
+                        await _create(client, f"{silent}/hangs:v{number}", f"hangs-{number}")
                     began = time.perf_counter()
-                    await asyncio.gather(*(_create(client, registry, number) for number in range(count)))
+                    refs = (f"{registry.address}/bench:v{number}" for number in range(count))
+                    await asyncio.gather(*(_create(client, ref, f"image-{n}") for n, ref in enumerate(refs)))
                     await _all_unpacked(client, count)
                     seconds = time.perf_counter() - began
                 sent = await operator_metrics.requests_once_quiet(operator) - before
+            beside = f", beside {hanging} whose registry hangs" if hanging else ""
+            print(
+                f"{count} {what} images{beside}: all Unpacked after {seconds:.2f} s, "
+                f"peak PSS {memory.bytes / MIB:.0f} MiB",
+                flush=True,
+            )
+            if what == "large":
+                print(f"  bar: <= {PSS_BAR_MIB} MiB")
+            print_requests(sent, count)
+            if what == "small":
+                shutil.rmtree(folder / "bundles")
+                await _restarted(start, folder / "registry/registry.log")
+
+
+async def _restarted(start: Callable[[], AbstractContextManager[LocalOperator]], log: Path) -> None:
+    """With an empty store: what is asked in the first moments, when everything could be asked at once."""
+    before = _asked(log)
+    with start() as operator:
+        await asyncio.sleep(RESTART_SECONDS)
+        sent = await operator_metrics.requests(operator)
+        writes = {
+            f"{verb} {what}": count for (verb, what), count in sent.items() if verb in WRITES and what != "leases"
+        }
+        asked = _asked(log) - before
     print(
-        f"{count} {what} images: all Unpacked after {seconds:.2f} s, peak PSS {memory.bytes / MIB:.0f} MiB", flush=True
+        f"  {RESTART_SECONDS} s after a restart with an empty store: {asked} requests to the registry, writes {writes}"
     )
-    if what == "large":
-        print(f"  bar: <= {PSS_BAR_MIB} MiB")
-    print_requests(sent, count)
+
+
+def _asked(log: Path) -> int:
+    return log.read_text(errors="replace").count('"GET /v2/')
+
+
+@contextmanager
+def _silent_registry() -> Iterator[str]:
+    """Its address. It takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 def _push(registry: Registry, number: int, files: dict[str, bytes]) -> None:
@@ -101,12 +151,12 @@ def _push(registry: Registry, number: int, files: dict[str, bytes]) -> None:
     registry.push(contents, "bench")
 
 
-async def _create(client: Client, registry: Registry, number: int) -> None:
-    source = {"type": "image", "image": {"ref": f"{registry.address}/bench:v{number}"}}
+async def _create(client: Client, ref: str, name: str) -> None:
+    source = {"type": "image", "image": {"ref": ref}}
     body = {
         "apiVersion": API_VERSION,
         "kind": BUNDLE_KIND,
-        "metadata": {"name": f"image-{number}"},
+        "metadata": {"name": name},
         "spec": {"provisionerClassName": PLAIN_CLASS, "source": source},
     }
     await client.create(BUNDLES, "", orjson.dumps(body))

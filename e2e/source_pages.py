@@ -133,7 +133,7 @@ def follow(page: str, kubectl: Kubectl, servers: Servers, environment: Mapping[s
         if "ssh" in block and not servers.speaks_ssh:
             continue
         if kind == "sh":
-            _run(servers.of(block, is_private=True), servers.folder, environment)
+            run(servers.of(block, is_private=True), servers.folder, environment)
             continue
         manifest = _manifest(textwrap.dedent(block), f"page-{len(awaited)}", servers)
         kubectl.run("apply", "--server-side", "-f", "-", stdin=json.dumps(manifest))
@@ -154,7 +154,8 @@ def _ours(kubectl: Kubectl, *kinds: str) -> set[str]:
     return set(kubectl.run("get", ",".join(kinds or OURS), "--output=name").splitlines())
 
 
-def _run(command: str, folder: Path, environment: Mapping[str, str]) -> None:
+def run(command: str, folder: Path, environment: Mapping[str, str]) -> str:
+    """What the commands of a page print. What they leave in the background ends with them."""
     environment = {**environment, "PASSWORD": SECRET, "TOKEN": SECRET}
     shell = subprocess.Popen(
         ["bash", "-e", "-c", command],
@@ -171,10 +172,11 @@ def _run(command: str, folder: Path, environment: Mapping[str, str]) -> None:
             code = shell.wait(SECONDS)
         finally:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(shell.pid, signal.SIGKILL)  # and what it has left in the background
+                os.killpg(shell.pid, signal.SIGKILL)
         printed = shell.stdout.read() if shell.stdout else ""
     if code != 0:
         raise AssertionError(f"{command}\n{printed}")
+    return printed
 
 
 def _manifest(block: str, name: str, servers: Servers) -> Document:

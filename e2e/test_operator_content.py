@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e import chart
+from e2e import chart, source_pages
 from e2e.waiting import eventually
 
 if TYPE_CHECKING:
@@ -65,6 +65,37 @@ def test_a_directory_is_uploaded_and_installed(
     assert "manifests/notes.yaml" in listed.stdout
     again = rukpakctl("run", NAME, directory, "--exit-code", environment=environment)
     assert f'bundle "{bundle}" is already up-to-date' in again.stdout
+
+
+@pytest.fixture
+def team(kubectl: Kubectl) -> Iterator[None]:
+    """Whom the page grants rights to."""
+    kubectl.run("create", "namespace", "team")
+    yield
+    kubectl.run("delete", "namespace/team", "clusterrolebinding/team-reads", "--ignore-not-found", "--timeout=60s")
+
+
+@pytest.mark.usefixtures("team")
+def test_the_page_of_content_is_true(kubectl: Kubectl, environment: Mapping[str, str], tmp_path: Path) -> None:
+    """Its commands, in their order, for a Bundle of ours. Those of a pod are run here, at the end of a port-forward."""
+    bundle = kubectl.get("bundledeployment", NAME)["status"]["activeBundle"]
+    page = (ROOT / "docs/content.md").read_text(encoding="utf-8").replace("NAME", bundle)
+    where, grant, in_a_pod, here = (block for kind, block in source_pages.BLOCK.findall(page) if kind == "sh")
+    assert source_pages.run(where, tmp_path, environment) == f"https://core.rukpak-system.svc/bundles/{bundle}.tgz"
+    source_pages.run(grant, tmp_path, environment)
+    assert source_pages.run(here, tmp_path, environment).splitlines()[-1] == "manifests/notes.yaml"
+
+    preparation, _, _ = here.partition("curl")
+    token = tmp_path / "token"
+    token.write_text(kubectl.run("--namespace=team", "create", "token", "reader"))
+    for mounted, ours in {
+        "/ca/ca.crt": "rukpak-ca.crt",
+        "/var/run/secrets/kubernetes.io/serviceaccount/token": str(token),
+        "curl ": "curl --retry 10 --retry-connrefused --connect-to core.rukpak-system.svc:443:localhost:8443 ",
+    }.items():
+        assert mounted in in_a_pod
+        in_a_pod = in_a_pod.replace(mounted, ours)
+    assert source_pages.run(preparation + in_a_pod, tmp_path, environment).splitlines()[-1] == "manifests/notes.yaml"
 
 
 def test_a_large_archive_goes_through(directory: Path, environment: Mapping[str, str], tmp_path: Path) -> None:

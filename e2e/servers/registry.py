@@ -47,16 +47,21 @@ class RegistryServer:
 
 @contextmanager
 def running(
-    folder: Path, *, host: str, authority: Authority | None = None, auth: Mapping[str, Any] | None = None
+    folder: Path,
+    *,
+    host: str,
+    authority: Authority | None = None,
+    auth: Mapping[str, Any] | None = None,
+    logs_requests: bool = False,
 ) -> Iterator[RegistryServer]:
-    """`auth` as in its configuration file: who may log in."""
+    """`auth` as in its configuration file: who may log in. Its log is `registry.log` in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     address = f"{host}:{free_ports(['registry'], host)['registry']}"
     pem = authority.pair.certificate.decode() if authority else ""
     server = RegistryServer(address=address, authority=pem)
     configuration = {
         "version": 0.1,
-        "log": {"level": "error", "accesslog": {"disabled": True}},
+        "log": {"level": "error", "accesslog": {"disabled": not logs_requests}},
         "storage": {"inmemory": {}},
         "http": {"addr": address, "secret": "of a test", **(_tls(authority, host, folder) if authority else {})},
         **({"auth": auth} if auth else {}),

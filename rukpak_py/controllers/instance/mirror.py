@@ -19,10 +19,10 @@ from rukpak_py.controllers.deployment.state import DriftBackoff
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.ownership import Situation, owner_labels, situation
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, not_served
-from rukpak_py.core.errors import ConflictError, UnavailableError
+from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
+from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, StaleError
 
 Patch = list[dict[str, Any]]
 
@@ -44,6 +44,7 @@ class Mirror:
         self._on_reverted = on_reverted
         self._clock = clock
         self._drift = DriftBackoff()
+        self._refused: dict[str, int] = {}  # by name, the generation of the instance whose change was refused
 
     async def deployment_of(self, instance: BundleInstance) -> BundleDeployment | None:
         """As the instance wants it. None: it was created or changed now and its event follows, or the instance is gone.
@@ -96,14 +97,23 @@ class Mirror:
         if not changes or found.metadata.is_deleted:
             return found
         has_other_spec = found.spec != instance.spec
-        is_drift = has_other_spec and _is_drift(instance)
+        is_drift = has_other_spec and self._is_drift(instance)
         key, now = BUNDLE_DEPLOYMENTS.key("", instance.metadata.name), self._clock()
         if is_drift and self._drift.resting({key}, now):
             raise ConflictError(
                 f'somebody keeps changing the spec of BundleDeployment "{key.name}"; reverting at most once a minute. '
                 "Change the BundleInstance instead"
             )
-        if not await self._patch(found, changes):  # no event will tell of it
+        try:
+            has_changed = await self._patch(found, changes)
+        except StaleError:
+            raise
+        except RukPakError:
+            if has_other_spec and not is_drift:
+                self._refused[key.name] = instance.metadata.generation
+            raise
+        self._refused.pop(key.name, None)
+        if not has_changed:  # no event will tell of it
             if not has_other_spec:
                 return found
             raise ConflictError(
@@ -114,6 +124,12 @@ class Mirror:
             self._drift.corrected({key}, now)
             self._on_reverted(instance)
         return None
+
+    def _is_drift(self, instance: BundleInstance) -> bool:
+        """The status speaks of this spec, and not to say that it was refused: so it was mirrored before."""
+        metadata = instance.metadata
+        was_refused = self._refused.get(metadata.name) == metadata.generation
+        return instance.status.observed_generation == metadata.generation and not was_refused
 
     async def _take(self, found: BundleDeployment, instance: BundleInstance) -> None:
         """With a uid that is checked now: with one that is gone it would be collected."""
@@ -131,11 +147,6 @@ class Mirror:
         body = canonical_json([*preconditions, *changes])
         live = await self._client.patch(BUNDLE_DEPLOYMENTS, "", metadata.name, body, content_type=JSON_PATCH)
         return live.metadata.resource_version != metadata.resource_version
-
-
-def _is_drift(instance: BundleInstance) -> bool:
-    """The status speaks of this spec, so it was mirrored before."""
-    return instance.status.observed_generation == instance.metadata.generation
 
 
 def _changes(found: BundleDeployment, instance: BundleInstance) -> Patch:

@@ -55,10 +55,15 @@ class Registry(RegistryServer):
 
 @contextmanager
 def running_registry(
-    folder: Path, auth: dict[str, Any] | None = None, *, with_tls: bool = False, host: str = "127.0.0.1"
+    folder: Path,
+    auth: dict[str, Any] | None = None,
+    *,
+    with_tls: bool = False,
+    host: str = "127.0.0.1",
+    logs_requests: bool = False,
 ) -> Iterator[Registry]:
     authority = Authority.create("registry tests") if with_tls else None
-    with registry.running(folder, host=host, authority=authority, auth=auth) as server:
+    with registry.running(folder, host=host, authority=authority, auth=auth, logs_requests=logs_requests) as server:
         yield Registry(address=server.address, authority=server.authority)
 
 

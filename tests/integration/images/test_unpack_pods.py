@@ -34,6 +34,7 @@ from rukpak_py.sources.image.pod_manifest import INIT_CONTAINER, PodSettings
 from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from tests.integration.images.registry import Registry, running_registry
+from tests.integration.images.unpacking_process import ROOT, Work
 from tests.integration.scenarios.stage import bundle, eventually
 from tests.shared_operator import SharedOperator
 from tests.unit.images import directory, hard_link, symlink
@@ -47,7 +48,7 @@ MANY = 20_000
 MIB = 1024 * 1024
 QUOTAS = Resource(gvk=GroupVersionKind("", "v1", "ResourceQuota"), plural="resourcequotas", namespaced=True)
 ROLE = ("Role", "core-unpack-pods")
-MANIFEST = Path(__file__).resolve().parents[3] / "manifests/install.yaml"
+MANIFEST = ROOT / "manifests/install.yaml"
 RBAC = "rbac.authorization.k8s.io"
 ROLES = Resource(gvk=GroupVersionKind(RBAC, "v1", "Role"), plural="roles", namespaced=True)
 ROLE_BINDINGS = Resource(gvk=GroupVersionKind(RBAC, "v1", "RoleBinding"), plural="rolebindings", namespaced=True)
@@ -290,6 +291,37 @@ async def test_a_pod_that_lost_its_label_is_made_again(bench: Bench, registry: R
 
         await eventually(is_fetched, what="the content", seconds=PATIENCE_SECONDS)
         assert (await bench.pod(request))["metadata"]["uid"] != former
+
+
+@pytest.mark.parametrize("step", ["waiting", "reading"])
+async def test_killed_meanwhile_another_process_goes_on_with_the_pod(
+    bench: Bench, registry: Registry, kubeconfig: Path, step: str
+) -> None:
+    """SIGKILL, the pod just created or its content on the way."""
+    files = IMAGES["50 MB of manifests"][0]
+    request = await bench.bundle_of(ref := pushed(bench, registry, files))
+    work = Work(
+        kubeconfig=str(kubeconfig),
+        namespace=bench.namespace,
+        tool=bench.tool,
+        bundle=request.bundle,
+        uid=request.uid,
+        ref=ref,
+    )
+    process = await work.start()
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (await process.stdout.readline()).decode().strip() != step:
+            assert process.returncode is None
+    process.kill()
+    await process.wait()
+    former = (await bench.pod(request))["metadata"]["uid"]
+    async with bench.pods() as pods:
+        fetched = await bench.fetched(pods, request)
+        assert (await bench.pod(request))["metadata"]["uid"] == former
+        assert dict(fetched.tree) == files
+        await bench.settle(pods, request)
+        await bench.until_gone(request)
 
 
 async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, registry: Registry) -> None:

@@ -31,11 +31,14 @@ def refusal(kind: type[ApiError], message: str = "refused") -> ApiError:
 
 @dataclass
 class FakeClient:
-    """`calls` are verb, kind and name. `failing` raises instead of answering, for a verb."""
+    """`calls` are verb, kind and name. `failing` raises instead of answering, for a verb; what is
+    `ignored` changes nothing.
+    """
 
     calls: list[str] = field(default_factory=list)
     objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     failing: dict[str, Exception] = field(default_factory=dict)
+    ignored: set[str] = field(default_factory=set)
     versions: "count[int]" = field(default_factory=lambda: count(100))
 
     def as_client(self) -> Client:
@@ -99,6 +102,8 @@ class FakeClient:
         for wanted in ("uid", "resourceVersion"):
             if patch.get("metadata", {}).get(wanted, found["metadata"][wanted]) != found["metadata"][wanted]:
                 raise refusal(StaleError)
+        if "patch" in self.ignored and not subresource:
+            return self._answer(resource, found)
         return self._answer(resource, self.put(resource.gvk.kind, merged(found, patch)))
 
     def _called(self, verb: str, resource: Resource, name: str) -> None:

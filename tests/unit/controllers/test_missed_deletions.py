@@ -15,7 +15,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.kube.answers import Listing
-from rukpak_py.kube.errors import KindNotServedError, ServerUnavailableError
+from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
 from tests.unit.controllers.fakes import FakeClient, refusal, until
@@ -118,10 +118,11 @@ async def test_it_looks_by_itself_from_time_to_time() -> None:
         await until(lambda: bench.rounds >= 3)
 
 
-async def test_a_kind_that_need_not_be_served_proves_nothing_while_it_is_not() -> None:
+@pytest.mark.parametrize("error", [KindNotServedError, ForbiddenError])
+async def test_a_kind_that_need_not_be_served_proves_nothing_while_it_is_not(error: type[ApiError]) -> None:
     bench = Bench(is_optional=True)
     bench.known("missed", exists=False)
-    bench.client.failing["list"] = refusal(KindNotServedError)
+    bench.client.failing["list"] = refusal(error)
     async with running(bench):
         bench.missed.ask()
         await until(lambda: bench.rounds)

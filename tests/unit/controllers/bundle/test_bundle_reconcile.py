@@ -200,6 +200,7 @@ async def test_other_content_is_never_accepted_for_a_pinned_bundle(bench: Bench)
     assert conditions(bench.stored.status)["Unpacked"][1] == "ContentChanged"
     assert bench.events.told == [("Warning", "b", "ContentChanged")]
     assert bench.content.links == {}
+    assert bench.sources.settled == ["b"], "the pod that has it is not read again"
 
 
 async def test_the_old_content_is_accepted_when_it_comes_back(bench: Bench) -> None:

@@ -28,7 +28,8 @@ from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, Insta
 from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
 from rukpak_py.controllers.outcome import DONE, WAIT
 from rukpak_py.controllers.status_pace import WRITE_INTERVAL_SECONDS
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
+from rukpak_py.kube.errors import InvalidError
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, refusal
 from tests.unit.controllers.values import deployment
 
 INSTANCE_UID = "uid-of-instance"
@@ -212,6 +213,29 @@ async def test_an_edited_instance_is_no_drift(bench: Bench) -> None:
     bench.has(instance(generation=2, status=BundleInstanceStatus(observed_generation=1), suspend=True))
     bench.has_deployment(ours())
     assert await bench.reconcile() == [CHANGE]
+    assert bench.reverted == []
+
+
+async def test_an_edit_that_was_refused_is_no_drift_when_it_succeeds(bench: Bench) -> None:
+    bench.has(instance(generation=2, status=BundleInstanceStatus(observed_generation=1), suspend=True))
+    bench.has_deployment(ours())
+    bench.client.failing["patch"] = refusal(InvalidError)
+    assert await bench.reconcile() == [CHANGE, STATUS]
+    assert bench.status.observed_generation == 2, "it is about this spec that it says no"
+    del bench.client.failing["patch"]
+    assert await bench.reconcile() == [CHANGE]
+    assert bench.reverted == []
+    bench.has_deployment(ours())
+    assert await bench.reconcile() == [CHANGE]
+    assert bench.reverted == ["shop"]
+
+
+async def test_a_change_that_the_api_server_undoes_is_told(bench: Bench) -> None:
+    bench.has(instance(suspend=True))
+    bench.has_deployment(ours())
+    bench.client.ignored.add("patch")
+    assert await bench.reconcile() == [CHANGE, STATUS]
+    assert "a webhook puts it back, or the CRD of BundleDeployments is older" in bench.ready.message
     assert bench.reverted == []
 
 

@@ -1,6 +1,7 @@
 """What a pod's status means for its Bundle: the situation, and the words of the kubelet and the scheduler."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -176,6 +177,15 @@ def test_the_pod_is_what_the_contract_says() -> None:
         assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}
         assert not one["securityContext"]["allowPrivilegeEscalation"]
     assert (spec["securityContext"]["runAsNonRoot"], spec["securityContext"]["runAsUser"]) == (True, 1001)
+
+
+@pytest.mark.parametrize(("length", "has_label"), [(63, True), (64, False), (253, False)])
+def test_a_name_that_fits_no_label_is_the_pods_all_the_same(length: int, *, has_label: bool) -> None:
+    name = "b" * length
+    metadata = json.loads(replace(WANTED, bundle=name).manifest(SETTINGS))["metadata"]
+    assert metadata["name"] == name
+    assert metadata["labels"].get("core.rukpak.io/owner-name") == (name if has_label else None)
+    assert metadata["labels"]["core.rukpak.io/owner-kind"] == "Bundle", "by which it is watched"
 
 
 def test_settings_of_pods() -> None:
