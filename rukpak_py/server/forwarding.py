@@ -140,7 +140,7 @@ class ContentListener:
 
     def _drop(self, protocol: web.RequestHandler) -> None:
         self._unadmitted.pop(protocol, None)
-        if isinstance(protocol.transport, asyncio.Transport):  # none before the handshake, and after the end
+        if protocol.transport is not None:  # before the handshake, and after the end
             protocol.transport.abort()
 
     async def _pass_on(self, connection: socket.socket, leader: str) -> bool:
