@@ -1,10 +1,10 @@
 """Bundles of images by our operator: many small ones at once, and large ones at once.
 
 Small ones: seconds until all are Unpacked, beside Bundles whose registry takes connections and never answers, and
-requests of the operator for each; then the operator starts again with an empty store, and what it asks of the API
-server and of the registry is counted. Large ones are mostly files that the format does not read; what is looked at is
-the memory of the operator with its worker processes. Both have a control plane, an operator and a registry of their
-own. Usage:
+requests of the operator for each; then the operator starts again with an empty store, and what it writes to the API
+server and asks of the registry is counted. Large ones are mostly files that the format does not read; what is looked
+at is the memory of the operator with its worker processes. Both have a control plane, an operator and a registry of
+their own. Usage:
 
     python bench/many_images.py [N] [--hanging 10] [--large 20] [--large-mib 20]
 """
@@ -17,8 +17,9 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -58,9 +59,9 @@ def main() -> None:
     arguments = parser.parse_args()
     with asyncio.Runner(loop_factory=Loop) as runner:
         if arguments.bundles:
-            runner.run(_measured("small", arguments.bundles, _small, hanging=arguments.hanging))
+            runner.run(_small_images(arguments.bundles, arguments.hanging))
         if arguments.large:
-            runner.run(_measured("large", arguments.large, lambda number: _large(number, arguments.large_mib)))
+            runner.run(_large_images(arguments.large, arguments.large_mib))
 
 
 def _small(number: int) -> dict[str, bytes]:
@@ -80,43 +81,62 @@ def _manifest(name: str, value: bytes) -> bytes:
     return head.encode() + b'"' + value + b'"\n'
 
 
-async def _measured(what: str, count: int, files: Callable[[int], dict[str, bytes]], *, hanging: int = 0) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """A control plane and a registry, which has one image for each number; operators are started on them."""
+
+    client: Client
+    registry: Registry
+    folder: Path
+    start: Callable[[], AbstractContextManager[LocalOperator]]
+
+    async def unpack(self, what: str, count: int, others: Mapping[str, str]) -> None:
+        """Measure `count` Bundles, beside others, which are named with their references."""
+        with self.start() as operator:
+            before = await operator_metrics.requests_once_quiet(operator)
+            async with PeakMemory(operator.pid) as memory:
+                for name, ref in others.items():
+                    await _create(self.client, ref, name)
+                began = time.perf_counter()
+                refs = {f"image-{number}": f"{self.registry.address}/bench:v{number}" for number in range(count)}
+                await asyncio.gather(*(_create(self.client, ref, name) for name, ref in refs.items()))
+                await _all_unpacked(self.client, count)
+                seconds = time.perf_counter() - began
+            sent = await operator_metrics.requests_once_quiet(operator) - before
+        print(f"{what}: all Unpacked after {seconds:.2f} s, peak PSS {memory.bytes / MIB:.0f} MiB", flush=True)
+        print_requests(sent, count + len(others))
+
+
+@asynccontextmanager
+async def _bench(count: int, files: Callable[[int], dict[str, bytes]]) -> AsyncIterator[Bench]:
     with (
         fresh_plane() as plane,
         tempfile.TemporaryDirectory(prefix="bench-images-") as name,
         running_registry(Path(name, "registry"), logs_requests=True) as registry,
-        _silent_registry() as silent,
     ):
-        folder = Path(name)
-        start = partial(
-            running, kubeconfig=plane.kubeconfig, folder=folder, source_addresses=LOOPBACK, flags=SAME_CONTENT_URL
-        )
         for number in range(count):
             _push(registry, number, files(number))
-        async with Client(await load_connection(plane.kubeconfig)) as client:
-            with start() as operator:
-                before = await operator_metrics.requests_once_quiet(operator)
-                async with PeakMemory(operator.pid) as memory:
-                    for number in range(hanging):
-                        await _create(client, f"{silent}/hangs:v{number}", f"hangs-{number}")
-                    began = time.perf_counter()
-                    refs = (f"{registry.address}/bench:v{number}" for number in range(count))
-                    await asyncio.gather(*(_create(client, ref, f"image-{n}") for n, ref in enumerate(refs)))
-                    await _all_unpacked(client, count)
-                    seconds = time.perf_counter() - began
-                sent = await operator_metrics.requests_once_quiet(operator) - before
-            beside = f", beside {hanging} whose registry hangs" if hanging else ""
-            print(
-                f"{count} {what} images{beside}: all Unpacked after {seconds:.2f} s, "
-                f"peak PSS {memory.bytes / MIB:.0f} MiB",
-                flush=True,
-            )
-            if what == "large":
-                print(f"  bar: <= {PSS_BAR_MIB} MiB")
-            print_requests(sent, count)
-            if what == "small":
-                shutil.rmtree(folder / "bundles")
-                await _restarted(start, folder / "registry/registry.log")
+        folder, kubeconfig = Path(name), plane.kubeconfig
+        start = partial(
+            running, kubeconfig=kubeconfig, folder=folder, source_addresses=LOOPBACK, flags=SAME_CONTENT_URL
+        )
+        async with Client(await load_connection(kubeconfig)) as client:
+            yield Bench(client=client, registry=registry, folder=folder, start=start)
+
+
+async def _small_images(count: int, hanging: int) -> None:
+    async with _bench(count, _small) as bench:
+        with _silent_registry() as silent:
+            others = {f"hangs-{number}": f"{silent}/hangs:v{number}" for number in range(hanging)}
+            await bench.unpack(f"{count} small images, beside {hanging} whose registry hangs", count, others)
+            shutil.rmtree(bench.folder / "bundles")
+            await _restarted(bench.start, bench.folder / "registry/registry.log")
+
+
+async def _large_images(count: int, mib: int) -> None:
+    async with _bench(count, lambda number: _large(number, mib)) as bench:
+        await bench.unpack(f"{count} images of {mib} MiB", count, {})
+        print(f"  bar: <= {PSS_BAR_MIB} MiB")
 
 
 async def _restarted(start: Callable[[], AbstractContextManager[LocalOperator]], log: Path) -> None:

@@ -217,7 +217,7 @@ def test_scenarios_14_and_15_an_image_is_unpacked_and_its_pod_comes_back(kubectl
 
 
 def test_scenario_19_an_image_that_does_not_exist(kubectl: Kubectl) -> None:
-    """Here, where the time since the first failure is right: from 14 s to 28 s of each 28 it says so."""
+    """The kubelet shows this text and that of the last pull in turns, each for 14 s. It is its turn about now."""
     name, ref = "no-such-image", bundle_images.name("absent")
     found = until_unpacked(kubectl, name, "False", "UnpackPending", f'Back-off pulling image "{ref}"', seconds=60)
     assert found["status"]["phase"] == "Pending"

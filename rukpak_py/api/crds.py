@@ -102,7 +102,7 @@ def _deployment(
     kind: type[BundleDeployment | BundleInstance],
     status: type[BundleDeploymentStatus | BundleInstanceStatus],
 ) -> dict[str, Any]:
-    """Of either name of the kind."""
+    """The CRD of BundleDeployments, or that of BundleInstances, their former name."""
     return _crd(
         names=names,
         description=kind.__doc__ or "",

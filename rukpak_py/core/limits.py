@@ -24,6 +24,10 @@ def _limit(default: int, about: str) -> int:
     return field(default=default, metadata={_ABOUT: about})
 
 
+class LimitError(ContentError):
+    """A limit was exceeded; nothing more is read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """The field names are the settings' names (`--limit-<name>`, `RUKPAK_LIMIT_<NAME>`)."""
@@ -74,11 +78,11 @@ class Limits:
                     raise RukPakError(f"{variable_of(name)}: {error}") from error
         return cls(**given)
 
-    def exceeded(self, name: str, what: str) -> ContentError:
+    def exceeded(self, name: str, what: str) -> LimitError:
         """The error for `what` being over the limit `name`."""
         limit = getattr(self, name)
         shown = readable_size(limit) if name.endswith(_OF_BYTES) else str(limit)
-        return ContentError(f"{what} exceeds the limit of {shown} ({variable_of(name)} sets it)")
+        return LimitError(f"{what} exceeds the limit of {shown} ({variable_of(name)} sets it)")
 
 
 def variable_of(name: str) -> str:

@@ -40,7 +40,7 @@ class CommandError(UnavailableError):
         self.errors = errors
 
 
-async def run(
+async def run_command(
     client: Client,
     namespace: str,
     pod: str,

@@ -15,7 +15,7 @@ from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, InvalidError, NotFoundError, StaleError
-from rukpak_py.kube.exec import run
+from rukpak_py.kube.exec import run_command
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import PODS, Resource
@@ -118,7 +118,7 @@ class UnpackPodWatch:
             await self._client.delete(PODS, self._namespace, name, uid=uid)
 
     def run(self, name: str, container: str, command: Sequence[str], *, end: str = "") -> AsyncGenerator[bytes, None]:
-        return run(self._client, self._namespace, name, container, command, end=end)
+        return run_command(self._client, self._namespace, name, container, command, end=end)
 
     async def obstacle(self) -> str:
         try:

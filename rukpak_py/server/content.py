@@ -57,6 +57,10 @@ class Content(Protocol):
     async def uploaded(self, bundle: Bundle) -> Archive | None: ...
 
 
+class SilentError(RefusedError):
+    """Nothing of the archive arrived for too long."""
+
+
 class ContentApp:
     def __init__(self, *, access: Access, bundles: Bundles, content: Content, uploads: Uploads, limits: Limits) -> None:
         self.on_admitted: Callable[[object], None] = lambda _: None  # told the protocol of an allowed request
@@ -144,8 +148,10 @@ class ContentApp:
             return _refused(_text(413, str(self._limits.exceeded("archive_bytes", "the size of the archive"))))
         try:
             async with self._places:
-                chunks = _steady(request.content.iter_chunked(_CHUNK), self._limits)
+                chunks = _with_silence_limit(request.content.iter_chunked(_CHUNK), self._limits)
                 is_new = await self._uploads.receive(name, chunks, seconds=self._limits.upload_seconds)
+        except SilentError as error:
+            return _refused(_text(error.status, str(error)))
         except (RefusedError, ApiError):
             raise
         except ContentError as error:
@@ -163,7 +169,7 @@ class ContentApp:
         return web.Response(status=201 if is_new else 204)
 
 
-async def _steady(chunks: AsyncIterator[bytes], limits: Limits) -> AsyncIterator[bytes]:
+async def _with_silence_limit(chunks: AsyncIterator[bytes], limits: Limits) -> AsyncIterator[bytes]:
     """A client that falls silent loses its place to those who wait."""
     while True:
         try:
@@ -173,7 +179,7 @@ async def _steady(chunks: AsyncIterator[bytes], limits: Limits) -> AsyncIterator
             return
         except TimeoutError as error:
             limit = limits.exceeded("server_silence_seconds", "the time without a byte of the archive")
-            raise RefusedError(408, str(limit)) from error
+            raise SilentError(408, str(limit)) from error
         yield chunk
 
 

@@ -128,11 +128,16 @@ class ContentListener:
             return
         protocol = self._runner.server()
         loop = asyncio.get_running_loop()
-        # From the beginning: a request may be there, and allowed, before this goes on.
-        self._unadmitted[protocol] = loop.call_later(self._limits.server_silence_seconds, self._drop, protocol)
-        await loop.connect_accepted_socket(
-            lambda: protocol, connection.dup(), ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
-        )
+        # Set before the handshake: a request may have arrived, and be allowed, before this goes on.
+        seconds = HANDSHAKE_SECONDS + self._limits.server_silence_seconds
+        self._unadmitted[protocol] = loop.call_later(seconds, self._drop, protocol)
+        try:
+            await loop.connect_accepted_socket(
+                lambda: protocol, connection.dup(), ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+            )
+        except BaseException:  # no handshake, no connection: nothing stays
+            self._admitted(protocol)
+            raise
 
     def _admitted(self, protocol: object) -> None:
         if (end := self._unadmitted.pop(protocol, None)) is not None:

@@ -28,7 +28,7 @@ class UnpackedImages(Protocol):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PodClaim:
     uid: str
-    owner: str  # the uid of the controller
+    owner: str  # the uid of the controller, or empty
     is_watched: bool
 
 
@@ -55,7 +55,7 @@ class Pods(Protocol):
         """False when there is a pod of this name; AccessError when the API server refuses it."""
         ...
 
-    async def claim(self, name: str) -> "PodClaim | None":
+    async def claim(self, name: str) -> PodClaim | None:
         """Whose pod it is, asked of the API server; None when there is none."""
         ...
 

@@ -6,6 +6,7 @@ changes nothing: the archive has no times in it.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -31,7 +32,7 @@ from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.sources.local_directory import read_bundle as read_bundle_directory
 
@@ -39,7 +40,6 @@ FIELD_MANAGER = "rukpakctl"
 APP_LABEL, DIGEST_LABEL = "app", "bundleDigest"
 DIGEST_CHARACTERS = 16
 BUNDLE_SECONDS = 60.0  # until the operator has created the Bundle
-STALE_SECONDS = 5.0  # for the operator to begin with what was uploaded
 INTERVAL_SECONDS = 0.5
 
 T = TypeVar("T")
@@ -93,6 +93,7 @@ def read(directory: Path) -> Tree:
 class Uploaded:
     bundle: str
     is_new: bool  # the content was not there before
+    former: Condition | None = None  # why the deployment was stalled before
 
 
 async def run(
@@ -102,37 +103,44 @@ async def run(
     client, name = cluster.client, wanted.deployment
     await _step("apply bundle deployment", _apply(client, wanted))
     say(f'bundledeployment.{GROUP} "{name}" applied')
-    bundle = await _step("failed to get bundle name", _bundle_of(client, name))
+    bundle, deployment = await _step("failed to get bundle name", _bundle_of(client, name))
     archive = Archive(pieces=tuple(write_tgz(wanted.tree)))
     async with cluster.content_server() as server:
         is_new = await _step("failed to upload bundle", server.upload(bundle, archive, progress(archive.size)))
     say(
         f'successfully uploaded bundle content for "{bundle}"' if is_new else f'bundle "{bundle}" is already up-to-date'
     )
-    return Uploaded(bundle=bundle, is_new=is_new)
+    return Uploaded(bundle=bundle, is_new=is_new, former=_condition(deployment, ConditionType.STALLED))
 
 
 async def verdict(client: Client, name: str, uploaded: Uploaded, *, seconds: float) -> Verdict:
     """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps."""
-    loop = asyncio.get_running_loop()
-    began = loop.time()
     said = "the operator has not said anything about it"
-    while True:
-        try:
-            found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
-            ready, stalled = (_condition(found, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
-            is_active = found.status.active_bundle == uploaded.bundle
-            if ready is not None and ready.status == ConditionStatus.TRUE and is_active:
-                return Verdict(is_ready=True, text=ready.message)
-            # What was said before the content came still stands there for a moment.
-            if stalled is not None and (not uploaded.is_new or loop.time() >= began + STALE_SECONDS):
-                return Verdict(is_ready=False, text=stalled.message)
-            said = ready.message if ready is not None else said
-        except UnavailableError as error:  # the API server may be away for a moment
-            said = str(error)
-        if loop.time() >= began + seconds:
-            return Verdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
-        await asyncio.sleep(INTERVAL_SECONDS)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
+                except ServerUnavailableError as error:  # it may be away for a moment
+                    said = str(error)
+                else:
+                    if (judged := _judged(found, uploaded)) is not None:
+                        return judged
+                    ready = _condition(found, ConditionType.READY)
+                    said = ready.message if ready is not None else said
+                await asyncio.sleep(INTERVAL_SECONDS)
+    return Verdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
+
+
+def _judged(deployment: BundleDeployment, uploaded: Uploaded) -> Verdict | None:
+    """None: it goes on. What was said before the new content came still stands there for a moment."""
+    ready, stalled = (_condition(deployment, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
+    is_active = deployment.status.active_bundle == uploaded.bundle
+    if ready is not None and ready.status == ConditionStatus.TRUE and is_active:
+        return Verdict(is_ready=True, text=ready.message)
+    if stalled is not None and not (uploaded.is_new and stalled == uploaded.former):
+        return Verdict(is_ready=False, text=stalled.message)
+    return None
 
 
 async def _apply(client: Client, wanted: Run) -> None:
@@ -140,8 +148,8 @@ async def _apply(client: Client, wanted: Run) -> None:
     await client.apply(BUNDLE_DEPLOYMENTS, "", name, wanted.manifest, field_manager=FIELD_MANAGER, force=True)
 
 
-async def _bundle_of(client: Client, name: str) -> str:
-    """Once it exists; its name follows from the template as the API server has it."""
+async def _bundle_of(client: Client, name: str) -> tuple[str, BundleDeployment]:
+    """Its name, which follows from the template as the API server has it, once it exists; and its deployment."""
     loop = asyncio.get_running_loop()
     until = loop.time() + BUNDLE_SECONDS
     while True:
@@ -149,11 +157,11 @@ async def _bundle_of(client: Client, name: str) -> str:
             deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
             bundle = bundle_name(name, template_hash(deployment.spec.template))
             if _is_of(await _bundle(client, bundle), deployment):
-                return bundle
+                return bundle, deployment
             ready = _condition(deployment, ConditionType.READY)
             said = ready.message if ready is not None else "does the operator run, and does it serve this class?"
             failure = UnavailableError(f'Bundle "{bundle}" was not created within {BUNDLE_SECONDS:g} s: {said}')
-        except UnavailableError as error:  # the API server may be away for a moment
+        except ServerUnavailableError as error:  # it may be away for a moment
             failure = error
         if loop.time() >= until:
             raise failure

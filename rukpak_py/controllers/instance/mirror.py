@@ -19,10 +19,10 @@ from rukpak_py.controllers.deployment.state import DriftBackoff
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.ownership import Situation, owner_labels, situation
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, not_served
-from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
+from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, StaleError
+from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
 
 Patch = list[dict[str, Any]]
 
@@ -44,7 +44,11 @@ class Mirror:
         self._on_reverted = on_reverted
         self._clock = clock
         self._drift = DriftBackoff()
-        self._refused: dict[str, int] = {}  # by name, the generation of the instance whose change was refused
+        self._refused: dict[str, int] = {}  # by uid, the generation of the instance that could not be mirrored
+
+    def forget(self, uid: str) -> None:
+        """The instance is gone, or it is mirrored."""
+        self._refused.pop(uid, None)
 
     async def deployment_of(self, instance: BundleInstance) -> BundleDeployment | None:
         """As the instance wants it. None: it was created or changed now and its event follows, or the instance is gone.
@@ -94,6 +98,8 @@ class Mirror:
 
     async def _as_wanted(self, found: BundleDeployment, instance: BundleInstance) -> BundleDeployment | None:
         changes = _changes(found, instance)
+        if not changes:
+            self.forget(instance.metadata.uid)
         if not changes or found.metadata.is_deleted:
             return found
         has_other_spec = found.spec != instance.spec
@@ -104,22 +110,16 @@ class Mirror:
                 f'somebody keeps changing the spec of BundleDeployment "{key.name}"; reverting at most once a minute. '
                 "Change the BundleInstance instead"
             )
-        try:
-            has_changed = await self._patch(found, changes)
-        except StaleError:
-            raise
-        except RukPakError:
-            if has_other_spec and not is_drift:
-                self._refused[key.name] = instance.metadata.generation
-            raise
-        self._refused.pop(key.name, None)
-        if not has_changed:  # no event will tell of it
+        if has_other_spec and not is_drift:
+            self._refused[instance.metadata.uid] = instance.metadata.generation  # until it is otherwise
+        if not await self._patch(found, changes):  # no event will tell of it
             if not has_other_spec:
                 return found
             raise ConflictError(
                 f'the spec of BundleDeployment "{key.name}" cannot be made that of the BundleInstance: a webhook puts '
                 "it back, or the CRD of BundleDeployments is older and does not have all of its fields"
             )
+        self.forget(instance.metadata.uid)
         if is_drift:
             self._drift.corrected({key}, now)
             self._on_reverted(instance)
@@ -128,7 +128,7 @@ class Mirror:
     def _is_drift(self, instance: BundleInstance) -> bool:
         """The status speaks of this spec, and not to say that it was refused: so it was mirrored before."""
         metadata = instance.metadata
-        was_refused = self._refused.get(metadata.name) == metadata.generation
+        was_refused = self._refused.get(metadata.uid) == metadata.generation
         return instance.status.observed_generation == metadata.generation and not was_refused
 
     async def _take(self, found: BundleDeployment, instance: BundleInstance) -> None:

@@ -60,6 +60,7 @@ class InstanceReconciler:
 
     def gone(self, instance: BundleInstance) -> None:
         self._writer.forget(instance.metadata.uid)
+        self._mirror.forget(instance.metadata.uid)
 
     async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Outcome:
         status = statuses.copied(instance, deployment)

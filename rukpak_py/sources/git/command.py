@@ -138,11 +138,12 @@ def _kill(process: "subprocess.Popen[bytes] | None") -> None:
 
 
 def _reap(group: int) -> None:
-    """Wait for what was killed with its parent: as process 1 of a container, who does it but we?"""
+    """End what outlived its parent: process 1 of a container, as the operator is, gets it and has to wait for it."""
     until = time.monotonic() + _REAP_SECONDS
     with suppress(ChildProcessError):  # there is none of ours, or no more
         while time.monotonic() < until:
             if os.waitpid(-group, os.WNOHANG) == (0, 0):
+                os.killpg(group, signal.SIGKILL)  # one of them is ours, so the number is still theirs
                 time.sleep(_TICK_SECONDS)
 
 

@@ -60,15 +60,13 @@ ANY = Wanted()
 def verified(
     chunks: Iterable[bytes], descriptor: Descriptor, *, damaged: type[RukPakError] = ContentError
 ) -> Iterator[bytes]:
-    """The blob as it streams by; its end is a `damaged` when it is not what the descriptor names."""
+    """The blob as it streams by; raises `damaged` when it is not what the descriptor names."""
     digest = new_hash(descriptor.digest)
     size = 0
     for chunk in chunks:
         size += len(chunk)
         if size > descriptor.size:
-            raise ContentError(
-                f"blob {descriptor.digest} is larger than the {descriptor.size} bytes that were announced"
-            )
+            raise damaged(f"blob {descriptor.digest} is larger than the {descriptor.size} bytes that were announced")
         digest.update(chunk)
         yield chunk
     if size != descriptor.size:

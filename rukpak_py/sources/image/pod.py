@@ -121,6 +121,7 @@ class UnpackPods:
             raise _foreign(wanted.bundle)
         if claim is not None and not claim.is_watched:  # its label was removed: nothing that happens to it is seen
             await self._pods.delete(wanted.bundle, claim.uid)
+            return Waiting(message="the unpack pod has lost its label and is replaced")
         return Waiting()
 
     async def _failed(self, wanted: WantedPod, pod: Pod, message: str) -> UnavailableError:

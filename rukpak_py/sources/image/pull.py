@@ -17,7 +17,7 @@ import requests
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
-from rukpak_py.core.limits import MIB, Limits
+from rukpak_py.core.limits import MIB, LimitError, Limits
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.image.client import Advice, NoTlsError, RegistryClient
 from rukpak_py.sources.image.credentials import Credentials
@@ -83,6 +83,8 @@ class ImagePull:
     def tree(self, keep: Keep) -> Tree:
         try:
             return tree_of_image(self._layers, keep=keep, limits=self._options.limits)
+        except LimitError:
+            raise
         except ContentError:
             self._read_on()
             raise

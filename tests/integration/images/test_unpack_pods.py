@@ -310,11 +310,13 @@ async def test_killed_meanwhile_another_process_goes_on_with_the_pod(
     )
     process = await work.start()
     assert process.stdout is not None
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await process.stdout.readline()).decode().strip() != step:
-            assert process.returncode is None
-    process.kill()
-    await process.wait()
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (line := await process.stdout.readline()) != f"{step}\n".encode():
+                assert line, "it ended by itself"
+    finally:
+        process.kill()
+        await process.wait()
     former = (await bench.pod(request))["metadata"]["uid"]
     async with bench.pods() as pods:
         fetched = await bench.fetched(pods, request)

@@ -22,10 +22,10 @@ class Controllers:
     def __init__(self, plane: ControlPlane) -> None:
         self._processes = plane.processes
 
-    def halt(self) -> None:
+    def pause(self) -> None:
         self._processes.send(CONTROLLERS, signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._processes.send(CONTROLLERS, signal.SIGCONT)
 
 
@@ -42,7 +42,7 @@ async def controllers(plane: ControlPlane, tenant: Tenant) -> AsyncIterator[Cont
     """They go on before the tenant ends, which waits for them."""
     controllers = Controllers(plane)
     yield controllers
-    controllers.go_on()
+    controllers.resume()
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ async def test_a_first_install_looks_at_every_name_and_applies_every_object_once
 
 async def test_the_api_server_counts_the_same(tenant: Tenant, operator: Operator, controllers: Controllers) -> None:
     """Its own numbers, in which Kopf's requests would show, and those of whoever empties former tests' namespaces."""
-    controllers.halt()
+    controllers.pause()
     await settled(operator)
     before = await served(tenant.admin)
     await install(tenant)

@@ -45,7 +45,7 @@ async def test_all_objects_are_gone_soon_and_each_was_asked_once(
 ) -> None:
     await install(tenant)
     await settled(operator)
-    controllers.halt()
+    controllers.pause()
 
     async def delete() -> None:
         began = time.monotonic()
@@ -71,7 +71,7 @@ async def test_the_rest_of_an_ordered_deletion_is_gone_too(
     )
     await tenant.deploy("v1")
     await tenant.ready()
-    controllers.halt()
+    controllers.pause()
 
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
     await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
@@ -93,7 +93,7 @@ async def test_what_others_hold_or_own_is_not_forced(
     other = await admin.create(CONFIG_MAPS, space, b'{"metadata":{"name":"other"}}')
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": other.metadata.uid}
     ours = (await tenant.read(CONFIG_MAPS, space, "map-1"))["metadata"]["ownerReferences"]
-    controllers.halt()
+    controllers.pause()
     await admin.patch(CONFIG_MAPS, space, "map-0", HELD)
     await admin.patch(CONFIG_MAPS, space, "map-1", _references([*ours, owner]))
     before = await settled(operator)
@@ -125,10 +125,10 @@ async def test_orphaned_objects_are_never_deleted(tenant: Tenant, operator: Oper
     await install(tenant)
     await settled(operator)
     before = await tenant.owned(CONFIG_MAPS, SERVICES)
-    controllers.halt()
+    controllers.pause()
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name, propagation="Orphan")
     await settled(operator)
-    controllers.go_on()
+    controllers.resume()
     await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
 
     sent = await settled(operator)
@@ -146,7 +146,7 @@ async def test_a_deletion_that_was_not_seen_is_the_collectors(
 ) -> None:
     await install(tenant)
     await operator.stop()
-    controllers.halt()
+    controllers.pause()
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
     await operator.start()
 

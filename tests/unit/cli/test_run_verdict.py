@@ -1,12 +1,16 @@
 """What `rukpakctl run` says became of an upload, while the API server is away and old conditions still stand."""
 
+import asyncio
 import json
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
+from rukpak_py.api.conditions import Condition
 from rukpak_py.cli.cluster import running
 from rukpak_py.cli.cluster.running import Uploaded, verdict
+from rukpak_py.kube.errors import KindNotServedError
 from tests.unit.kube.fake_api import serving
 
 AWAY = web.Response(status=503)
@@ -16,6 +20,16 @@ TRIES = 4  # of one request
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "INTERVAL_SECONDS", 0.0)
+
+
+FORMER = Condition(
+    type="Stalled",
+    status="True",
+    reason="Any",
+    message="wrong content",
+    last_transition_time="2020-01-01T00:00:00Z",
+    observed_generation=1,
+)
 
 
 def deployment(ready: str, *, stalled: bool = False, active: str = "", generation: int = 1) -> web.Response:
@@ -37,15 +51,24 @@ def deployment(ready: str, *, stalled: bool = False, active: str = "", generatio
 
 
 async def test_what_was_said_before_the_upload_is_not_the_verdict() -> None:
-    uploaded = Uploaded(bundle="d-new", is_new=True)
+    uploaded = Uploaded(bundle="d-new", is_new=True, former=FORMER)
     former, wrong = deployment("False", stalled=True), deployment("True", active="d-old")
     async with serving(former, wrong, deployment("True", active="d-new")) as (client, _):
         assert (await verdict(client, "d", uploaded, seconds=30)).is_ready
 
 
-async def test_content_that_was_there_before_is_judged_at_once() -> None:
+@pytest.mark.parametrize(
+    "uploaded",
+    [
+        Uploaded(bundle="d-new", is_new=False, former=FORMER),
+        Uploaded(bundle="d-new", is_new=True),
+        Uploaded(bundle="d-new", is_new=True, former=replace(FORMER, last_transition_time="2019-01-01T00:00:00Z")),
+    ],
+    ids=["there before", "first", "another time"],
+)
+async def test_wrong_content_is_told_at_once(uploaded: Uploaded) -> None:
     async with serving(deployment("False", stalled=True)) as (client, api):
-        found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=False), seconds=30)
+        found = await verdict(client, "d", uploaded, seconds=30)
         assert (found.is_ready, found.text, len(api.seen)) == (False, "wrong content", 1)
 
 
@@ -64,6 +87,23 @@ async def test_an_api_server_that_is_away_for_a_moment_ends_nothing() -> None:
 
 async def test_one_that_stays_away_is_told() -> None:
     async with serving(AWAY) as (client, _):
-        found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0)
+        found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0.3)
     assert not found.is_ready
-    assert found.text.startswith("not within 0 s: get BundleDeployment d: ")
+    assert found.text.startswith("not within 0.3 s: get BundleDeployment d: ")
+
+
+async def test_one_that_never_answers_is_not_waited_for_longer() -> None:
+    async def silent(_request: web.BaseRequest) -> web.StreamResponse:
+        await asyncio.sleep(60)
+        return web.Response()
+
+    async with serving(silent) as (client, _), asyncio.timeout(20):
+        found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0.3)
+    assert found.text == "not within 0.3 s: the operator has not said anything about it"
+
+
+async def test_the_kind_that_is_not_there_is_told_at_once() -> None:
+    async with serving(web.Response(status=404, text="404 page not found")) as (client, api):
+        with pytest.raises(KindNotServedError):
+            await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=30)
+        assert len(api.seen) == 1

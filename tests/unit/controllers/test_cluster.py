@@ -169,8 +169,13 @@ async def test_a_crd_says_where_its_objects_live_and_which_versions_it_serves(be
     assert facts.versions == {"v1", "v2"}
     assert facts.resource("v1") == BASKETS
     assert bench.cluster.is_established(BASKET.group_kind)
+    assert bench.cluster.serves(BASKETS)
+    bench.shows_crd("v2")
+    assert bench.cluster.is_established(BASKET.group_kind)
+    assert not bench.cluster.serves(BASKETS), "another version of it"
     bench.shows_crd("v1", established=False)
     assert not bench.cluster.is_established(BASKET.group_kind)
+    assert not bench.cluster.serves(BASKETS)
     bench.shows_crd()
     assert bench.cluster.crd_of(BASKET.group_kind) is None
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.kube.errors import ServerUnavailableError
-from rukpak_py.kube.exec import CommandError, Ending, Frames, output_of, run
+from rukpak_py.kube.exec import CommandError, Ending, Frames, output_of, run_command
 from tests.unit.kube.fake_api import serving
 
 SUCCESS = b'\x03{"metadata":{},"status":"Success"}'
@@ -130,7 +130,7 @@ async def test_a_redirect_is_not_followed() -> None:
     elsewhere = web.Response(status=307, headers={"Location": "/elsewhere"})
     async with serving(elsewhere, web.Response(status=404)) as (client, api):
         with pytest.raises(ServerUnavailableError, match="it answered 307, and redirects are not followed"):
-            async for _ in run(client, "apps", "pod", "c", ["true"]):
+            async for _ in run_command(client, "apps", "pod", "c", ["true"]):
                 pass
         assert len(api.seen) == 1
 

@@ -1,6 +1,7 @@
 """What a pull makes of an image: which one, what of it, and that every byte is the one that was named."""
 
 import gzip
+import random
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,23 @@ def test_c14_whatever_a_digest_names_is_verified(server: Server, contents: Conte
     assert "is damaged" in refused(reference(server), UnavailableError), "the registry's fault, which may be mended"
 
 
+def test_c14_what_is_damaged_in_the_middle_is_the_registrys_fault(server: Server, contents: Contents) -> None:
+    """Its unpacking fails long before its end, where the digest is compared."""
+    noise = random.Random(1)  # noqa: S311 - the same in every run
+    contents.image({"manifests/a": noise.randbytes(3_000_000)}, tag="v1")
+    [large] = [digest for digest, data in contents.blobs.items() if len(data) > 1_000_000]
+    data = bytearray(contents.blobs[large])
+    data[1000:2000] = bytes(1000)
+    contents.blobs[large] = bytes(data)
+    assert f"blob {large} is damaged" in refused(reference(server), UnavailableError)
+
+
+def test_a_layer_that_is_no_archive_is_the_images_fault(server: Server, contents: Contents) -> None:
+    data = gzip.compress(b"no archive" * 1000)
+    contents.image_of([(OCI_LAYER, data)], tag="v1")
+    assert refused(reference(server), ContentError)
+
+
 def test_a_layer_that_unpacks_to_something_else_is_refused(server: Server, contents: Contents) -> None:
     data = gzip.compress(layer(FILES))
     contents.image_of([(OCI_LAYER, data)], diff_ids=[f"sha256:{0:064}"], tag="v1")
@@ -200,7 +218,7 @@ def test_a_blob_that_never_ends_is_refused(server: Server, contents: Contents) -
         return None if data is None else Answer(200, body=data + bytes(100))
 
     server.answer = endless
-    assert "is larger than the" in refused(reference(server), ContentError)
+    assert "is larger than the" in refused(reference(server), UnavailableError)
 
 
 def test_c2_layers_are_never_fetched_from_other_places(server: Server, contents: Contents) -> None:
