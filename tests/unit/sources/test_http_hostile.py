@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
-from rukpak_py.core.limits import GIB, KIB, MIB
+from rukpak_py.core.limits import GIB, KIB, MIB, LimitError
 from tests.unit.sources.websites import Reader, Site, raw_server, tgz
 from tests.unit.test_tar_hostile import DIRECTORY, FILE, HARD, SOFT, archive, info
 
@@ -33,7 +33,7 @@ def endless(chunk: bytes, head: bytes = b"") -> Callable[[web.Request], "asyncio
 async def test_an_infinite_body(site: Site) -> None:
     site.answers["/x.tgz"] = endless(bytes(64 * KIB), tgz())
     url = site.url("/x.tgz")
-    assert await Reader().with_limits(archive_bytes=MIB).refusal(url, ContentError) == (
+    assert await Reader().with_limits(archive_bytes=MIB).refusal(url, LimitError) == (
         f"GET {url}: the size of the archive exceeds the limit of 1 MiB (RUKPAK_LIMIT_ARCHIVE_BYTES sets it)"
     )
 
@@ -45,7 +45,7 @@ async def test_a_size_over_the_limit_is_refused_before_anything_arrives() -> Non
         await asyncio.sleep(30)
 
     async with asyncio.timeout(5), raw_server(promise) as url:
-        text = await Reader().refusal(url, ContentError)
+        text = await Reader().refusal(url, LimitError)
     assert text.endswith("the size of the archive exceeds the limit of 64 MiB (RUKPAK_LIMIT_ARCHIVE_BYTES sets it)")
 
 
