@@ -147,7 +147,10 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
             sources = stack.enter_context(sample_sources.serving(folder, host=LOOPBACK))
         with steps.step("operator ready"):
             running = local_operator.running(
-                kubeconfig=kubectl.kubeconfig, folder=folder, source_addresses=f"{LOOPBACK}/32"
+                kubeconfig=kubectl.kubeconfig,
+                folder=folder,
+                source_addresses=f"{LOOPBACK}/32",
+                flags=["--image-unpack=direct"],  # the node does not have the operator's image, with the tool for pods
             )
             log = stack.enter_context(running).log
         brought = samples(sources, with_pods=with_pods)

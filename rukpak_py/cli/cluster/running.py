@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Condition, find_condition
+from rukpak_py.api.conditions import Condition, find_condition, first_line
 from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
@@ -28,7 +28,7 @@ from rukpak_py.cli.cluster.content_server import Archive, Progress
 from rukpak_py.cli.cluster.session import Cluster
 from rukpak_py.content.tar import write_tgz
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
+from rukpak_py.core.errors import ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
@@ -101,11 +101,11 @@ async def run(
 ) -> Uploaded:
     """Everything until the content is uploaded."""
     client, name = cluster.client, wanted.deployment
-    await _step("apply bundle deployment", _apply(client, wanted))
-    say(f'bundledeployment.{GROUP} "{name}" applied')
-    bundle, deployment = await _step("failed to get bundle name", _bundle_of(client, name))
     archive = Archive(pieces=tuple(write_tgz(wanted.tree)))
-    async with cluster.content_server() as server:
+    async with cluster.content_server() as server:  # whoever cannot reach it changes nothing
+        await _step("apply bundle deployment", _apply(client, wanted))
+        say(f'bundledeployment.{GROUP} "{name}" applied')
+        bundle, deployment = await _step("failed to get bundle name", _bundle_of(client, name))
         is_new = await _step("failed to upload bundle", server.upload(bundle, archive, progress(archive.size)))
     say(
         f'successfully uploaded bundle content for "{bundle}"' if is_new else f'bundle "{bundle}" is already up-to-date'
@@ -113,8 +113,13 @@ async def run(
     return Uploaded(bundle=bundle, is_new=is_new, former=_condition(deployment, ConditionType.STALLED))
 
 
-async def verdict(client: Client, name: str, uploaded: Uploaded, *, seconds: float) -> Verdict:
-    """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps."""
+async def verdict(
+    client: Client, name: str, uploaded: Uploaded, *, seconds: float, tell: Callable[[str], None] = lambda _: None
+) -> Verdict:
+    """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps.
+
+    `tell`: of every change of what the deployment waits for.
+    """
     said = "the operator has not said anything about it"
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -127,7 +132,9 @@ async def verdict(client: Client, name: str, uploaded: Uploaded, *, seconds: flo
                     if (judged := _judged(found, uploaded)) is not None:
                         return judged
                     ready = _condition(found, ConditionType.READY)
-                    said = ready.message if ready is not None else said
+                    if ready is not None and ready.status != ConditionStatus.TRUE and ready.message != said:
+                        said = ready.message
+                        tell(first_line(said))
                 await asyncio.sleep(INTERVAL_SECONDS)
     return Verdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
 
@@ -145,6 +152,12 @@ def _judged(deployment: BundleDeployment, uploaded: Uploaded) -> Verdict | None:
 
 async def _apply(client: Client, wanted: Run) -> None:
     name = wanted.deployment
+    with suppress(NotFoundError):
+        found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name)).spec.template.spec.source.type
+        if found != SourceType.UPLOAD:
+            raise ConflictError(
+                f'BundleDeployment "{name}" exists and has a source of type {found}: use another name, or delete it'
+            )
     await client.apply(BUNDLE_DEPLOYMENTS, "", name, wanted.manifest, field_manager=FIELD_MANAGER, force=True)
 
 

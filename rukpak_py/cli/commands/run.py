@@ -73,7 +73,9 @@ def run(
 
     async def work(cluster: Cluster) -> running.Verdict | None:
         uploaded = await running.run(cluster, wanted, say=click.echo, progress=_Upload)
-        return await running.verdict(cluster.client, name, uploaded, seconds=timeout) if waits else None
+        if not waits:
+            return None
+        return await running.verdict(cluster.client, name, uploaded, seconds=timeout, tell=_tell)
 
     verdict = with_cluster(OperatorAt(**where), work)
     if verdict is None:
@@ -83,6 +85,10 @@ def run(
         return Exit.OK
     print_warning(f'BundleDeployment "{name}" is not ready: {verdict.text}')
     return Exit.NO if exit_code else Exit.OK
+
+
+def _tell(message: str) -> None:
+    click.echo(f"waiting: {clean(message)}", err=True)
 
 
 class _Upload:

@@ -22,6 +22,7 @@ from rukpak_py.api.conditions import (
     Summary,
     complete,
     find_condition,
+    first_line,
     set_condition,
     summarise,
     summary_of,
@@ -102,7 +103,10 @@ def validity(bundle: Bundle) -> Aspect:
 def summary_of_bundle(bundle: Bundle, valid: Aspect) -> Report:
     """What a deployment whose wanted Bundle is not there says as a whole."""
     if valid.status is ConditionStatus.UNKNOWN:
-        return Report(summary=Summary.PROGRESSING, reason=valid.reason, message=valid.message, valid=valid)
+        unpacked = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
+        is_held_up = unpacked is not None and unpacked.reason == Reason.UNPACK_PENDING
+        why = f": {first_line(unpacked.message)}" if unpacked is not None and is_held_up else ""
+        return Report(summary=Summary.PROGRESSING, reason=valid.reason, message=f"{valid.message}{why}", valid=valid)
     stalled = find_condition(bundle.status.conditions, ConditionType.STALLED) is not None
     summary = Summary.STALLED if stalled else Summary.RETRYING
     return Report(summary=summary, reason=valid.reason, message=valid.message, valid=valid)

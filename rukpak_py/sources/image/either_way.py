@@ -78,14 +78,16 @@ class EitherWay:
 
     async def _auto(self, request: FetchRequest) -> Fetched | Waiting:
         spec, reference = _spec_of(request)
-        cause = self._ways.cause(reference.registry)
+        image = f"{spec.ref} {spec.pull_secret}"
+        cause = self._ways.cause(reference.registry) or self._ways.cause(image)
         if cause is None:
             try:
                 return await self._direct.fetch(request)
             except RukPakError as error:
                 await self._must_be_tried_otherwise(error)
                 cause = str(error)
-            self._ways.remember(reference.registry, cause)
+                # What the registry says of one image, or to one login, says nothing of the others.
+                self._ways.remember(image if isinstance(error, AccessError) else reference.registry, cause)
         elif (known := await self._direct.unpacked_before(request)) is not None:
             return known
         return await self._instead(request, spec, reference, cause)
@@ -109,7 +111,7 @@ class EitherWay:
         try:
             found = await self._pods.fetch(request, spec)
         except AccessError as error:
-            self._ways.forget(reference.registry)
+            self._ways.forget(reference.registry, f"{spec.ref} {spec.pull_secret}")
             raise AccessError(f"{cause}; {error}") from error
         if not had_pod and isinstance(found, Waiting):
             self._tell(request, f"Unpacking {spec.ref} by a pod, because {cause}")

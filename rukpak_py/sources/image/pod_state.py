@@ -173,9 +173,9 @@ def waiting_message(pod: Pod) -> str:
 
 
 def is_pulling(pod: Pod) -> bool:
-    """Whether it waits for an image that cannot be pulled."""
-    waiting = (one.state.waiting for one in pod.containers() if one.state is not None)
-    return any(one is not None and one.reason in _PULLING for one in waiting)
+    """Whether it waits for the image of the bundle, which cannot be pulled. Its tool has another one."""
+    bundles = (one.state for one in pod.status.container_statuses or () if one.state is not None)
+    return any(one.waiting is not None and one.waiting.reason in _PULLING for one in bundles)
 
 
 def failure_message(pod: Pod) -> str:

@@ -40,21 +40,22 @@ class _Known:
 
 
 class PodWays:
-    """Registries whose images go by pods, and what came of asking them directly."""
+    """What goes by pods, a registry or one image, and what came of asking directly."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._known: dict[str, _Known] = {}
 
-    def remember(self, registry: str, cause: str) -> None:
+    def remember(self, what: str, cause: str) -> None:
         now = self._clock()
         self._known = {name: known for name, known in self._known.items() if known.until > now}
-        self._known[registry] = _Known(cause=cause, until=now + _REMEMBERED_SECONDS)
+        self._known[what] = _Known(cause=cause, until=now + _REMEMBERED_SECONDS)
 
-    def forget(self, registry: str) -> None:
-        self._known.pop(registry, None)
+    def forget(self, *names: str) -> None:
+        for name in names:
+            self._known.pop(name, None)
 
-    def cause(self, registry: str) -> str | None:
-        """Why images of this registry go by pods at the moment; None when they do not."""
-        known = self._known.get(registry)
+    def cause(self, what: str) -> str | None:
+        """Why it goes by pods at the moment; None when it does not."""
+        known = self._known.get(what)
         return known.cause if known is not None and known.until > self._clock() else None

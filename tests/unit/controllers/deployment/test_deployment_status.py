@@ -67,6 +67,14 @@ def test_a_deployment_is_as_its_bundle_is(one: Bundle, summary: Summary) -> None
     assert (report.summary, report.valid, report.message) == (summary, validity(one), validity(one).message)
 
 
+def test_what_holds_its_bundle_up_is_told() -> None:
+    waiting = bundle_status.pending(bundle(), 'Back-off pulling image "x"', NOW)
+    report = summary_of_bundle(one := replace(bundle(), status=waiting), validity(one))
+    assert report.message == 'Waiting for the b Bundle to be unpacked: Back-off pulling image "x"'
+    assert report.valid is not None
+    assert report.valid.message == "Waiting for the b Bundle to be unpacked"
+
+
 def test_every_condition_is_there_from_the_first_write() -> None:
     status = status_of(FRESH, REPORT, NOW)
     assert conditions(status) == {

@@ -129,6 +129,19 @@ async def test_the_way_is_remembered_for_the_registry_for_ten_minutes() -> None:
     assert bench.direct.asked == 3
 
 
+@pytest.mark.parametrize("other", ["registry.example.com/team/demo:v2", "registry.example.com/team/other:v1"])
+async def test_what_is_said_of_one_image_is_not_remembered_for_others(other: str) -> None:
+    """A mistyped tag, or a login that was refused."""
+    bench = Bench()
+    bench.direct.error = AccessError("404")
+    for _ in range(3):
+        await bench.fetch()
+    assert (bench.direct.asked, bench.pods.asked) == (1, 3)
+    bench.direct.error = None
+    assert await bench.fetch(other) is FETCHED
+    assert isinstance(await bench.fetch(), Waiting), "of the first one it still counts"
+
+
 async def test_what_is_stored_already_needs_no_pod() -> None:
     bench = Bench()
     bench.direct.error = OutOfReachError("does not answer")

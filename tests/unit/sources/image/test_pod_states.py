@@ -128,6 +128,7 @@ def test_what_holds_a_pod_up(status: dict[str, Any], message: str) -> None:
 def test_pulling_is_told_from_the_rest() -> None:
     assert is_pulling(pod({"containerStatuses": [waiting("ImagePullBackOff")]}))
     assert not is_pulling(pod({"containerStatuses": [waiting("CreateContainerError")]}))
+    assert not is_pulling(pod({"initContainerStatuses": [waiting("ImagePullBackOff")]})), "the image of the tool"
 
 
 @pytest.mark.parametrize(
