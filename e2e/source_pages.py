@@ -41,6 +41,7 @@ HTPASSWD = "someone:$2a$04$cJvYTq2nF9Lc3v176RByP..Le3L1PP26IkhlXbwdHJfYzIQwe0brK
 CHECKSUM = re.compile(r"\b[0-9a-f]{64}\b")
 CONTENT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop", "namespace": "default"}}
 OURS = ("bundledeployments", "bundles")
+REMOTE = ("git", "image", "http")
 UNPACKED = "--for=jsonpath={.status.phase}=Unpacked"
 SECONDS = 60
 
@@ -199,11 +200,12 @@ def _manifest(block: str, name: str, servers: Servers) -> Document:
 
 
 def _speaks_tls(source: Document) -> bool:
-    return source["type"] != "upload" and not _member(source).get("repository", "").startswith("ssh:")
+    return source["type"] in REMOTE and not _member(source).get("repository", "").startswith("ssh:")
 
 
 def _member(source: Document | None) -> Document:
-    member: Document = source[source["type"]] if source else {}
+    """Of a source that is asked over the network."""
+    member: Document = source[source["type"]] if source and source["type"] in REMOTE else {}
     return member
 
 
@@ -223,7 +225,7 @@ def _source(shown: Document) -> Document | None:
     if "source" in shown:
         source: Document = shown["source"]
         return source
-    for kind in ("git", "image", "http"):
+    for kind in REMOTE:
         if kind in shown:
             return {"type": kind, kind: shown[kind]}
     return None

@@ -126,11 +126,10 @@ def servers(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def _team(kubectl: Kubectl) -> Iterator[None]:
-    """Whom the pages grant rights to."""
-    kubectl.run("create", "namespace", "team")
-    kubectl.run("--namespace=team", "create", "serviceaccount", "uploader")
+    """What the pages create is removed."""
     yield
-    kubectl.run("delete", "namespace/team", "clusterrolebinding/team-uploads", "--ignore-not-found", "--timeout=60s")
+    made = ("namespace/team", "clusterrolebinding/team-uploads", "clusterrole/shop-uploader")
+    kubectl.run("delete", *made, "--ignore-not-found", "--timeout=60s")
 
 
 @pytest.mark.usefixtures("_team")

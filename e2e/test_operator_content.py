@@ -70,8 +70,7 @@ def test_a_directory_is_uploaded_and_installed(
 
 @pytest.fixture
 def team(kubectl: Kubectl) -> Iterator[None]:
-    """Whom the page grants rights to."""
-    kubectl.run("create", "namespace", "team")
+    """What the page creates is removed."""
     yield
     kubectl.run("delete", "namespace/team", "clusterrolebinding/team-reads", "--ignore-not-found", "--timeout=60s")
 
