@@ -174,6 +174,18 @@ def test_an_image_that_only_the_node_has_is_unpacked_by_a_pod(kubectl: Kubectl) 
     kubectl.run("delete", "bundle", name)
 
 
+def test_tools_made_for_the_original_find_what_they_look_for(release: Release, kubectl: Kubectl) -> None:
+    """By the names of pod label, container, directory, Service, port and Secret."""
+    bundle, system = active_bundle(kubectl, "hello"), ("--namespace", chart.NAMESPACE)
+    pods = kubectl.get("pods", *system, "--selector=app=core")["items"]
+    assert release.leader() in {pod["metadata"]["name"] for pod in pods}
+    listed = ("exec", release.leader(), "--container=manager", "--", "ls", f"/var/cache/bundles/{bundle}.tgz")
+    assert kubectl.run(*system, *listed).strip() == f"/var/cache/bundles/{bundle}.tgz"
+    ports = kubectl.get("service", "core", *system)["spec"]["ports"]
+    assert "https" in {port["name"] for port in ports}
+    assert "ca.crt" in kubectl.get("secret", "rukpak-ca", *system)["data"]
+
+
 def test_a_missing_file_is_told_by_exit_code_1(release: Release, kubectl: Kubectl) -> None:
     """As the original's image does; with other tools the code is 2."""
     pod = release.pods()[0]["metadata"]["name"]

@@ -72,7 +72,7 @@ def test_a_directory_is_uploaded_and_installed(
 def team(kubectl: Kubectl) -> Iterator[None]:
     """What the page creates is removed."""
     yield
-    kubectl.run("delete", "namespace/team", "clusterrolebinding/team-reads", "--ignore-not-found", "--timeout=60s")
+    kubectl.run("delete", "namespace/team", "clusterrolebinding/team-reads", "--ignore-not-found", "--wait=false")
 
 
 @pytest.mark.usefixtures("team")

@@ -298,7 +298,7 @@ async def test_killed_meanwhile_another_process_goes_on_with_the_pod(
     bench: Bench, registry: Registry, kubeconfig: Path, step: str
 ) -> None:
     """SIGKILL, the pod just created or its content on the way."""
-    files = IMAGES["50 MB of manifests"][0]
+    files = manifests(10, MIB)
     request = await bench.bundle_of(ref := pushed(bench, registry, files))
     work = Work(
         kubeconfig=str(kubeconfig),

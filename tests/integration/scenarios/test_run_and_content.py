@@ -244,10 +244,10 @@ def account(user: User) -> Iterator[Account]:
 def test_somebody_with_the_documented_rights_and_nothing_more(
     user: User, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To write BundleDeployments and read Bundles, and what the page of `run` names; then to upload."""
-    documented = re.search(r"```yaml\n(.*?)```", (ROOT / "docs/cli/run.md").read_text(), re.DOTALL)
-    assert documented is not None
-    account.may_in_the_system_namespace(yaml.safe_load(documented[1]))
+    """To write BundleDeployments and read Bundles, and the role of the page on uploads; then to upload."""
+    shown = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/sources/upload.md").read_text(), re.DOTALL)
+    (role,) = [one for one in map(yaml.safe_load, shown) if one.get("kind") == "Role"]
+    account.may_in_the_system_namespace(role)
     ours = ["core.rukpak.io"]
     account.may(
         "deploy",

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import MIB
-from rukpak_py.operator import worker_process
+from rukpak_py.core.limits import DEFAULT_LIMITS, MIB
+from rukpak_py.operator import content_work, worker_process
+from rukpak_py.operator.memory_limit import worker_memory
 from rukpak_py.operator.worker_processes import WorkerProcesses
+from tests.unit.bundles import tree_of
 
 PATIENCE = 60.0  # seconds; a process needs about one to start
 MEMORY = 128 * MIB
@@ -192,6 +195,16 @@ async def test_a_process_that_was_killed_by_chance_costs_nothing(tmp_path: Path)
     async with working(1) as processes:
         assert await processes.run(die_once, tmp_path / "mark") != os.getpid()
         assert (tmp_path / "mark").exists()
+
+
+async def test_fifty_megabytes_of_manifests_are_checked_in_the_memory_of_one_process() -> None:
+    """File by file: what a worker has where the container is limited to 512 MiB."""
+    value = "0123456789abcdef" * 62_500
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m-{number}, namespace: a}}\ndata: {{v: {value}}}\n"
+    tree = tree_of({f"manifests/{n}.yaml": head.format(number=n, value=value) for n in range(50)})
+    assert tree.total_bytes > 50_000_000
+    async with working(1, memory=worker_memory(2, 512 * MIB)) as processes:
+        await processes.run(content_work.check, PLAIN_CLASS, tree, DEFAULT_LIMITS)
 
 
 async def test_content_that_needs_too_much_memory_is_wrong_content() -> None:
