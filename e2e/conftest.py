@@ -83,8 +83,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-def remove_everything(kubectl: Kubectl) -> None:
-    """For a cluster that is used again. Deployments go while the operator still runs."""
+def remove_everything(kubectl: Kubectl, *, waits: bool = True) -> None:
+    """For a cluster that is used again. Deployments go while the operator still runs.
+
+    `waits`: until the namespace is gone, for whoever needs its name again.
+    """
     with contextlib.suppress(KubectlError):  # no such kind
         kubectl.run("delete", "bundleinstances", "--all", "--timeout=60s")
         kubectl.run("delete", "bundledeployments", "--all", "--timeout=60s")
@@ -95,4 +98,6 @@ def remove_everything(kubectl: Kubectl) -> None:
     kubectl.run("delete", "validatingwebhookconfiguration", WEBHOOKS, "--ignore-not-found")
     crds = [f"{plural}.core.rukpak.io" for plural in ("bundleinstances", "bundledeployments", "bundles")]
     kubectl.run("delete", "crd", *crds, "--ignore-not-found", "--timeout=60s")
-    kubectl.run("delete", "namespace", chart.NAMESPACE, "--ignore-not-found", "--timeout=120s")
+    kubectl.run(
+        "delete", "namespace", chart.NAMESPACE, "--ignore-not-found", "--timeout=120s", f"--wait={str(waits).lower()}"
+    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _empty_cluster(kubectl: Kubectl) -> Iterator[None]:
     remove_everything(kubectl)
     yield
-    remove_everything(kubectl)
+    remove_everything(kubectl, waits=False)
 
 
 @pytest.mark.usefixtures("_empty_cluster")
