@@ -3,9 +3,10 @@
 import json
 
 from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.scenarios.events import until_told
-from tests.integration.scenarios.stage import Stage, condition, phase, says, settings, widget
+from tests.integration.scenarios.stage import Stage, condition, eventually, phase, says, settings, widget
 
 CHANGED = b'{"data":{"key":"drift"}}'
 
@@ -39,7 +40,16 @@ async def test_what_cannot_be_made_again_is_told(stage: Stage) -> None:
     await stage.until_deployment(name, says("Ready", "False", "Suspended"))
     await stage.client.delete(BUNDLES, "", active)
     await stage.until_gone(BUNDLES, "", active)
-    await stage.client.delete(CONFIG_MAPS, "rukpak-system", f"{stage.name}-content")
+
+    async def may_go() -> bool:
+        """The webhook hears of the end of the Bundle when the operator does, a moment later."""
+        try:
+            await stage.client.delete(CONFIG_MAPS, "rukpak-system", f"{stage.name}-content")
+        except ForbiddenError:
+            return False
+        return True
+
+    await eventually(may_go, what="nobody uses the ConfigMap")
     await stage.edit(name, suspend=False)
 
     text = f'Bundle "{active}", whose content is installed, cannot be unpacked: drift is not corrected; '
