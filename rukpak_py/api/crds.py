@@ -32,20 +32,6 @@ from rukpak_py.api.openapi import Schema, schema_of
 HEADER = "# Generated from rukpak_py/api by `make generate`; do not edit.\n"
 
 _MEMBERS = [str(member) for member in SourceType]
-_NAMES = {
-    "kind": BUNDLE_DEPLOYMENT_KIND,
-    "listKind": "BundleDeploymentList",
-    "plural": BUNDLE_DEPLOYMENT_PLURAL,
-    "singular": "bundledeployment",
-    "shortNames": ["bd", "bds"],
-}
-_FORMER_NAMES = {
-    "kind": BUNDLE_INSTANCE_KIND,
-    "listKind": "BundleInstanceList",
-    "plural": BUNDLE_INSTANCE_PLURAL,
-    "singular": "bundleinstance",
-    "shortNames": ["bi", "bis"],
-}
 _READY = '.status.conditions[?(@.type=="Ready")]'
 
 
@@ -53,8 +39,14 @@ def crds() -> dict[str, dict[str, Any]]:
     """The definitions by file name."""
     return {
         f"{GROUP}_{BUNDLE_PLURAL}.yaml": _bundle(),
-        f"{GROUP}_{BUNDLE_DEPLOYMENT_PLURAL}.yaml": _deployment(_NAMES, BundleDeployment, BundleDeploymentStatus),
-        f"{GROUP}_{BUNDLE_INSTANCE_PLURAL}.yaml": _deployment(_FORMER_NAMES, BundleInstance, BundleInstanceStatus),
+        f"{GROUP}_{BUNDLE_DEPLOYMENT_PLURAL}.yaml": _deployment(
+            _names(BUNDLE_DEPLOYMENT_KIND, BUNDLE_DEPLOYMENT_PLURAL, "bd", "bds"),
+            BundleDeployment,
+            BundleDeploymentStatus,
+        ),
+        f"{GROUP}_{BUNDLE_INSTANCE_PLURAL}.yaml": _deployment(
+            _names(BUNDLE_INSTANCE_KIND, BUNDLE_INSTANCE_PLURAL, "bi", "bis"), BundleInstance, BundleInstanceStatus
+        ),
     }
 
 
@@ -70,7 +62,7 @@ def _bundle() -> dict[str, Any]:
         {"required": [name]} for name in ("branch", "commit", "tag")
     ]
     return _crd(
-        names={"kind": BUNDLE_KIND, "listKind": "BundleList", "plural": BUNDLE_PLURAL, "singular": "bundle"},
+        names=_names(BUNDLE_KIND, BUNDLE_PLURAL),
         description=Bundle.__doc__ or "",
         name_length=BUNDLE_NAME_LENGTH,
         spec=spec,
@@ -111,6 +103,11 @@ def _deployment(
         status=schema_of(status, rules=False),
         columns=_DEPLOYMENT_COLUMNS,
     )
+
+
+def _names(kind: str, plural: str, *short: str) -> dict[str, Any]:
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+    return names | ({"shortNames": [*short]} if short else {})
 
 
 def _column(name: str, path: str, *, wide: bool = False, kind: str = "string") -> dict[str, Any]:

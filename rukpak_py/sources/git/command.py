@@ -144,7 +144,7 @@ def _reap(group: int) -> None:
         while time.monotonic() < until:
             if os.waitpid(-group, os.WNOHANG) == (0, 0):
                 os.killpg(group, signal.SIGKILL)  # one of them is ours, so the number is still theirs
-                time.sleep(_TICK_SECONDS)
+                time.sleep(_TICK_SECONDS)  # in the thread of this git; the end of a killed process comes without a word
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:

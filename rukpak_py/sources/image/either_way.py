@@ -78,8 +78,7 @@ class EitherWay:
 
     async def _auto(self, request: FetchRequest) -> Fetched | Waiting:
         spec, reference = _spec_of(request)
-        image = f"{spec.ref} {spec.pull_secret}"
-        cause = self._ways.cause(reference.registry) or self._ways.cause(image)
+        cause = self._ways.cause(reference.registry) or self._ways.cause(_image_of(spec))
         if cause is None:
             try:
                 return await self._direct.fetch(request)
@@ -87,7 +86,7 @@ class EitherWay:
                 await self._must_be_tried_otherwise(error)
                 cause = str(error)
                 # What the registry says of one image, or to one login, says nothing of the others.
-                self._ways.remember(image if isinstance(error, AccessError) else reference.registry, cause)
+                self._ways.remember(_image_of(spec) if isinstance(error, AccessError) else reference.registry, cause)
         elif (known := await self._direct.unpacked_before(request)) is not None:
             return known
         return await self._instead(request, spec, reference, cause)
@@ -111,13 +110,18 @@ class EitherWay:
         try:
             found = await self._pods.fetch(request, spec)
         except AccessError as error:
-            self._ways.forget(reference.registry, f"{spec.ref} {spec.pull_secret}")
+            self._ways.forget(reference.registry, _image_of(spec))
             raise AccessError(f"{cause}; {error}") from error
         if not had_pod and isinstance(found, Waiting):
             self._tell(request, f"Unpacking {spec.ref} by a pod, because {cause}")
         if isinstance(found, Waiting) and found.message and not found.is_about_image:
             return Waiting(message=f"{found.message}; {cause}")
         return found
+
+
+def _image_of(spec: ImageSpec) -> str:
+    """What the registry was asked for, and with which login."""
+    return f"{spec.ref} {spec.pull_secret}"
 
 
 def _spec_of(request: FetchRequest) -> tuple[ImageSpec, Reference]:
