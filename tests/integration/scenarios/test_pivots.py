@@ -10,7 +10,16 @@ from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import template_hash
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.scenarios.stage import A_WHILE, Document, Stage, says, settings, source, widget
+from tests.integration.scenarios.stage import (
+    A_WHILE,
+    Document,
+    Stage,
+    eventually,
+    says,
+    settings,
+    source,
+    widget,
+)
 
 HASH = "core.rukpak.io/bundle-template-hash"
 UNUSABLE = {"type": "git", "git": {"repository": "https://unusable.invalid/x", "ref": {"tag": "non-existent-tag"}}}
@@ -93,19 +102,31 @@ async def test_an_upgrade_that_is_blocked_leaves_what_is_installed(stage: Stage)
         assert await stage.has_settings("other")
 
 
+async def until_bundles(stage: Stage, count: int) -> list[Document]:
+    """Former ones go after the status has named the new one."""
+    found: list[Document] = []
+
+    async def are_left() -> bool:
+        found[:] = await stage.bundles_of(stage.name)
+        return len(found) == count
+
+    await eventually(are_left, what=f"{count} Bundles of {stage.name} are left")
+    return found
+
+
 async def test_a_good_edit_after_bad_ones(stage: Stage) -> None:
     """Any number of failed edits; none of their Bundles stays."""
     await after_a_bad_edit(stage, UNUSABLE)
     for number in range(5):
         await stage.edit_template(stage.name, source(f"non-existent-{number}"))
         await stage.until_deployment(stage.name, says("HasValidBundle", "False", "", f"non-existent-{number}"))
-    assert len(await stage.bundles_of(stage.name)) == 2
+    await until_bundles(stage, 2)
 
     good = await stage.content(settings(stage.namespace, key="new"), name="good")
     await stage.edit_template(stage.name, good)
     await stage.until_ready(stage.name)
     assert (await stage.settings())["data"] == {"key": "new"}
-    (left,) = await stage.bundles_of(stage.name)
+    (left,) = await until_bundles(stage, 1)
     assert left["metadata"]["name"] == (await stage.deployment())["status"]["activeBundle"]
 
 
