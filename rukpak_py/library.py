@@ -179,7 +179,7 @@ class OpenedBundle:
     def _rendered_plain(self, options: RenderOptions) -> Rendering:
         from rukpak_py.formats.plain import PlainFormat  # noqa: PLC0415 - registry+v1 does not pay for it
 
-        objects = [made.manifest() for made in PlainFormat().render(self.tree, options)]
+        objects = [made.manifest() for made in PlainFormat().render(self.tree, options).objects]
         return Rendering(objects=objects, install_namespace=options.install_namespace)
 
 

@@ -6,10 +6,17 @@ from typing import Annotated, Any, ClassVar
 from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation, HandledRequest
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
-from rukpak_py.api.names import canonical_class
+from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
 from rukpak_py.api.schema import ApiType, Rule, doc
 
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
+WATCH_NAMESPACES_AT_MOST = 64
+_REGISTRY_CLASSES = [REGISTRY_CLASS, *(old for old, new in LEGACY_CLASSES.items() if new == REGISTRY_CLASS)]
+
+WatchedNamespace = Annotated[
+    str, doc("Name of a namespace, or an empty string for all.", pattern=NAMESPACE_OR_ALL, maxLength=63)
+]
 
 
 class PruneWhen(StrEnum):
@@ -97,7 +104,8 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     provisioner_class_name: Annotated[
         str,
         doc(
-            "Which provisioner installs the content: `core-rukpak-io-plain` or `core-rukpak-io-helm`.",
+            "Which provisioner installs the content: `core-rukpak-io-plain`, `core-rukpak-io-registry` or"
+            " `core-rukpak-io-helm`.",
             pattern=CLASS_PATTERN,
         ),
     ]
@@ -109,7 +117,9 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     install_namespace: Annotated[
         str,
         doc(
-            "Namespace of objects that name none. Default: the system namespace, which is the operator's own.",
+            "Namespace of objects that name none. Default: the system namespace, which is the operator's own; for the"
+            " class `core-rukpak-io-registry` the namespace that the bundle suggests, else `<package>-system`, which is"
+            " created when it is missing and is never deleted.",
             pattern=DNS_LABEL,
             maxLength=63,
         ),
@@ -117,6 +127,15 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     create_namespace: Annotated[
         bool, doc("Create `installNamespace` when it is missing. It outlives the BundleDeployment.")
     ] = False
+    watch_namespaces: Annotated[
+        tuple[WatchedNamespace, ...],
+        doc(
+            "For the class `core-rukpak-io-registry`: the namespaces that the operator watches, an empty string for all"
+            " of them. Its install modes must allow it. Default: all namespaces, else the install namespace.",
+            maxItems=WATCH_NAMESPACES_AT_MOST,
+            x_kubernetes_list_type="set",
+        ),
+    ] = ()
     suspend: Annotated[bool, doc("While true nothing is applied, corrected or pruned. Deletion still works.")] = False
     prune: Annotated[Prune, doc("What happens to objects that left the content.")] = Prune()
     adopt: Annotated[
@@ -144,6 +163,10 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
         Rule(
             "!has(self.createNamespace) || !self.createNamespace || has(self.installNamespace)",
             "spec.createNamespace needs spec.installNamespace",
+        ),
+        Rule(
+            f"!has(self.watchNamespaces) || self.provisionerClassName in {_REGISTRY_CLASSES}",
+            f"spec.watchNamespaces needs the class {REGISTRY_CLASS}",
         ),
     )
 
@@ -184,6 +207,8 @@ class RecordedOptions(ApiType, frozen=True, kw_only=True):
 
     install_namespace: Annotated[str, doc("`spec.installNamespace` as it was.")] = ""
     create_namespace: Annotated[bool, doc("`spec.createNamespace` as it was.")] = False
+    provisioner_class_name: Annotated[str, doc("The class, where it was not `core-rukpak-io-plain`.")] = ""
+    watch_namespaces: Annotated[tuple[str, ...], doc("`spec.watchNamespaces` as they were.")] = ()
     overrides: Annotated[tuple[Override, ...], doc("`spec.overrides` as they were.")] = ()
     config: Annotated[
         dict[str, Any] | None,
@@ -220,6 +245,9 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     active_bundle: Annotated[str, doc("Name of the Bundle whose content is installed.")] = ""
     observed_generation: Generation = -1
     digest: Annotated[str, doc("SHA-256 identity of the content that is installed.")] = ""
+    install_namespace: Annotated[
+        str, doc("The namespace that the bundle chose, because `spec.installNamespace` is not set.")
+    ] = ""
     kinds: Annotated[
         tuple[InstalledKind, ...],
         doc("The kinds of objects that may be installed; written before the first object is."),

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentSpec, Installation, Override, RecordedOptions
+from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.api.schema import ApiType
 from rukpak_py.core.limits import KIB
@@ -23,12 +24,20 @@ RECORDED_CONFIG_BYTES = 64 * KIB  # as canonical JSON; five installations must f
 
 
 class InstallOptions(ApiType, frozen=True, kw_only=True):
-    """`install_namespace` empty: the default. `overrides` are sorted; `config` None: no configuration."""
+    """`install_namespace`, `watch_namespaces` and the class empty: the default. `overrides` and `watch_namespaces` are
+    sorted; `config` None: no configuration.
+    """
 
     install_namespace: str = ""
     create_namespace: bool = False
+    provisioner_class_name: str = ""
+    watch_namespaces: tuple[str, ...] = ()
     overrides: tuple[Override, ...] = ()
     config: dict[str, Any] | None = None
+
+    @property
+    def provisioner_class(self) -> str:
+        return self.provisioner_class_name or PLAIN_CLASS
 
     @property
     def digest(self) -> str:
@@ -42,6 +51,8 @@ def options_of(spec: BundleDeploymentSpec) -> InstallOptions:
     return InstallOptions(
         install_namespace=spec.install_namespace,
         create_namespace=spec.create_namespace,
+        provisioner_class_name=spec.provisioner_class if spec.provisioner_class != PLAIN_CLASS else "",
+        watch_namespaces=tuple(sorted(spec.watch_namespaces)),
         overrides=tuple(sorted(filter(_has_effect, spec.overrides), key=_object)),
         config=spec.config or None,
     )
@@ -54,6 +65,8 @@ def recorded(options: InstallOptions) -> RecordedOptions:
     return RecordedOptions(
         install_namespace=options.install_namespace,
         create_namespace=options.create_namespace,
+        provisioner_class_name=options.provisioner_class_name,
+        watch_namespaces=options.watch_namespaces,
         overrides=options.overrides,
         config=config,
         config_digest=config_digest,
@@ -70,6 +83,8 @@ def restore(options: RecordedOptions, spec_options: InstallOptions) -> InstallOp
     return InstallOptions(
         install_namespace=options.install_namespace,
         create_namespace=options.create_namespace,
+        provisioner_class_name=options.provisioner_class_name,
+        watch_namespaces=options.watch_namespaces,
         overrides=options.overrides,
         config=config,
     )

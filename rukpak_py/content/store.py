@@ -1,13 +1,14 @@
 """Content on disk: each Tree once, under its digest, as the gzipped canonical tar that is also what gets served.
 
-    <directory>/content/sha256-<hex>.tgz     the content
-    <directory>/<bundle>.tgz                 a symbolic link to the content of that Bundle
+    <directory>/content/sha256-<hex>.tgz              the content
+    <directory>/content/sha256-<hex>.converted.tgz    another form of it, if it has one
+    <directory>/<bundle>.tgz                          a symbolic link to what is served as that Bundle's content
 
 Content appears by rename only, after an fsync, so a crash at any step leaves either nothing or a temporary file, which
 the next `Store` removes: one process owns a directory. Links appear by rename too, but nothing waits for the disk: one
 that a power failure loses is made again when its Bundle is next looked at, one that it brings back is swept.
-Everything works relative to directory descriptors that were opened without following links. A second form of content
-(a converted bundle) is a Tree of its own.
+Everything works relative to directory descriptors that were opened without following links. The converted form
+follows from the content, so it has no digest of its own: it comes before the content and goes with it.
 
 Blocking: call it from threads. OSErrors come out as UnavailableError.
 """
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from enum import StrEnum
 from io import BufferedReader
 from pathlib import Path
 
@@ -32,12 +34,19 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 _CONTENT = "content"
 _SUFFIX = ".tgz"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
-_CONTENT_NAME = re.compile(r"sha256-([0-9a-f]{64})\.tgz")
+_CONTENT_NAME = re.compile(r"sha256-([0-9a-f]{64})(?:\.converted)?\.tgz")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_NAME = 251  # a file name has 255 bytes at most
 _DIRECTORY_MODE = 0o750
 _CHUNK = 1024 * 1024
 _NO_LIMIT = 1 << 62
+
+
+class Form(StrEnum):
+    """What is served; a part of the name of its file."""
+
+    ORIGINAL = ""
+    CONVERTED = ".converted"  # where there is none, the content as it came
 
 
 class Store:
@@ -55,13 +64,15 @@ class Store:
         with self._opened() as (_, content):
             return disk.is_file(content, _content_name(digest))
 
-    def put(self, tree: Tree) -> str:
+    def put(self, tree: Tree, converted: Tree | None = None) -> str:
         """Store the Tree unless it is there; its digest. Keep it from a concurrent sweep with `in_flight`."""
         digest = tree.digest
-        name = _content_name(digest)
+        forms = ((converted, Form.CONVERTED), (tree, Form.ORIGINAL))
         with self.in_flight(digest), self._opened() as (_, content):
-            if not disk.is_file(content, name):
-                disk.write(content, name, write_tgz(tree))
+            for files, form in forms:
+                name = _content_name(digest, form)
+                if files is not None and not disk.is_file(content, name):
+                    disk.write(content, name, write_tgz(files))
         return digest
 
     def get(self, digest: str) -> Tree | None:
@@ -81,18 +92,19 @@ class Store:
                 os.unlink(name, dir_fd=content)
             return None
 
-    def open_archive(self, digest: str) -> BufferedReader | None:
+    def open_archive(self, digest: str, form: Form = Form.ORIGINAL) -> BufferedReader | None:
         """The file that is served, as it is on disk; it can be read to its end whatever a sweep removes meanwhile."""
         with self._opened() as (_, content):
             try:
-                return disk.open_file(content, _content_name(digest))
+                return disk.open_file(content, _served_name(content, digest, form))
             except FileNotFoundError:
                 return None
 
-    def link(self, bundle_name: str, digest: str) -> None:
+    def link(self, bundle_name: str, digest: str, form: Form = Form.ORIGINAL) -> None:
         """Serve this content under the Bundle's name from now on."""
-        name, target = _link_name(bundle_name), _content_name(digest)
+        name = _link_name(bundle_name)
         with self._opened() as (root, content):
+            target = _served_name(content, digest, form)
             if not disk.is_file(content, target):
                 raise UnavailableError(f"the content {digest} of Bundle {bundle_name} is not in {self.directory}")
             if _target(root, name) == target:
@@ -129,26 +141,25 @@ class Store:
         """Remove the links of all Bundles but `linked`, and the content that neither `keep` nor a link names."""
         swept = []
         with self._opened() as (root, content):
-            needed = {
-                _content_name(digest) for digest in keep if _DIGEST.fullmatch(digest)
-            }  # a status may say anything
+            needed = {match[1] for match in map(_DIGEST.fullmatch, keep) if match}  # a status may say anything
             for name in disk.names(root):
                 if not name.endswith(_SUFFIX) or not disk.is_link(root, name):
                     continue
                 if name.removesuffix(_SUFFIX) in linked:
-                    needed.add(_target(root, name))
+                    target = _CONTENT_NAME.fullmatch(_target(root, name))
+                    needed |= {target[1]} if target else set()
                 else:
                     os.unlink(name, dir_fd=root)
             for name in disk.names(content):
                 match = _CONTENT_NAME.fullmatch(name)
-                if match is None or name in needed:
+                if match is None or match[1] in needed:
                     continue
                 digest = f"sha256:{match[1]}"
                 with self._lock:  # held while removing, so that nobody takes the content into flight in between
                     if digest not in self._in_flight:
                         os.unlink(name, dir_fd=content)
                         swept.append(digest)
-        return swept
+        return list(dict.fromkeys(swept))
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[int, int]]:
@@ -170,11 +181,17 @@ class Store:
             raise UnavailableError(f"the content store {self.directory} failed: {error.strerror or error}") from error
 
 
-def _content_name(digest: str) -> str:
+def _content_name(digest: str, form: Form = Form.ORIGINAL) -> str:
     match = _DIGEST.fullmatch(digest)
     if match is None:
         raise ContentError(f"{digest[:100]!r} is not a digest")
-    return f"sha256-{match[1]}{_SUFFIX}"
+    return f"sha256-{match[1]}{form}{_SUFFIX}"
+
+
+def _served_name(content: int, digest: str, form: Form) -> str:
+    """Without its original the converted form does not count: the content is lost."""
+    original, wanted = _content_name(digest), _content_name(digest, form)
+    return wanted if disk.is_file(content, original) and disk.is_file(content, wanted) else original
 
 
 def _link_name(bundle_name: str) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from rukpak_py.api.source import Source
+from rukpak_py.content.store import Form
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.objects import Object
-from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.by_class import Classes
+from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 
 
@@ -24,16 +25,16 @@ class Sources(Protocol):
 class Content(Protocol):
     """Checking, keeping and rendering content; what is long or blocking happens in threads and worker processes."""
 
-    async def check(self, provisioner_class: str, tree: Tree) -> None:
-        """`ContentError` when the tree is not what the class expects."""
+    async def check(self, classes: Classes, tree: Tree) -> Tree | None:
+        """`ContentError` when the tree is not what the class expects. The answer: its converted form, if it has one."""
 
-    async def keep(self, tree: Tree) -> str:
+    async def keep(self, tree: Tree, converted: Tree | None = None) -> str:
         """Store the content once; the answer is its digest."""
 
     async def has(self, digest: str) -> bool: ...
 
-    async def link(self, bundle: str, digest: str) -> None:
-        """Make the stored content reachable under the Bundle's name."""
+    async def link(self, bundle: str, digest: str, form: Form) -> None:
+        """Make the stored content reachable under the Bundle's name, in this form if it has it."""
 
     async def unlink(self, bundle: str) -> None: ...
 
@@ -43,11 +44,11 @@ class Content(Protocol):
     async def load(self, digest: str) -> Tree | None:
         """Stored content; None: it is not there."""
 
-    def renders_in_place(self, provisioner_class: str, tree: Tree) -> bool:
+    def renders_in_place(self, classes: Classes, tree: Tree) -> bool:
         """Whether rendering is quick and done in this process; else it waits for a worker process, and may be long."""
 
-    async def render(self, provisioner_class: str, tree: Tree, options: RenderOptions) -> list[Object]:
-        """The objects of the content, always the same for the same tree and options."""
+    async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
+        """The objects of the content, always the same for the same classes, tree and options."""
 
 
 class Recorder(Protocol):

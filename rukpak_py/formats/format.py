@@ -1,18 +1,18 @@
 """What a format is: it judges a Tree, and renders it to Objects.
 
 Both are pure and deterministic: the same Tree and options give the same Objects in the same order. Rendering is
-literal (nothing in content is ever taken for a template) and adds no labels and no namespaces; `apply`
-does that.
+literal (nothing in content is ever taken for a template) and adds no labels; `apply` does that, and puts objects
+without a namespace of their own into the install namespace.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.core.objects import Object
+from rukpak_py.core.objects import GroupVersionKind, Object
 
 SMALL = 64 * 1024  # bytes; less work than a call of another process
 
@@ -34,14 +34,48 @@ class RenderOptions:
     watch_namespaces: tuple[str, ...] | None = None  # ("",) is all of them; None: the bundle decides
     certificates: Certificates = Certificates.OPERATOR
     deployment_config: Mapping[str, Any] | None = field(default=None, hash=False)
+    config: Mapping[str, Any] | None = field(default=None, hash=False)  # of a BundleDeployment, as it was written
     limits: Limits = DEFAULT_LIMITS
 
 
-class Format(Protocol):
-    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
-        """ContentError, in upstream's words, when the Tree is no bundle of this format."""
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """A kind that the content needs and somebody else brings."""
 
-    def render(self, tree: Tree, options: RenderOptions) -> list[Object]: ...
+    gvk: GroupVersionKind
+    file: str  # which says so
+
+
+@dataclass(frozen=True, kw_only=True)
+class OlmIdentity:
+    """By what OLM would know the content."""
+
+    package: str
+    csv: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderedContent:
+    """The objects, and what has to be known beside them.
+
+    `default_namespace`: where the content itself wants to be, because nobody said it; that namespace is made when it is
+    missing, and is shared with others.
+    """
+
+    objects: Sequence[Object]
+    default_namespace: str = ""
+    requirements: Sequence[Requirement] = ()
+    olm: OlmIdentity | None = None
+
+
+class Format(Protocol):
+    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
+        """ContentError, in upstream's words, when the Tree is not a bundle of this format.
+
+        The answer is the form that is served to others, where that is not the Tree itself.
+        """
+
+    def render(self, tree: Tree, options: RenderOptions) -> RenderedContent: ...
 
     def stays_small(self, tree: Tree) -> bool:
         """Whether checking and rendering are quick, and the objects small, whatever the options are.

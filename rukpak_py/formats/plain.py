@@ -14,7 +14,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import NotJsonError, Object, ObjectKey
-from rukpak_py.formats.format import SMALL, RenderOptions
+from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import Flaw, Manifest, read, two_places
 from rukpak_py.formats.plain_rules import (
@@ -50,7 +50,7 @@ class PlainFormat:
         if is_empty:
             raise _refusal(_finding(EMPTY, Place(file=MANIFESTS), NO_OBJECTS), NO_OBJECTS)
 
-    def render(self, tree: Tree, options: RenderOptions) -> list[Object]:
+    def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
         """Identical objects are one; different ones of the same identity are a defect of the bundle."""
         size = RenderedSize(options.limits)
         seen: dict[ObjectKey, _Origin] = {}
@@ -61,7 +61,7 @@ class PlainFormat:
                 where = two_places(first.manifest, manifest)
                 problem = f"{origin.object.head.key} is defined differently {where}"
                 raise _refusal(_finding(DIFFERENT, manifest.place("metadata", "name"), problem), RENDERING + problem)
-        return [origin.object for origin in seen.values()]
+        return RenderedContent(objects=[origin.object for origin in seen.values()])
 
     def stays_small(self, tree: Tree) -> bool:
         """Without aliases the objects are some six times as large as the files, at most (numbers, escapes)."""

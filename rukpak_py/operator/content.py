@@ -16,13 +16,12 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
-from rukpak_py.content.store import Store
+from rukpak_py.content.store import Form, Store
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
-from rukpak_py.core.objects import Object
-from rukpak_py.formats import RenderOptions
-from rukpak_py.formats.format import SMALL
+from rukpak_py.formats.by_class import Classes
+from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.operator import content_work
 from rukpak_py.operator.worker_processes import WorkerProcesses
 from rukpak_py.server.archives import Archive
@@ -51,11 +50,11 @@ class StoredContent:
     async def close(self) -> None:
         await self._workers.close()
 
-    async def check(self, provisioner_class: str, tree: Tree) -> None:
-        await self._work(content_work.check, provisioner_class, tree, self._limits)
+    async def check(self, classes: Classes, tree: Tree) -> Tree | None:
+        return await self._work(content_work.check, classes, tree, self._limits)
 
-    async def keep(self, tree: Tree) -> str:
-        digest = await asyncio.to_thread(self._store.put, tree)
+    async def keep(self, tree: Tree, converted: Tree | None = None) -> str:
+        digest = await asyncio.to_thread(self._store.put, tree, converted)
         self._recent[digest] = monotonic()
         self._remember(digest, tree)
         self.announce()
@@ -69,13 +68,13 @@ class StoredContent:
     async def has(self, digest: str) -> bool:
         return await asyncio.to_thread(self._store.has, digest)
 
-    async def archive(self, digest: str) -> Archive | None:
+    async def archive(self, digest: str, form: Form) -> Archive | None:
         """The stored content as it is served."""
-        file = await asyncio.to_thread(self._store.open_archive, digest)
-        return Archive(file=file, tag=digest) if file is not None else None
+        file = await asyncio.to_thread(self._store.open_archive, digest, form)
+        return Archive(file=file, tag=f"{digest}{form}") if file is not None else None
 
-    async def link(self, bundle: str, digest: str) -> None:
-        await asyncio.to_thread(self._store.link, bundle, digest)
+    async def link(self, bundle: str, digest: str, form: Form) -> None:
+        await asyncio.to_thread(self._store.link, bundle, digest, form)
 
     async def unlink(self, bundle: str) -> None:
         await asyncio.to_thread(self._store.unlink, bundle)
@@ -95,12 +94,12 @@ class StoredContent:
             self._remember(digest, tree)
         return tree
 
-    def renders_in_place(self, provisioner_class: str, tree: Tree) -> bool:
-        return content_work.is_small(provisioner_class, tree)
+    def renders_in_place(self, classes: Classes, tree: Tree) -> bool:
+        return content_work.is_small(classes, tree)
 
-    async def render(self, provisioner_class: str, tree: Tree, options: RenderOptions) -> list[Object]:
+    async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
         limited = replace(options, limits=self._limits)
-        return await self._work(content_work.render, provisioner_class, tree, limited)
+        return await self._work(content_work.render, classes, tree, limited)
 
     def _remember(self, digest: str, tree: Tree) -> None:
         if tree.total_bytes > SMALL:
@@ -115,7 +114,9 @@ class StoredContent:
             raise UnavailableError("the content store is not open yet")
         return self._opened
 
-    async def _work(self, work: Callable[[str, Tree, Given], Result], name: str, tree: Tree, given: Given) -> Result:
-        if content_work.is_small(name, tree):
-            return work(name, tree, given)
-        return await self._workers.run(work, name, tree, given)
+    async def _work(
+        self, work: Callable[[Classes, Tree, Given], Result], classes: Classes, tree: Tree, given: Given
+    ) -> Result:
+        if content_work.is_small(classes, tree):
+            return work(classes, tree, given)
+        return await self._workers.run(work, classes, tree, given)

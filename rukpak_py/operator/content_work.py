@@ -4,28 +4,19 @@ A worker process imports this module, so it imports nothing but the formats.
 """
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.core.objects import Object
-from rukpak_py.formats import Format, RenderOptions, format_of_class
+from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment
+from rukpak_py.formats.format import RenderedContent, RenderOptions
 
 
-def check(provisioner_class: str, tree: Tree, limits: Limits) -> None:
-    _format(provisioner_class).check(tree, limits=limits)
+def check(classes: Classes, tree: Tree, limits: Limits) -> Tree | None:
+    return format_of_bundle(classes).check(tree, limits=limits)
 
 
-def render(provisioner_class: str, tree: Tree, options: RenderOptions) -> list[Object]:
-    return _format(provisioner_class).render(tree, options)
+def render(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
+    return format_of_deployment(classes).render(tree, options)
 
 
-def is_small(provisioner_class: str, tree: Tree) -> bool:
+def is_small(classes: Classes, tree: Tree) -> bool:
     """Whether it is quicker in place than in a worker process, and harmless."""
-    found = format_of_class(provisioner_class)
-    return found is None or found.stays_small(tree)
-
-
-def _format(provisioner_class: str) -> Format:
-    found = format_of_class(provisioner_class)
-    if found is None:
-        raise ContentError(f"no format for the provisioner class {provisioner_class!r}")
-    return found
+    return format_of_bundle(classes).stays_small(tree)

@@ -28,8 +28,9 @@ from rukpak_py.controllers.deployment.visibility import Visibility
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.ports import Content, Recorder
+from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
-from rukpak_py.operator.event_router import CLASSES, EventRouter
+from rukpak_py.operator.event_router import EventRouter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,11 @@ class DeploymentParts:
                 deployments=deployments,
                 states=self._states,
             ),
-            applier=Applier(engine, KindRecord(around.client, deployments, self._writer), around.events),
+            applier=Applier(
+                engine,
+                KindRecord(around.client, deployments, self._writer),
+                around.events,
+                has_namespace=around.cluster.has_namespace,
+            ),
             finish=Finish(inventory, around.events, now=around.now),
         )

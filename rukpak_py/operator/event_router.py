@@ -20,7 +20,6 @@ from rukpak_py.api.names import (
     BUNDLE_INSTANCE_PLURAL,
     BUNDLE_PLURAL,
     ORDERED_DELETION_FINALIZER,
-    PLAIN_CLASS,
     ConditionType,
     Reason,
     canonical_class,
@@ -32,11 +31,11 @@ from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Queue
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.operator.kopf_shell import Handler
 
 LOG = logging.getLogger(__name__)
-CLASSES = frozenset({PLAIN_CLASS})
 HOLD_BACK_SECONDS = 0.5  # whoever deletes an object is done with it by then
 
 Kind = TypeVar("Kind", bound=HasMetadata)

@@ -19,6 +19,7 @@ from rukpak_py.controllers.jobs import ContentBudget
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.core.objects import GroupKind
+from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
@@ -38,7 +39,7 @@ from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
-from rukpak_py.operator.event_router import CLASSES, EventRouter, Listeners
+from rukpak_py.operator.event_router import EventRouter, Listeners
 from rukpak_py.operator.housekeeping import Housekeeping
 from rukpak_py.operator.instance_parts import instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
@@ -118,7 +119,11 @@ class LeaderParts:
         )
         self.api_server_addresses = ApiServerAddresses(client)
         jobs = UnpackJobs(
-            self._sources(settings), self.content, on_end=self.router.bundles.queue.add, budget=self._budget
+            self._sources(settings),
+            self.content,
+            deployment_class=self._deployment_class,
+            on_end=self.router.bundles.queue.add,
+            budget=self._budget,
         )
         self.bundles = self._bundle_reconciler(settings, jobs)
         self.served = ServedContent(
@@ -284,7 +289,7 @@ class LeaderParts:
         self.router.deployments.attach(
             Listeners(
                 seen=self._deployment_seen,
-                changed=lambda _: None,
+                changed=lambda deployment: self.bundles.deployment_changed(deployment.metadata.uid),
                 gone=self._deployment_gone,
                 relisted=self.missed_deletions.ask,
                 deleted=self._deployment_deleted,
@@ -304,6 +309,13 @@ class LeaderParts:
         self.bundles.gone(bundle)
         self._uploads.gone(bundle.metadata.uid)
         self.router.bundle_changed(bundle)
+
+    def _deployment_class(self, bundle: Bundle) -> str:
+        """Of the deployment that controls the Bundle; empty: none that we know."""
+        controller = bundle.metadata.controller
+        name = self.router.deployments.cache.name_of(controller.uid) if controller is not None else None
+        deployment = self.router.deployments.cache.get(name) if name is not None else None
+        return deployment.spec.provisioner_class if deployment is not None else ""
 
     def _deployment_seen(self, deployment: BundleDeployment, is_listed: bool) -> None:  # noqa: FBT001 - a callback
         self._deletions.seen(deployment.metadata, listed=is_listed)

@@ -16,6 +16,7 @@ from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
 from rukpak_py.controllers.outcome import work
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
+from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.informer import Informer
@@ -23,7 +24,6 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
-from rukpak_py.operator.event_router import CLASSES
 from rukpak_py.operator.kopf_runs import KopfRuns
 from rukpak_py.operator.kopf_shell import KopfThread
 from rukpak_py.operator.leader_parts import LeaderParts

@@ -6,6 +6,7 @@ from contextlib import suppress
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.formats.by_class import served_form
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.server.archives import Archive
 from rukpak_py.server.uploads import Unpacking
@@ -48,12 +49,13 @@ class ServedContent:
         return None
 
     async def _found_or_fetched(self, bundle: Bundle) -> Archive | None:
-        found = await self._content.archive(bundle.status.digest)
+        digest, form = bundle.status.digest, served_form(bundle.spec.provisioner_class)
+        found = await self._content.archive(digest, form)
         if found is None:
             self._reconciler.want_content(bundle)
         while found is None and self._is_unpacked(bundle):
             news = self._content.news
-            found = await self._content.archive(bundle.status.digest)
+            found = await self._content.archive(digest, form)
             if found is None:
                 await news.wait()
         return found

@@ -6,7 +6,6 @@ from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import advised
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats import format_of_class
 from rukpak_py.formats.plain import PlainFormat
 
 PLAIN = PlainFormat()
@@ -33,15 +32,6 @@ def refusal(tree: Tree) -> str:
     with pytest.raises(ContentError) as caught:
         PLAIN.check(tree)
     return str(caught.value)
-
-
-@pytest.mark.parametrize("class_name", ["core-rukpak-io-plain", "core.rukpak.io/plain"])
-def test_the_class_selects_the_format(class_name: str) -> None:
-    assert isinstance(format_of_class(class_name), PlainFormat)
-
-
-def test_unknown_classes_have_no_format() -> None:
-    assert format_of_class("acme-io-plain") is None
 
 
 @pytest.mark.parametrize("files", [{}, {"other/a.yaml": CONFIG_MAP}, {"a.yaml": CONFIG_MAP}])

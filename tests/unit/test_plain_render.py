@@ -9,7 +9,7 @@ import pytest
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Object
-from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.plain import PlainFormat
 
 POD = "apiVersion: v1, kind: Pod"
@@ -24,7 +24,7 @@ def tree_of(**files: str) -> Tree:
 
 
 def render(**files: str) -> list[Object]:
-    return PlainFormat().render(tree_of(**files), OPTIONS)
+    return list(PlainFormat().render(tree_of(**files), OPTIONS).objects)
 
 
 def config_map(name: str, extra: str = "") -> str:
@@ -131,11 +131,14 @@ def test_what_cannot_be_applied_is_refused_with_its_file(text: str, problem: str
 
 def test_every_process_renders_the_same() -> None:
     program = (
-        "from rukpak_py.content.tree import *; from rukpak_py.formats import *; b = TreeBuilder()\n"
+        "from rukpak_py.content.tree import TreeBuilder\n"
+        "from rukpak_py.formats.format import RenderOptions\n"
+        "from rukpak_py.formats.plain import PlainFormat\n"
+        "b = TreeBuilder()\n"
         "for n in {'a', 'b', 'c', 'd'}:\n"
         "    b.add('manifests/' + n, f'apiVersion: v1\\nkind: Pod\\nmetadata: {{name: {n}, z: 1, a: 2}}'.encode())\n"
         "o = RenderOptions(install_namespace='x')\n"
-        "print([x.json for x in format_of_class('core-rukpak-io-plain').render(b.build(), o)])"
+        "print([x.json for x in PlainFormat().render(b.build(), o).objects])"
     )
     outputs = {
         subprocess.run(

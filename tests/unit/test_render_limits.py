@@ -22,7 +22,7 @@ def render(tree: Tree, **options: object) -> str:
 
 
 def test_objects_for_many_namespaces_are_bounded_in_number_and_bytes() -> None:
-    assert len(RegistryV1Format().render(BUNDLE, RenderOptions(watch_namespaces=NAMESPACES))) > 40
+    assert len(RegistryV1Format().render(BUNDLE, RenderOptions(watch_namespaces=NAMESPACES)).objects) > 40
     assert "the number of objects of the bundle exceeds the limit of 40" in render(
         BUNDLE, limits=Limits(rendered_objects=40)
     )
@@ -33,7 +33,7 @@ def test_objects_for_many_namespaces_are_bounded_in_number_and_bytes() -> None:
 
 def test_an_object_that_configuration_makes_too_large_is_refused() -> None:
     config = {"env": [{"name": "LONG", "value": "x" * 10_000}]}
-    told = render(BUNDLE, deployment_config=config, limits=Limits(object_bytes=8 * KIB))
+    told = render(BUNDLE, config={"deploymentConfig": config}, limits=Limits(object_bytes=8 * KIB))
     assert told == (
         "the JSON of Deployment demo-controller exceeds the limit of 8 KiB (RUKPAK_LIMIT_OBJECT_BYTES sets it)"
     )

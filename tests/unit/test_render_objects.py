@@ -189,8 +189,8 @@ def test_the_same_in_every_process() -> None:
 def test_the_format_checks_and_renders_a_tree() -> None:
     form = RegistryV1Format()
     form.check(EVERYTHING)
-    objects = form.render(EVERYTHING, RenderOptions(install_namespace="operators", watch_namespaces=("a",)))
-    assert [obj.head.name for obj in objects] == names(rendered(EVERYTHING, "a"))
+    found = form.render(EVERYTHING, RenderOptions(install_namespace="operators", watch_namespaces=("a",)))
+    assert [obj.head.name for obj in found.objects] == names(rendered(EVERYTHING, "a"))
     with pytest.raises(InvalidBundleError, match="package name is empty"):
         form.check(bundle(package=None))
     with pytest.raises(ContentError):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rukpak_py.content.store import Store
+from rukpak_py.content.store import Form, Store
 from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -155,6 +155,35 @@ def test_a_sweep_keeps_what_is_referred_to(store: Store) -> None:
     assert store.sweep(set(), {"linked"}) in ([kept, flying], [flying, kept])
     assert store.sweep(set(), set()) == [linked]
     assert entries(store) == set()
+
+
+def test_the_converted_form_is_served_where_there_is_one_and_goes_with_its_content(store: Store) -> None:
+    digest, plain = store.put(TREE, OTHER), store.put(tree_of(b"kind: z\n"))
+    for bundle, of, form, expected in (
+        ("a", digest, Form.CONVERTED, OTHER),
+        ("b", digest, Form.ORIGINAL, TREE),
+        ("c", plain, Form.CONVERTED, tree_of(b"kind: z\n")),
+    ):
+        store.link(bundle, of, form)
+        for file in ((store.directory / f"{bundle}.tgz").open("rb"), store.open_archive(of, form)):
+            assert file is not None
+            with file:
+                assert read_archive(iter([file.read()])) == expected
+    assert store.get(digest) == TREE
+    assert store.sweep(set(), {"a"}) == [plain]
+    assert store.has(digest)
+    assert store.sweep(set(), set()) == [digest]
+    assert entries(store) == set()
+
+
+def test_a_converted_form_without_its_content_does_not_count(store: Store) -> None:
+    digest = store.put(TREE, OTHER)
+    file_of(store, TREE).unlink()
+    assert store.open_archive(digest, Form.CONVERTED) is None
+    with pytest.raises(UnavailableError):
+        store.link("a", digest, Form.CONVERTED)
+    assert store.put(TREE, OTHER) == digest
+    store.link("a", digest, Form.CONVERTED)
 
 
 def test_a_sweep_leaves_what_is_not_ours(store: Store) -> None:

@@ -1,10 +1,12 @@
 """What is about to be applied, as the gates see it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.format import Requirement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,4 +14,7 @@ class Candidate:
     desired: tuple[Desired, ...]
     resolution: Resolution
     has_namespace: Callable[[str], bool]
+    is_served: Callable[[GroupVersionKind], bool]
+    requirements: Sequence[Requirement] = ()
     install_namespace: str = ""  # where objects go that name none
+    makes_namespace: str = ""  # it is made, when it is missing, before anything else

@@ -13,6 +13,7 @@ NAMED = 3  # objects that need a namespace, in a message
 def missing(candidate: Candidate) -> Refusal | None:
     brought = {one.key.name for one in candidate.desired if one.head.gvk.group_kind == NAMESPACES.group_kind}
     needed = {one.key.namespace for one in candidate.desired if one.key.namespace} - brought
+    needed.discard(candidate.makes_namespace)
     absent = sorted(name for name in needed if not candidate.has_namespace(name))
     if not absent:
         return None

@@ -24,6 +24,7 @@ from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.formats.by_class import served_form
 from rukpak_py.kube.client import Client
 from rukpak_py.sources.source import Waiting
 
@@ -74,6 +75,12 @@ class BundleReconciler:
                 self._doubtful[bundle.metadata.uid] = bundle.metadata.name
                 self._wake(bundle.metadata.name)
 
+    def deployment_changed(self, uid: str) -> None:
+        """What is wrong for a deployment of one class may be right for one of another."""
+        for bundle in self._bundles.controlled_by(uid):
+            if not bundle.status.digest and self._jobs.is_judged_anew(bundle):
+                self._wake(bundle.metadata.name)
+
     def news(self, name: str) -> None:
         """Something happened to what the content of this Bundle may come from."""
         bundle = self._bundles.get(name)
@@ -105,7 +112,7 @@ class BundleReconciler:
         if is_pinned(bundle) and uid not in self._wanted:
             return await self._kept(bundle)
         self._doubtful.pop(uid, None)
-        if uid in self._useless:
+        if uid in self._useless and not self._jobs.is_judged_anew(bundle):
             return DONE
         await self._content.unlink(name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
@@ -160,12 +167,15 @@ class BundleReconciler:
             await self._jobs.settle(bundle)  # what it was read from is not to be read again
             return retry()
         self._wanted.discard(bundle.metadata.uid)
-        await self._content.link(bundle.metadata.name, result.digest)
+        await self._link(bundle, result.digest)
         self._linked.add(bundle.metadata.uid)
         resolved = bundle.status.resolved_source if pinned and bundle.status.resolved_source else result.resolved
         await self._write_unpacked(bundle, result.digest, resolved)
         await self._jobs.settle(bundle)
         return DONE
+
+    async def _link(self, bundle: Bundle, digest: str) -> None:
+        await self._content.link(bundle.metadata.name, digest, served_form(bundle.spec.provisioner_class))
 
     async def _write_unpacked(self, bundle: Bundle, digest: str, resolved: Source) -> None:
         url = self._writer.content_url(bundle.metadata.name)
@@ -234,7 +244,7 @@ class BundleReconciler:
     async def _look_for_content(self, bundle: Bundle) -> None:
         uid = bundle.metadata.uid
         if await self._content.has(bundle.status.digest):
-            await self._content.link(bundle.metadata.name, bundle.status.digest)
+            await self._link(bundle, bundle.status.digest)
             self._linked.add(uid)
         else:
             await self._content.unlink(bundle.metadata.name)

@@ -16,6 +16,7 @@ from rukpak_py.controllers.turns import Turns
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.core.metrics import FETCH_SECONDS
+from rukpak_py.formats.by_class import Classes
 from rukpak_py.sources.source import ContentPendingError, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0
@@ -53,11 +54,17 @@ class UnpackJobs:
         sources: Sources,
         content: Content,
         *,
+        deployment_class: Callable[[Bundle], str],
         on_end: Callable[[str], None],
         budget: ContentBudget | None = None,
     ) -> None:
-        """`on_end` is called with the name of the Bundle. `budget`: shared with others who hold content in memory."""
+        """`deployment_class`: of the deployment that controls a Bundle, which decides what its content has to be.
+
+        `on_end` is called with the name of the Bundle. `budget`: shared with others who hold content in memory.
+        """
         self.turns = Turns()  # by uid
+        self._deployment_class = deployment_class
+        self._checked_for: dict[str, str] = {}  # by uid: the class of the deployment
         self._sources = sources
         self._content = content
         self._jobs: Jobs[Result] = Jobs(on_end=on_end)
@@ -66,12 +73,19 @@ class UnpackJobs:
 
     def start(self, bundle: Bundle) -> None:
         """What was unpacked once never moves: it is fetched from where it was found then."""
-        self._outdated.discard(bundle.metadata.uid)
+        uid = bundle.metadata.uid
+        self._outdated.discard(uid)
         source = pinned_source(bundle)
         lane = self._sources.lane(source)
-        self._jobs.start(
-            bundle.metadata.name, _key(bundle), self._work(bundle, source), lane=lane, deadline=UNPACK_SECONDS
-        )
+        classes = Classes(bundle.spec.provisioner_class, self._deployment_class(bundle))
+        self._checked_for[uid] = classes.deployment
+        work = self._work(bundle, source, classes)
+        self._jobs.start(bundle.metadata.name, _key(bundle), work, lane=lane, deadline=UNPACK_SECONDS)
+
+    def is_judged_anew(self, bundle: Bundle) -> bool:
+        """The last job checked the content for a deployment of another class."""
+        checked_for = self._checked_for.get(bundle.metadata.uid)
+        return checked_for is not None and checked_for != self._deployment_class(bundle)
 
     def is_running(self, bundle: Bundle) -> bool:
         return self._jobs.is_running(_key(bundle))
@@ -103,11 +117,12 @@ class UnpackJobs:
     def drop(self, bundle: Bundle) -> None:
         self._jobs.drop(bundle.metadata.uid)
         self._outdated.discard(bundle.metadata.uid)
+        self._checked_for.pop(bundle.metadata.uid, None)
 
     async def close(self) -> None:
         await self._jobs.close()
 
-    def _work(self, bundle: Bundle, source: Source) -> Callable[[], Awaitable[Result]]:
+    def _work(self, bundle: Bundle, source: Source, classes: Classes) -> Callable[[], Awaitable[Result]]:
         async def work() -> Result:
             started = perf_counter()
             async with self._budget.share() as content_arrives:
@@ -115,10 +130,10 @@ class UnpackJobs:
                     bundle=bundle.metadata.name,
                     uid=bundle.metadata.uid,
                     source=source,
-                    provisioner_class=bundle.spec.provisioner_class,
+                    provisioner_class=classes.bundle,
                     content_arrives=content_arrives,
                 )
-                result = await _unpack(request, bundle.spec.provisioner_class, self._sources, self._content)
+                result = await _unpack(request, classes, self._sources, self._content)
             if isinstance(result, Waiting):
                 return result
             FETCH_SECONDS.labels(source.type, type(result).__name__.lower()).observe(perf_counter() - started)
@@ -131,7 +146,7 @@ def _key(bundle: Bundle) -> tuple[str]:
     return (bundle.metadata.uid,)
 
 
-async def _unpack(request: FetchRequest, provisioner_class: str, sources: Sources, content: Content) -> Result:
+async def _unpack(request: FetchRequest, classes: Classes, sources: Sources, content: Content) -> Result:
     prefix = "source bundle content: "
     try:
         fetched = await sources.fetch(request)
@@ -139,9 +154,9 @@ async def _unpack(request: FetchRequest, provisioner_class: str, sources: Source
             return fetched
         await request.content_arrives()  # it has, whether the source said so or not
         prefix = ""
-        await content.check(provisioner_class, fetched.tree)
+        converted = await content.check(classes, fetched.tree)
         prefix = "persist bundle content: "
-        return Unpacked(digest=await content.keep(fetched.tree), resolved=fetched.resolved)
+        return Unpacked(digest=await content.keep(fetched.tree, converted), resolved=fetched.resolved)
     except ContentPendingError as pending:
         return Pending(message=str(pending))
     except RukPakError as error:

@@ -4,7 +4,8 @@ A difference to what was applied is drift when the same content with the same op
 changes again as often as it is reverted is left alone for a minute at a time.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -17,6 +18,7 @@ from rukpak_py.apply.plan import make_plan
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
+from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.failures import failed
@@ -28,9 +30,10 @@ from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.controllers.outcome import again, retry_unless_stalled
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
-from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.core.wording import joined, named
-from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.resources import NAMESPACES
 
 SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
 SCHEMA_LAG_INTERVAL_SECONDS = 0.5
@@ -50,10 +53,13 @@ class Applied:
 
 
 class Applier:
-    def __init__(self, engine: Engine, record: KindRecord, events: Recorder) -> None:
+    def __init__(
+        self, engine: Engine, record: KindRecord, events: Recorder, *, has_namespace: Callable[[str], bool]
+    ) -> None:
         self._engine = engine
         self._record = record
         self._events = events
+        self._has_namespace = has_namespace
 
     async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> Applied | StageResult:
         state, is_drift = attempt.state, attempt.is_settled
@@ -67,12 +73,20 @@ class Applier:
                 return StageResult(outcome=again(1.0), wrote_nothing=True)  # its event is on the way
             if not is_drift:
                 state.applying(attempt.content)
+            await self._make_namespace(planned.target, rendered.namespace)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
         change_set = await self._engine.apply(planned.target, plan)
         self._note(attempt, change_set, drifted=known if is_drift else frozenset())
         unfinished = self._unfinished(attempt, planned, change_set, is_drift=is_drift)
         kept = attempt.deployment.status.kept
         return unfinished or Applied(attempt=attempt, planned=planned, resting=resting, kept=kept)
+
+    async def _make_namespace(self, target: Target, name: str) -> None:
+        """The one that the content chose: others may use it, too, so it is nobody's and is never pruned."""
+        if name and not self._has_namespace(name):
+            manifest = {"apiVersion": "v1", "kind": NAMESPACES.gvk.kind, "metadata": {"name": name}}
+            with suppress(AlreadyExistsError):
+                await target.client.create(NAMESPACES, "", canonical_json(manifest))
 
     async def withdraw(self, attempt: Attempt, planned: Planned, owned: dict[ObjectKey, ObservedObject]) -> None:
         """A first install that lost a race for a name is refused like one that came later: nothing of it stays.

@@ -10,12 +10,16 @@ from rukpak_py.api.options import InstallOptions
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.deployment.state import ContentKey, DeploymentState
 from rukpak_py.core.objects import Object
+from rukpak_py.formats.by_class import Classes
 from rukpak_py.kube.resources import NAMESPACES
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """`makes_namespace`: the install namespace is ours to create and keep."""
+    """`install_namespace` empty: the content chooses.
+
+    `makes_namespace`: the install namespace is ours to create and keep.
+    """
 
     deployment: BundleDeployment
     bundle: Bundle
@@ -29,19 +33,38 @@ class Attempt:
         return Owner(name=self.deployment.metadata.name, uid=self.deployment.metadata.uid)
 
     @property
+    def namespace(self) -> str:
+        """Where objects go that name no namespace."""
+        return self.install_namespace or self.chosen_namespace
+
+    @property
+    def chosen_namespace(self) -> str:
+        """By the content, once it was rendered; after a restart the status says it. Empty: it does not choose."""
+        noted = self.state.chosen_namespaces.get(self.content)
+        if noted is not None:
+            return noted
+        return "" if self.install_namespace else self.deployment.status.install_namespace
+
+    @property
+    def classes(self) -> Classes:
+        return Classes(self.bundle.spec.provisioner_class, self.options.provisioner_class)
+
+    @property
     def content(self) -> ContentKey:
         """What identifies the objects that are wanted. Pruning is part of it: switched on again, it has to look for
         what was kept meanwhile. Options that say nothing add nothing, so that a new release finds what an old one left.
         """
-        key = (
+        others = structs.replace(self.options, install_namespace="", create_namespace=False).digest
+        bundle, deployment = self.classes
+        return (
             self.deployment.metadata.uid,
             self.bundle.status.digest,
             self.install_namespace,
             str(self.makes_namespace),
             str(self.deployment.spec.prune.enabled),
+            *([others] if others else []),
+            *([bundle] if bundle != deployment else []),
         )
-        others = structs.replace(self.options, install_namespace="", create_namespace=False).digest
-        return (*key, others) if others else key
 
     @property
     def is_settled(self) -> bool:

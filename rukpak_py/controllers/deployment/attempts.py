@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.api.options import InstallOptions, options_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -30,7 +31,8 @@ class Attempts:
     def _attempt(
         self, deployment: BundleDeployment, bundle: Bundle, options: InstallOptions, state: DeploymentState
     ) -> Attempt:
-        namespace = options.install_namespace or self._system_namespace
+        chooses = bundle.spec.provisioner_class == REGISTRY_CLASS and not options.install_namespace
+        namespace = "" if chooses else options.install_namespace or self._system_namespace
         known = self._inventory.get(NAMESPACES.key("", namespace))
         if known is not None:
             is_ours = known.owner_uid == deployment.metadata.uid

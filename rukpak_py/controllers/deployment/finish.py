@@ -251,7 +251,7 @@ class Finish:
         if not spec.overrides or options_of(spec).overrides != attempt.options.overrides:
             return []
         keys = attempt.state.applied.fields.keys() | self._owned(attempt).keys()
-        return texts.unmatched_overrides(spec.overrides, keys, attempt.install_namespace)
+        return texts.unmatched_overrides(spec.overrides, keys, attempt.namespace)
 
     def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
         return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))

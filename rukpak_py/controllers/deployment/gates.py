@@ -37,7 +37,10 @@ class Gates:
                 desired=rendered.desired,
                 resolution=rendered.resolution,
                 has_namespace=self._cluster.has_namespace,
-                install_namespace=attempt.install_namespace,
+                is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
+                requirements=rendered.requirements,
+                install_namespace=attempt.namespace,
+                makes_namespace=rendered.namespace,
             )
         )
 

@@ -47,6 +47,7 @@ def installed_fields(
     return {
         "active_bundle": attempt.bundle.metadata.name,
         "digest": attempt.bundle.status.digest,
+        "install_namespace": attempt.chosen_namespace,
         "applied_digest": _applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
         "kinds": kinds if is_whole and not left else _union(attempt.deployment.status.kinds, kinds),
         "kept": kept,

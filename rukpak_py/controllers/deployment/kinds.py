@@ -55,6 +55,11 @@ class Kinds:
             found = await self._resolve(objects, brought, deployment)
         return found
 
+    async def look_for(self, gvks: Iterable[GroupVersionKind]) -> None:
+        """Ask the server again when it has not shown one of these kinds yet."""
+        if not all(map(self.cluster.discovery.find, gvks)):
+            await self.cluster.refresh()
+
     async def states_again(
         self, resolution: Resolution, desired: Iterable[Desired], deployment: BundleDeployment
     ) -> Resolution:

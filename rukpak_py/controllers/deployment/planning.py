@@ -81,7 +81,7 @@ class Planner:
     ) -> PrunePolicy:
         policy = PrunePolicy(
             overrides=attempt.options.overrides,
-            install_namespace=attempt.install_namespace,
+            install_namespace=attempt.namespace,
             kept=kept_for_instances(attempt.deployment.status.kept),
         )
         return await with_foreign_instances(

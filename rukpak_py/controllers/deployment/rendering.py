@@ -8,7 +8,7 @@ the error is kept, too.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -23,7 +23,7 @@ from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupVersionKind, Head, Object, ObjectKey, canonical_json
-from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions, Requirement
 from rukpak_py.kube.resources import NAMESPACES
 
 BUDGET_BYTES = 64 * 1024 * 1024
@@ -46,6 +46,9 @@ class Rendered:
     resolution: Resolution
     objects: tuple[Object, ...]  # empty when all kinds are served: nothing is found anew then
     size: int
+    namespace: str = ""  # that the content chose; made when it is missing, and shared. Empty: it did not
+    requirements: tuple[Requirement, ...] = ()
+    olm: OlmIdentity | None = None
 
     @property
     def keys(self) -> set[ObjectKey]:
@@ -56,7 +59,7 @@ class Renderer:
     def __init__(self, content: Content, kinds: Kinds, *, on_end: Callable[[str], None]) -> None:
         self._content = content
         self._kinds = kinds
-        self._jobs: Jobs[list[Object]] = Jobs(on_end=on_end)
+        self._jobs: Jobs[RenderedContent] = Jobs(on_end=on_end)
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
         self._errors: OrderedDict[ContentKey, ContentError] = OrderedDict()
@@ -70,13 +73,13 @@ class Renderer:
             self._kept.move_to_end(key)
             return await self._refreshed(attempt, kept)
         try:
-            objects = await self._objects(attempt)
-            if isinstance(objects, NotRendered):
-                return objects
-            if attempt.makes_namespace and not any(attempt.makes(obj) for obj in objects):
-                objects = [_namespace(attempt.install_namespace), *objects]
-            resolution = await self._kinds.resolve(objects, attempt.deployment)
-            rendered = await self._desired(attempt, objects, resolution)
+            content = await self._content_of(attempt)
+            if isinstance(content, NotRendered):
+                return content
+            if attempt.makes_namespace and not any(attempt.makes(obj) for obj in content.objects):
+                content = replace(content, objects=[_namespace(attempt.install_namespace), *content.objects])
+            resolution = await self._kinds.resolve(content.objects, attempt.deployment)
+            rendered = await self._desired(attempt, content, resolution)
         except ContentError as error:
             self._remember(key, error)
             raise
@@ -94,27 +97,26 @@ class Renderer:
     async def close(self) -> None:
         await self._jobs.close()
 
-    async def _objects(self, attempt: Attempt) -> list[Object] | NotRendered:
+    async def _content_of(self, attempt: Attempt) -> RenderedContent | NotRendered:
         finished = self._jobs.take(attempt.content)
         if finished is not None:
             return finished.result()
         if self._jobs.is_running(attempt.content):
             return NotRendered.RUNNING
-        provisioner, options = attempt.deployment.spec.provisioner_class, _options(attempt)
         tree = await self._content.load(attempt.bundle.status.digest)
         if tree is None:
             return NotRendered.CONTENT_MISSING
-        if self._content.renders_in_place(provisioner, tree):
-            return await self._content.render(provisioner, tree, options)
+        if self._content.renders_in_place(attempt.classes, tree):
+            return await self._content.render(attempt.classes, tree, _options(attempt))
         if not attempt.state.has_ended:  # nobody would take the result
-            self._start(attempt, tree, options)
+            self._start(attempt, tree)
         return NotRendered.RUNNING
 
-    def _start(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> None:
-        provisioner = attempt.deployment.spec.provisioner_class
+    def _start(self, attempt: Attempt, tree: Tree) -> None:
+        classes, options = attempt.classes, _options(attempt)
 
-        async def render() -> list[Object]:
-            return await self._content.render(provisioner, tree, options)
+        async def render() -> RenderedContent:
+            return await self._content.render(classes, tree, options)
 
         name = attempt.deployment.metadata.name
         self._jobs.drop_finished(attempt.deployment.metadata.uid)  # of a template that was edited meanwhile
@@ -122,12 +124,16 @@ class Renderer:
 
     async def _refreshed(self, attempt: Attempt, kept: Rendered) -> Rendered:
         """The same content against the kinds as they are now."""
+        await self._kinds.look_for(one.gvk for one in kept.requirements)
         if not kept.objects:
             return await self._with_states(attempt, kept)
         resolution = await self._kinds.resolve(kept.objects, attempt.deployment)
         if resolution == kept.resolution:
             return kept
-        rendered = await self._desired(attempt, list(kept.objects), resolution)
+        content = RenderedContent(
+            objects=kept.objects, default_namespace=kept.namespace, requirements=kept.requirements, olm=kept.olm
+        )
+        rendered = await self._desired(attempt, content, resolution)
         self._keep(attempt.content, rendered)
         return rendered
 
@@ -139,7 +145,9 @@ class Renderer:
         resolution = await self._kinds.states_again(kept.resolution, kept.desired, attempt.deployment)
         return replace(kept, resolution=resolution)
 
-    async def _desired(self, attempt: Attempt, objects: list[Object], resolution: Resolution) -> Rendered:
+    async def _desired(self, attempt: Attempt, content: RenderedContent, resolution: Resolution) -> Rendered:
+        objects = content.objects
+        attempt.state.chose(attempt.content, content.default_namespace)
         desired = await _desire_all(objects, resolution, attempt)
         is_settled = all(state is KindState.SERVED for state in resolution.states.values())
         size = sum(len(one.form.body) for one in desired)
@@ -148,6 +156,9 @@ class Renderer:
             resolution=resolution,
             objects=() if is_settled else tuple(objects),
             size=size if is_settled else size + sum(len(obj.json) for obj in objects),
+            namespace=content.default_namespace,
+            requirements=tuple(content.requirements),
+            olm=content.olm,
         )
 
     def _keep(self, key: ContentKey, rendered: Rendered) -> None:
@@ -165,7 +176,7 @@ class Renderer:
             self._errors.popitem(last=False)
 
 
-async def _desire_all(objects: list[Object], resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
+async def _desire_all(objects: Iterable[Object], resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
     desired: dict[object, Desired] = {}
     for number, obj in enumerate(objects):
         resource = resolution.resources.get(obj.head.gvk)
@@ -185,7 +196,7 @@ def _desire(obj: Object, *, namespaced: bool, attempt: Attempt) -> Desired:
         obj,
         owner=attempt.owner,
         namespaced=namespaced,
-        default_namespace=attempt.install_namespace,
+        default_namespace=attempt.namespace,
         custom=not is_builtin(obj.head.gvk.group),
         outlives=attempt.makes(obj),
         overrides=attempt.options.overrides,
@@ -193,7 +204,11 @@ def _desire(obj: Object, *, namespaced: bool, attempt: Attempt) -> Desired:
 
 
 def _options(attempt: Attempt) -> RenderOptions:
-    return RenderOptions(install_namespace=attempt.install_namespace)
+    return RenderOptions(
+        install_namespace=attempt.install_namespace or None,
+        watch_namespaces=attempt.options.watch_namespaces or None,
+        config=attempt.options.config,
+    )
 
 
 def _namespace(name: str) -> Object:

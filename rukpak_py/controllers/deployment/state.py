@@ -20,6 +20,7 @@ from rukpak_py.kube.resources import CRDS, NAMESPACES
 DRIFT_BACKOFF_SECONDS = 60.0  # between two corrections of what somebody else changes again and again
 CORRECTIONS_BEFORE_BACKOFF = 5  # of one object, none two minutes after the one before
 REMEMBERED_UIDS = 4096
+REMEMBERED_CONTENTS = 32  # of one deployment: edits that were rendered and are of no interest any more
 # Others may have filled these since they were created.
 FILLED_BY_OTHERS = frozenset(
     {
@@ -143,6 +144,7 @@ class DeploymentState:
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
     former: FormerObjects = field(default_factory=FormerObjects)
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
+    chosen_namespaces: dict[ContentKey, str] = field(default_factory=dict)  # by content that was rendered
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 
@@ -152,6 +154,12 @@ class DeploymentState:
         if self._template_hash is None or self._template_hash[0] != generation:
             self._template_hash = generation, template_hash(deployment.spec.template)
         return self._template_hash[1]
+
+    def chose(self, content: ContentKey, namespace: str) -> None:
+        """The content goes to this namespace by its own choice; empty: it does not choose."""
+        if len(self.chosen_namespaces) >= REMEMBERED_CONTENTS:
+            self.chosen_namespaces.clear()
+        self.chosen_namespaces[content] = namespace
 
     def waited(self, what: str, content: ContentKey = ()) -> float:
         return self.waits.waited(what, monotonic(), content)

@@ -104,6 +104,7 @@ def test_nothing_is_offered_that_does_nothing_yet() -> None:
         "config",
         "installNamespace",
         "createNamespace",
+        "watchNamespaces",
         "suspend",
         "prune",
         "adopt",

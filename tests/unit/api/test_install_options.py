@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from rukpak_py.api.bundle_deployment import Installation, Override, RecordedOptions
+from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.api.options import (
     NO_OVERRIDE,
     RECORDED_CONFIG_BYTES,
@@ -26,7 +27,7 @@ LARGE = {"values": "x" * RECORDED_CONFIG_BYTES}
 
 
 def options(**spec: Any) -> InstallOptions:
-    body = {"spec": {"provisionerClassName": "x", "template": TEMPLATE, **spec}}
+    body = {"spec": {"provisionerClassName": PLAIN_CLASS, "template": TEMPLATE, **spec}}
     return options_of(read_bundle_deployment(body).spec)
 
 
@@ -38,7 +39,8 @@ def entry(**fields: Any) -> Installation:
     "spec",
     [
         {},
-        {"installNamespace": "", "createNamespace": False, "overrides": []},
+        {"installNamespace": "", "createNamespace": False, "overrides": [], "watchNamespaces": []},
+        {"provisionerClassName": "core.rukpak.io/plain"},
         {"config": {}},
         {"overrides": [{"kind": "ConfigMap", "name": "a"}]},
         {"suspend": True, "adopt": "IfUnowned", "prune": {"enabled": False}},
@@ -55,6 +57,8 @@ def test_defaults_have_no_digest(spec: dict[str, Any]) -> None:
         ({"overrides": [WEB]}, {"overrides": [{**WEB, "namespace": ""}]}),
         ({"config": {"a": 1, "b": 2}}, {"config": {"b": 2, "a": 1}}),
         ({"installNamespace": "a"}, {"installNamespace": "a", "createNamespace": False}),
+        ({"watchNamespaces": ["b", "a"]}, {"watchNamespaces": ["a", "b"]}),
+        ({"provisionerClassName": "core.rukpak.io/registry"}, {"provisionerClassName": REGISTRY_CLASS}),
     ],
 )
 def test_specs_that_mean_the_same_have_the_same_digest(one: dict[str, Any], other: dict[str, Any]) -> None:
@@ -72,6 +76,9 @@ def test_every_option_changes_the_digest() -> None:
         {"overrides": [WEB, CLAIM]},
         {"config": {"a": 1}},
         {"config": {"a": None}},
+        {"provisionerClassName": REGISTRY_CLASS},
+        {"watchNamespaces": ["a"]},
+        {"watchNamespaces": [""]},
     ]
     digests = [options(**spec).digest for spec in specs]
     assert len(set(digests)) == len(specs)

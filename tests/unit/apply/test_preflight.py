@@ -11,11 +11,21 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Action, Plan, make_plan
-from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, kinds, namespaces, ownership, still_exists
+from rukpak_py.apply.preflight import (
+    Candidate,
+    Refusal,
+    dry_run,
+    kinds,
+    namespaces,
+    ownership,
+    requirements,
+    still_exists,
+)
 from rukpak_py.apply.preflight import refusal_before_looking as before_looking
 from rukpak_py.apply.preflight.refusal import GONE, WaitsFor, merged
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
+from rukpak_py.formats.format import Requirement
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from tests.unit.apply.lives import (
     LABELS_OF_OTHER,
@@ -40,13 +50,18 @@ def candidate(
     missing: tuple[Head, ...] = (),
     resources: tuple[Resource, ...] = (),
     install_namespace: str = "",
+    requirements: tuple[Requirement, ...] = (),
+    makes_namespace: str = "",
 ) -> Candidate:
     known = {one.gvk: one for one in (CONFIG_MAPS, NAMESPACES, *resources)}
     return Candidate(
         desired=tuple(desired(manifest) for manifest in manifests),
         resolution=Resolution(states=dict.fromkeys(known, KindState.SERVED), resources=known, missing=missing),
         has_namespace=lambda name: name in there.split(),
+        is_served=lambda gvk: gvk in known,
         install_namespace=install_namespace,
+        requirements=requirements,
+        makes_namespace=makes_namespace,
     )
 
 
@@ -71,7 +86,29 @@ def basket() -> Desired:
     return desired({"apiVersion": BASKET.api_version, "kind": BASKET.kind, "metadata": {"name": "b"}})
 
 
-# Kinds and namespaces
+# Kinds, requirements and namespaces
+
+
+BASKETS_NEEDED = Requirement(gvk=BASKET, file="metadata/dependencies.yaml")
+
+
+def test_a_required_kind_that_nobody_serves_is_named_and_waited_for() -> None:
+    refusal = requirements.missing(candidate(requirements=(BASKETS_NEEDED,)))
+    assert refusal is not None
+    assert "the kind Basket (shop.example.org/v1), as metadata/dependencies.yaml says" in refusal.message
+    assert refusal.failure_kinds == {FailureKind.MISSING}
+    assert refusal.waits_for == WaitsFor(kinds=frozenset({BASKET.group_kind}))
+
+
+def test_a_required_kind_that_is_served_or_brought_is_not() -> None:
+    served = Requirement(gvk=CONFIG_MAPS.gvk, file="x")
+    needed = replace(candidate(requirements=(served, BASKETS_NEEDED)), desired=(crd(),))
+    assert requirements.missing(needed) is None
+
+
+def test_a_namespace_that_the_content_chose_is_made() -> None:
+    assert namespaces.missing(candidate(config_map(), makes_namespace="ns")) is None
+    assert namespaces.missing(candidate(config_map(), makes_namespace="other")) is not None
 
 
 def test_content_that_needs_nothing_is_not_refused() -> None:

@@ -9,10 +9,12 @@ from typing import Any, cast
 import orjson
 
 from rukpak_py.api.source import Source
+from rukpak_py.content.store import Form
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.objects import Object
-from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.by_class import Classes
+from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.answers import Listing, live_object
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.discovery import Discovery
@@ -151,18 +153,19 @@ class FakeContent:
     refusing: RukPakError | None = None
     renders: int = 0
 
-    async def check(self, _provisioner_class: str, _tree: Tree) -> None:
+    async def check(self, _classes: Classes, _tree: Tree) -> Tree | None:
         if self.refusing is not None:
             raise self.refusing
+        return None
 
-    async def keep(self, tree: Tree) -> str:
+    async def keep(self, tree: Tree, _converted: Tree | None = None) -> str:
         self.stored[tree.digest] = tree
         return tree.digest
 
     async def has(self, digest: str) -> bool:
         return digest in self.stored
 
-    async def link(self, bundle: str, digest: str) -> None:
+    async def link(self, bundle: str, digest: str, _form: Form) -> None:
         if digest not in self.stored:
             raise UnavailableError("not there")
         self.links[bundle] = digest
@@ -176,12 +179,12 @@ class FakeContent:
     async def load(self, digest: str) -> Tree | None:
         return self.stored.get(digest)
 
-    def renders_in_place(self, _class: str, _tree: Tree) -> bool:
+    def renders_in_place(self, _classes: Classes, _tree: Tree) -> bool:
         return True
 
-    async def render(self, _class: str, _tree: Tree, _options: RenderOptions) -> list[Object]:
+    async def render(self, _classes: Classes, _tree: Tree, _options: RenderOptions) -> RenderedContent:
         self.renders += 1
-        return list(self.objects)
+        return RenderedContent(objects=list(self.objects))
 
 
 @dataclass

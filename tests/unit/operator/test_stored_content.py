@@ -9,8 +9,8 @@ import pytest
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.formats import RenderOptions
-from rukpak_py.formats.format import SMALL
+from rukpak_py.formats.by_class import Classes
+from rukpak_py.formats.format import SMALL, RenderOptions
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.operator import content as module
 from rukpak_py.operator.content import StoredContent
@@ -18,6 +18,7 @@ from tests.unit.controllers.fakes import Clock, tree
 
 MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 FILES = tree(**{"manifests/a.yaml": MAP})
+PLAIN = Classes(PLAIN_CLASS, PLAIN_CLASS)
 OPTIONS = RenderOptions(install_namespace="ns")
 
 
@@ -30,14 +31,14 @@ async def stored(tmp_path: Path) -> AsyncIterator[StoredContent]:
 
 
 async def test_what_is_kept_can_be_rendered(stored: StoredContent) -> None:
-    await stored.check(PLAIN_CLASS, FILES)
+    await stored.check(PLAIN, FILES)
     digest = await stored.keep(FILES)
     assert digest == FILES.digest
     assert await stored.has(digest)
     loaded = await stored.load(digest)
     assert loaded == FILES
-    rendered = await stored.render(PLAIN_CLASS, loaded, OPTIONS)
-    assert [one.head.name for one in rendered] == ["a"]
+    rendered = await stored.render(PLAIN, loaded, OPTIONS)
+    assert [one.head.name for one in rendered.objects] == ["a"]
 
 
 async def test_what_is_not_there_is_none(stored: StoredContent) -> None:
@@ -50,8 +51,8 @@ async def test_nothing_works_before_it_is_open(tmp_path: Path) -> None:
 
 
 async def test_a_class_without_a_format_is_wrong_content(stored: StoredContent) -> None:
-    with pytest.raises(ContentError, match="no format for the provisioner class"):
-        await stored.check("example", FILES)
+    with pytest.raises(ContentError, match="the provisioner class 'example' is not served"):
+        await stored.check(Classes("example"), FILES)
 
 
 @pytest.mark.parametrize("limit", [1, DEFAULT_LIMITS.yaml_bytes])
@@ -60,10 +61,10 @@ async def test_the_limits_of_the_settings_hold_for_checking_and_rendering(tmp_pa
     await stored.open()
 
     async def check() -> None:
-        await stored.check(PLAIN_CLASS, FILES)
+        await stored.check(PLAIN, FILES)
 
     async def render() -> None:
-        await stored.render(PLAIN_CLASS, FILES, OPTIONS)
+        await stored.render(PLAIN, FILES, OPTIONS)
 
     for read in (check, render):
         if limit == 1:
@@ -94,10 +95,10 @@ async def test_content_that_may_become_large_is_read_by_a_worker_and_its_failure
     monkeypatch.setattr(PlainFormat, "render", None)  # in this process
     monkeypatch.setattr(PlainFormat, "check", None)
     with_alias = MAP + b"data: {x: &x y, z: *x}\n"
-    rendered = await stored.render(PLAIN_CLASS, tree(**{"manifests/a.yaml": with_alias}), OPTIONS)
-    assert [one.head.name for one in rendered] == ["a"]
+    rendered = await stored.render(PLAIN, tree(**{"manifests/a.yaml": with_alias}), OPTIONS)
+    assert [one.head.name for one in rendered.objects] == ["a"]
     with pytest.raises(ContentError, match="found zero objects"):
-        await stored.check(PLAIN_CLASS, tree(**{"manifests/empty.yaml": b"#" * SMALL + b"\n"}))
+        await stored.check(PLAIN, tree(**{"manifests/empty.yaml": b"#" * SMALL + b"\n"}))
 
 
 @pytest.mark.parametrize(
@@ -113,4 +114,4 @@ def test_what_content_may_become_decides_where_it_is_rendered(
     tmp_path: Path, content: bytes, *, expected: bool
 ) -> None:
     stored = StoredContent(tmp_path, DEFAULT_LIMITS)
-    assert stored.renders_in_place(PLAIN_CLASS, tree(**{"manifests/a.yaml": content})) is expected
+    assert stored.renders_in_place(PLAIN, tree(**{"manifests/a.yaml": content})) is expected

@@ -14,6 +14,7 @@ import pytest
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB
+from rukpak_py.formats.by_class import Classes
 from rukpak_py.operator import content_work, worker_process
 from rukpak_py.operator.memory_limit import worker_memory
 from rukpak_py.operator.worker_processes import WorkerProcesses
@@ -204,7 +205,7 @@ async def test_fifty_megabytes_of_manifests_are_checked_in_the_memory_of_one_pro
     tree = tree_of({f"manifests/{n}.yaml": head.format(number=n, value=value) for n in range(50)})
     assert tree.total_bytes > 50_000_000
     async with working(1, memory=worker_memory(2, 512 * MIB)) as processes:
-        await processes.run(content_work.check, PLAIN_CLASS, tree, DEFAULT_LIMITS)
+        await processes.run(content_work.check, Classes(PLAIN_CLASS), tree, DEFAULT_LIMITS)
 
 
 async def test_content_that_needs_too_much_memory_is_wrong_content() -> None:

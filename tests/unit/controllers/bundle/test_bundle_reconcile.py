@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import BUNDLE_KIND, HELM_CLASS, PLAIN_CLASS, UPSTREAM_BUNDLE_FINALIZER, Phase
+from rukpak_py.api.metadata import OwnerReference
+from rukpak_py.api.names import BUNDLE_KIND, HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS, UPSTREAM_BUNDLE_FINALIZER, Phase
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.controllers import jobs
@@ -21,6 +22,7 @@ from rukpak_py.sources.source import ContentPendingError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeSources, tree, until
 from tests.unit.controllers.values import bundle, conditions, source, spec, unpacked
 
+CONTROLLER = OwnerReference(api_version="x/v1", kind="BundleDeployment", name="d", uid="uid-of-d", controller=True)
 FILES = tree(f=b"1")
 OTHER_FILES = tree(f=b"2")
 
@@ -41,10 +43,16 @@ class Bench:
             on_news=lambda one: self.news.append(one.metadata.name),
             now=lambda: NOW,
         )
+        self.deployment_class = PLAIN_CLASS
         self.reconciler = BundleReconciler(
             client=self.client.as_client(),
             bundles=self.bundles,
-            jobs=UnpackJobs(self.sources, self.content, on_end=self.woken.append),
+            jobs=UnpackJobs(
+                self.sources,
+                self.content,
+                deployment_class=lambda _: self.deployment_class,
+                on_end=self.woken.append,
+            ),
             content=self.content,
             writer=self.writer,
             classes={PLAIN_CLASS},
@@ -260,6 +268,23 @@ async def test_wrong_content_is_not_tried_again(bench: Bench) -> None:
     assert await bench.unpack() == DONE
     assert "Stalled" in conditions(bench.stored.status)
     assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", "empty")
+
+
+async def test_content_that_was_wrong_is_judged_anew_for_a_deployment_of_another_class(bench: Bench) -> None:
+    bench.put(replace(bundle(), metadata=replace(bundle().metadata, owner_references=(CONTROLLER,))))
+    bench.content.refusing = ContentError("empty")
+    assert await bench.unpack() == DONE
+    bench.reconciler.deployment_changed(CONTROLLER.uid)
+    assert bench.woken == []
+    bench.deployment_class = REGISTRY_CLASS
+    bench.content.refusing = None
+    bench.reconciler.deployment_changed(CONTROLLER.uid)
+    assert bench.woken == ["b"]
+    bench.woken.clear()
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.is_unpacked
+    bench.reconciler.deployment_changed(CONTROLLER.uid)
+    assert bench.woken == []
 
 
 async def test_a_slow_job_is_told_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.source import ImageSource, Source
+from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.unpacking import Failed, Result, Unpacked, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
 from rukpak_py.controllers.ports import Sources
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
+from rukpak_py.formats.by_class import Classes
 from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.unit.controllers.fakes import FakeContent, FakeSources, tree, until
 from tests.unit.controllers.values import bundle, source, spec
@@ -26,7 +28,9 @@ class Bench:
 
     def __init__(self, sources: Sources, content: FakeContent | None = None) -> None:
         self.ended: list[str] = []
-        self.jobs = UnpackJobs(sources, content or FakeContent(), on_end=self.ended.append)
+        self.jobs = UnpackJobs(
+            sources, content or FakeContent(), deployment_class=lambda _: "", on_end=self.ended.append
+        )
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -80,7 +84,7 @@ async def test_each_step_fails_in_its_own_words(
 
 async def test_a_store_that_fails_says_so() -> None:
     class Full(FakeContent):
-        async def keep(self, _tree: object) -> str:
+        async def keep(self, _tree: Tree, _converted: Tree | None = None) -> str:
             raise UnavailableError("disk full")
 
     result = await unpacked(FakeSources(tree=FILES), Full())
@@ -184,7 +188,7 @@ async def test_content_of_a_source_that_does_not_announce_it_counts_from_its_end
             super().__init__()
             self.gate = asyncio.Event()
 
-        async def check(self, _provisioner_class: str, _tree: object) -> None:
+        async def check(self, _classes: Classes, _tree: Tree) -> None:
             self.at_once += 1
             await self.gate.wait()
 

@@ -75,7 +75,12 @@ class Bench:
 
     @property
     def applier(self) -> Applier:
-        return Applier(cast("Engine", self.engine), cast("KindRecord", self.record), self.events)
+        return Applier(
+            cast("Engine", self.engine),
+            cast("KindRecord", self.record),
+            self.events,
+            has_namespace=lambda _: False,
+        )
 
     def planned(self, one: Attempt, *wanted: Desired, shown: Iterable[str] = ()) -> Planned:
         """The objects that are shown differ from what was applied."""

@@ -13,8 +13,8 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment import rendering as module
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.objects import Object
-from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.by_class import Classes
+from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.unit.apply.lives import config_map, namespace
 from tests.unit.controllers.deployment.parts import (
@@ -41,14 +41,14 @@ class JobContent(FakeContent):
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     error: Exception | None = None
 
-    def renders_in_place(self, _class: str, _tree: Tree) -> bool:
+    def renders_in_place(self, _classes: Classes, _tree: Tree) -> bool:
         return False
 
-    async def render(self, provisioner: str, of: Tree, options: RenderOptions) -> list[Object]:
+    async def render(self, classes: Classes, of: Tree, options: RenderOptions) -> RenderedContent:
         await self.gate.wait()
         if self.error is not None:
             raise self.error
-        return await super().render(provisioner, of, options)
+        return await super().render(classes, of, options)
 
 
 class Bench:

@@ -21,8 +21,8 @@ from rukpak_py.controllers.deployment.rendering import Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, work
 from rukpak_py.controllers.queue import Queue
-from rukpak_py.core.objects import Object
-from rukpak_py.formats import RenderOptions
+from rukpak_py.formats.by_class import Classes
+from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.discovery import Discovery
 
 WORKERS = 8  # the operator has as many for each kind
@@ -42,14 +42,14 @@ class SlowContent:
         builder.add("name", digest.encode())
         return builder.build()
 
-    def renders_in_place(self, _class: str, tree: Tree) -> bool:
+    def renders_in_place(self, _classes: Classes, tree: Tree) -> bool:
         return tree["name"] == QUICK.encode()
 
-    async def render(self, _class: str, tree: Tree, _options: RenderOptions) -> list[Object]:
-        if not self.renders_in_place(_class, tree):
+    async def render(self, classes: Classes, tree: Tree, _options: RenderOptions) -> RenderedContent:
+        if not self.renders_in_place(classes, tree):
             self.started += 1
             await self.gate.wait()
-        return []
+        return RenderedContent(objects=[])
 
 
 def attempt(name: str, *, digest: str = "") -> Attempt:

@@ -1,0 +1,94 @@
+"""registry+v1 as the original serves it: converted to plain manifests, once, when the Bundle is unpacked.
+
+All namespaces, no options and no certificates, so a bundle that cannot be installed so is refused, in the original's
+words. The converted form is an archive with one file, which others may download and apply: with the Namespace, and in
+the original's order. A deployment of class plain installs the same objects; the Namespace it shares with others.
+"""
+
+from collections.abc import Iterator
+
+from rukpak_py.content.tree import Tree, TreeBuilder
+from rukpak_py.content.yaml_dump import dump_all
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import InvalidBundleError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.core.objects import Object
+from rukpak_py.formats.format import Certificates, RenderedContent, RenderOptions
+from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Json
+from rukpak_py.formats.registry_v1.kinds import SUPPORTED
+from rukpak_py.formats.registry_v1.read import read
+from rukpak_py.formats.registry_v1.render import install_namespace, render
+from rukpak_py.formats.registry_v1.render.installation import ALL_NAMESPACES
+from rukpak_py.formats.rules import Locator
+
+PREFIX = "convert registry+v1 bundle to plain+v0 bundle: "
+MANIFEST = "manifests/manifest.yaml"
+
+
+class ConvertedFormat:
+    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
+        bundle = _read(tree, limits)
+        return _archive(bundle, _convert(bundle, tree, limits), limits)
+
+    def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
+        bundle = _read(tree, options.limits)
+        manifests = _convert(bundle, tree, options.limits)
+        return RenderedContent(
+            objects=[Object.from_manifest(one) for one in manifests],
+            default_namespace=install_namespace(bundle),
+        )
+
+    def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - a CSV is typed and checked, which takes its time
+        return False
+
+
+def converted(bundle: Bundle, tree: Tree, limits: Limits) -> Tree | None:
+    """The converted form of a bundle that can be rendered; None when it cannot be converted."""
+    if any(_refused(bundle)):
+        return None
+    return _archive(bundle, _convert(bundle, tree, limits), limits)
+
+
+def _read(tree: Tree, limits: Limits) -> Bundle:
+    try:
+        return read(tree, limits=limits).complete()
+    except ContentError as error:
+        raise _prefixed(error) from error
+
+
+def _convert(bundle: Bundle, tree: Tree, limits: Limits) -> list[Json]:
+    """The objects, without the Namespace."""
+    for problem in _refused(bundle):
+        raise ContentError(PREFIX + problem)
+    options = RenderOptions(watch_namespaces=ALL_NAMESPACES, certificates=Certificates.NONE, limits=limits)
+    try:
+        return render(bundle, options, Locator(tree, limits))
+    except ContentError as error:
+        raise _prefixed(error) from error
+
+
+def _refused(bundle: Bundle) -> Iterator[str]:
+    """In the original's words and order; it tells the first only."""
+    if InstallMode.ALL not in bundle.csv.supported_modes:
+        yield "AllNamespace install mode must be enabled"
+    if bundle.csv.owned_api_services:
+        yield "apiServiceDefintions are not supported"
+    if bundle.csv.webhooks:
+        yield "webhookDefinitions are not supported"
+    for document in bundle.others:
+        if document.kind not in SUPPORTED:
+            yield f"bundle contains unsupported resource: Name: {document.name}, Kind: {document.kind}"
+
+
+def _prefixed(error: ContentError) -> ContentError:
+    text = f"{PREFIX}{error}"
+    if isinstance(error, InvalidBundleError):
+        return InvalidBundleError(error.findings, text=text)
+    return ContentError(text)
+
+
+def _archive(bundle: Bundle, manifests: list[Json], limits: Limits) -> Tree:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": install_namespace(bundle)}}
+    archive = TreeBuilder(limits)
+    archive.add(MANIFEST, "".join(dump_all([namespace, *manifests])).encode())
+    return archive.build()
