@@ -56,6 +56,7 @@ KIND = Module(folder=HERE / "kind")
 COREDNS = Module(folder=HERE / "kind" / "coredns", is_ours=True)
 ACTIONLINT = Module(folder=HERE.parent / "actionlint")
 REGISTRY = Module(folder=HERE.parent / "registry", is_ours=True)
+WEBHOOK_OPERATOR = Module(folder=HERE.parent / "webhook_operator", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {
     "etcd": (KUBERNETES, "go.etcd.io/etcd/server/v3"),
@@ -73,6 +74,7 @@ PACKAGES: dict[str, tuple[Module, str]] = {
     "probe": (PAUSE, "rukpak.io/e2e/cluster/pause/probe"),
     "actionlint": (ACTIONLINT, "github.com/rhysd/actionlint/cmd/actionlint"),
     "registry": (REGISTRY, "rukpak.io/e2e/registry"),
+    "webhook-operator": (WEBHOOK_OPERATOR, "rukpak.io/e2e/webhook_operator"),
 }
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 NODE = (*CONTROL_PLANE, "kubelet", "kube-proxy", "pause")
