@@ -40,18 +40,8 @@ class Gadgets:
         return [spec.get("size") if version == "v1" else spec.get("dimensions", {}).get("width") for spec in specs]
 
     def until_denied(self, version: str, message: str, **spec: Any) -> None:
-        """A configuration takes a moment to count."""
-
-        def answer() -> str | None:
-            try:
-                self.apply(version, "denied", **spec)
-            except KubectlError as error:
-                return str(error)
-            return None
-
-        denial = eventually(answer, what=f"a write of {spec} is denied")
-        if message not in denial:
-            raise AssertionError(denial)
+        """A configuration takes a moment to count, and a Service to have its pods behind it."""
+        eventually(lambda: message in self._denial(version, spec), what=f"a write of {spec} is denied: {message}")
 
     def until_served(self, version: str) -> None:
         eventually(lambda: self.is_served(version), what=f"{version} is served")
@@ -65,6 +55,13 @@ class Gadgets:
 
     def stored_versions(self) -> list[str]:
         return list(self.kubectl.get("crd", f"{PLURAL}.{self.group}")["status"]["storedVersions"])
+
+    def _denial(self, version: str, spec: dict[str, Any]) -> str:
+        try:
+            self.apply(version, "denied", **spec)
+        except KubectlError as error:
+            return str(error)
+        return ""
 
     def _resource(self, version: str) -> str:
         return f"{PLURAL}.{version}.{self.group}"

@@ -1,6 +1,5 @@
 """A real API server calls the operator of the e2e bundles, through upgrades of its definition and back."""
 
-import base64
 import json
 import uuid
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ from e2e.kubectl import Kubectl, KubectlError
 from e2e.waiting import eventually
 from e2e.webhook_operator.bundle import GadgetBundle
 from e2e.webhook_operator.gadgets import Gadgets
-from tests.integration.webhook_operator.program import HOST, Json, Program
+from tests.integration.webhook_operator.client_configs import client_configs, trust
+from tests.integration.webhook_operator.program import HOST, Program
 
 CALLED = {"CustomResourceDefinition", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
@@ -37,20 +37,13 @@ class Installer:
             for config in client_configs(made):
                 path = config.pop("service")["path"]
                 config["url"] = f"https://{HOST}:{self.program.port}{path}"
-                config["caBundle"] = base64.b64encode(self.authority.pair.certificate).decode()
+                trust(config, self.authority)
         self.kubectl.run("apply", "--server-side", "-f", "-", stdin="\n---\n".join(map(json.dumps, objects)))
 
     def remove(self) -> None:
         for kind, verb in (("mutatingwebhookconfiguration", "mutate"), ("validatingwebhookconfiguration", "validate")):
             self.kubectl.run("delete", kind, f"{verb}.gadgets.{self.group}", "--ignore-not-found")
         self.kubectl.run("delete", "crd", f"gadgets.{self.group}", "--ignore-not-found", "--timeout=60s")
-
-
-def client_configs(made: Json) -> list[Json]:
-    if made["kind"] != "CustomResourceDefinition":
-        return [webhook["clientConfig"] for webhook in made["webhooks"]]
-    conversion = made["spec"].get("conversion")
-    return [conversion["webhook"]["clientConfig"]] if conversion else []
 
 
 @pytest.fixture
