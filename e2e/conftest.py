@@ -17,6 +17,7 @@ from e2e.cluster.state import StateDir
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS, Release
 from e2e.steps import Steps
+from e2e.webhook_operator import image as webhook_operator_image
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -39,7 +40,12 @@ def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) ->
     if is_foreign and foreign.has_images():
         return
     folder = tmp_path_factory.mktemp("images")
-    archives = [image.build(Steps()), sample_image.write(folder / "sample.tar"), *bundle_images.write_all(folder)]
+    archives = [
+        image.build(Steps()),
+        sample_image.write(folder / "sample.tar"),
+        webhook_operator_image.write(folder / "webhook-operator.tar"),
+        *bundle_images.write_all(folder),
+    ]
     for archive in archives:
         load = [sys.executable, "-m", "e2e.cluster", "load-image", str(archive)]
         subprocess.run([*load, f"--state={kubectl.kubeconfig.parent}"], check=True)

@@ -81,7 +81,13 @@ def running(
 
 
 def push(
-    server: RegistryServer, manifests: Path, image: str, folder: Path, *, login: tuple[str, str] | None = None
+    server: RegistryServer,
+    manifests: Path,
+    image: str,
+    folder: Path,
+    *,
+    login: tuple[str, str] | None = None,
+    package: str = "sample",
 ) -> None:
     """Build the image of a bundle in a folder, and push it, as a user does."""
     folder.mkdir(parents=True)
@@ -90,7 +96,7 @@ def push(
     auths = {server.address: {"auth": base64.b64encode(":".join(login).encode()).decode()}} if login else {}
     (folder / "config.json").write_text(json.dumps({"auths": auths}), encoding="utf-8")
     command = [
-        *(str(RUKPAKCTL), "bundle", "build", "-d", str(manifests), "-p", "sample", "-c", "stable"),
+        *(str(RUKPAKCTL), "bundle", "build", "-d", str(manifests), "-p", package, "-c", "stable"),
         *("-u", str(folder / "bundle"), "--push", f"{server.address}/{image}", "--no-plain-http"),
     ]
     environment = os.environ | {"SSL_CERT_FILE": str(trusted), "DOCKER_CONFIG": str(folder)}
