@@ -8,7 +8,7 @@
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -29,7 +29,8 @@ from rukpak_py.apply.results import ChangeSet, Failure
 from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import ConflictError, RukPakError
-from rukpak_py.core.objects import GroupKind, canonical_json
+from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
+from rukpak_py.core.wording import named
 from rukpak_py.kube.answers import Applied
 from rukpak_py.kube.errors import (
     AlreadyExistsError,
@@ -42,6 +43,7 @@ from rukpak_py.kube.errors import (
 from rukpak_py.kube.resources import Resource
 
 LOG = logging.getLogger(__name__)
+NOTHING_SERVED: Mapping[GroupKind, frozenset[ObjectKey]] = {}
 REPAIRS = 10  # unknown fields are removed one answer at a time; a body with more of them is refused
 
 
@@ -66,10 +68,19 @@ class Engine:
         await run_bounded(try_out, [change for change in plan.writes if not skip(change)])
         return sorted(failures, key=lambda failure: failure.key)
 
-    async def apply(self, target: Target, plan: Plan) -> ChangeSet:
+    async def apply(
+        self, target: Target, plan: Plan, *, served_by: Mapping[GroupKind, frozenset[ObjectKey]] = NOTHING_SERVED
+    ) -> ChangeSet:
+        """`served_by`: workloads of the same content without which objects of a kind would be refused."""
         change_set = ChangeSet()
         for phase, group in groupby(plan.changes, key=lambda change: change.desired.phase):
-            changes = list(group)
+            changes = []
+            for change in group:
+                awaited = self._awaited(change, served_by)
+                if awaited:
+                    change_set.waiting.append(f"{change.key} comes after {named(awaited)}, which serves its webhook")
+                else:
+                    changes.append(change)
             change_set.waiting += [change.reason for change in changes if change.action is Action.WAIT]
             await run_bounded(
                 lambda change: self._write(target, change, change_set),
@@ -83,6 +94,17 @@ class Engine:
                 break
         change_set.failures.sort(key=lambda failure: failure.key)
         return change_set
+
+    def _awaited(self, change: Change, served_by: Mapping[GroupKind, frozenset[ObjectKey]]) -> list[ObjectKey]:
+        """The workloads that are not available yet, though the object to be written needs them."""
+        if change.action not in WRITES:
+            return []
+        workloads = served_by.get(change.desired.head.gvk.group_kind, frozenset())
+        return sorted(key for key in workloads if not self._is_available(key))
+
+    def _is_available(self, key: ObjectKey) -> bool:
+        live = self._inventory.get(key)
+        return live is not None and live.health is not None and live.health.is_healthy
 
     def _is_new(self, change: Change) -> bool:
         return not all(map(self._is_established, change.desired.defines))

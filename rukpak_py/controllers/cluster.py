@@ -100,6 +100,13 @@ class Cluster:
         """Of those that claim the kind the one that has it."""
         return max(self._by_kind.get(kind, {}).values(), key=lambda crd: crd.is_established, default=None)
 
+    def resource_of(self, gvk: GroupVersionKind) -> Resource | None:
+        """By its CRD, which a watch shows before discovery does, else by discovery."""
+        crd = self.crd_of(gvk.group_kind)
+        if crd is not None and crd.is_established and gvk.version in crd.versions:
+            return crd.resource(gvk.version)
+        return self.discovery.find(gvk)
+
     def is_established(self, kind: GroupKind) -> bool:
         crd = self.crd_of(kind)
         return crd is not None and crd.is_established

@@ -93,6 +93,7 @@ class DeploymentParts:
             rendering=RenderingStage(self.renderer, former=templates.former, want_content=around.want_content),
             planner=Planner(around.client, inventory, kinds),
             gates=Gates(
+                around.client,
                 engine=engine,
                 cluster=around.cluster,
                 existence=existence,

@@ -31,9 +31,9 @@ async def install(client: Client, crds: list[dict[str, Any]]) -> None:
             await _established(client, crd["metadata"]["name"])
 
 
-async def remove(client: Client, plural: str) -> None:
+async def remove(client: Client, plural: str, group: str = GROUP) -> None:
     """Delete one and wait until it is gone, with its objects."""
-    name = f"{plural}.{GROUP}"
+    name = f"{plural}.{group}"
     await client.delete(CRDS, "", name)
     async with asyncio.timeout(PATIENCE_SECONDS):
         with suppress(NotFoundError):

@@ -75,7 +75,7 @@ class Applier:
                 state.applying(attempt.content)
             await self._make_namespace(planned.target, rendered.namespace)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
-        change_set = await self._engine.apply(planned.target, plan)
+        change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by)
         self._note(attempt, change_set, drifted=known if is_drift else frozenset())
         unfinished = self._unfinished(attempt, planned, change_set, is_drift=is_drift)
         kept = attempt.deployment.status.kept

@@ -4,7 +4,7 @@ from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.engine import Engine
-from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, ownership, refusal_before_looking, still_exists
+from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, olm, ownership, refusal_before_looking, still_exists
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -13,11 +13,13 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import Client
 
 
 class Gates:
     def __init__(
         self,
+        client: Client,
         *,
         engine: Engine,
         cluster: Cluster,
@@ -25,6 +27,7 @@ class Gates:
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
     ) -> None:
+        self._client = client
         self._engine = engine
         self._cluster = cluster
         self._existence = existence
@@ -44,7 +47,9 @@ class Gates:
             )
         )
 
-    async def of_plan(self, attempt: Attempt, planned: Planned, active: Attempt | None) -> Refusal | None:
+    async def of_plan(
+        self, attempt: Attempt, rendered: Rendered, planned: Planned, active: Attempt | None
+    ) -> Refusal | None:
         """`active`: the same for what is installed; None when nothing is, or when its options are lost."""
         returning = self._about_to_return(attempt, planned)
         refused = ownership.refused(planned.plan) or ownership.free_for_a_moment(returning)
@@ -57,6 +62,11 @@ class Gates:
         )
         if gone is not None:
             return gone
+        is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
+        if rendered.olm is not None and not is_installed:
+            managed = await olm.refusal(self._client, rendered.olm, self._cluster.resource_of)
+            if managed is not None:
+                return managed
         if _is_upgrade(attempt, active):
             return await dry_run.refusal(self._engine, planned.target, planned.plan)
         return None

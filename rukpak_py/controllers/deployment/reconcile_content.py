@@ -90,7 +90,7 @@ class ContentReconciler:
         if isinstance(seen, StageResult):
             return seen
         planned = await self._planner.plan(attempt, rendered, seen)
-        refusal = await self._gates.of_plan(attempt, planned, active)
+        refusal = await self._gates.of_plan(attempt, rendered, planned, active)
         if refusal is not None:
             return await self._refused_plan(attempt, planned, refusal)
         applied = await self._applier.apply(attempt, rendered, planned)

@@ -8,13 +8,14 @@ the error is kept, too.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.order import is_builtin
+from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import Kinds
@@ -22,7 +23,7 @@ from rukpak_py.controllers.deployment.state import ContentKey
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.objects import GroupVersionKind, Head, Object, ObjectKey, canonical_json
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions, Requirement
 from rukpak_py.kube.resources import NAMESPACES
 
@@ -49,6 +50,7 @@ class Rendered:
     namespace: str = ""  # that the content chose; made when it is missing, and shared. Empty: it did not
     requirements: tuple[Requirement, ...] = ()
     olm: OlmIdentity | None = None
+    served_by: Mapping[GroupKind, frozenset[ObjectKey]] = field(default_factory=dict)  # workloads of the content
 
     @property
     def keys(self) -> set[ObjectKey]:
@@ -159,6 +161,7 @@ class Renderer:
             namespace=content.default_namespace,
             requirements=tuple(content.requirements),
             olm=content.olm,
+            served_by=serving_workloads(desired),
         )
 
     def _keep(self, key: ContentKey, rendered: Rendered) -> None:

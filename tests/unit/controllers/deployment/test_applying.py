@@ -49,7 +49,7 @@ class GivenEngine:
     outcome: ChangeSet = field(default_factory=ChangeSet)
     plans: list[Plan] = field(default_factory=list)
 
-    async def apply(self, _target: Target, plan: Plan) -> ChangeSet:
+    async def apply(self, _target: Target, plan: Plan, **_: object) -> ChangeSet:
         self.plans.append(plan)
         return self.outcome
 

@@ -60,6 +60,14 @@ class GivenExistence:
         return self.answer
 
 
+RENDERED = Rendered(
+    desired=(A,),
+    resolution=Resolution(states={CONFIG_MAPS.gvk: KindState.SERVED}, resources={CONFIG_MAPS.gvk: CONFIG_MAPS}),
+    objects=(),
+    size=0,
+)
+
+
 @dataclass
 class Bench:
     clock: Clock
@@ -71,6 +79,7 @@ class Bench:
     @property
     def gates(self) -> Gates:
         return Gates(
+            FakeClient().as_client(),
             engine=cast("Engine", self.engine),
             cluster=FakeCluster().as_cluster(),
             existence=cast("Existence[BundleDeployment]", self.existence),
@@ -83,7 +92,7 @@ class Bench:
         found = {key(name): given for name, given in lives.items()}
         plan = make_plan([A], live=found, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
         planned = Planned(target=target_of(one, FakeClient()), plan=plan, hidden=Hidden())
-        return await self.gates.of_plan(one, planned, active)
+        return await self.gates.of_plan(one, RENDERED, planned, active)
 
     def another(self, **about: Any) -> BundleDeployment:
         """Another deployment, that applied the same object."""
@@ -101,11 +110,9 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
-    resolution = Resolution(states={CONFIG_MAPS.gvk: KindState.SERVED}, resources={CONFIG_MAPS.gvk: CONFIG_MAPS})
-    rendered = Rendered(desired=(A,), resolution=resolution, objects=(), size=0)
-    assert bench.gates.before_looking(attempt(), rendered) is None
+    assert bench.gates.before_looking(attempt(), RENDERED) is None
     elsewhere = replace(A, head=replace(A.head, namespace="elsewhere"))
-    refusal = bench.gates.before_looking(attempt(), replace(rendered, desired=(elsewhere,)))
+    refusal = bench.gates.before_looking(attempt(), replace(RENDERED, desired=(elsewhere,)))
     assert refusal is not None
     assert refusal.waits_for == WaitsFor(namespaces=frozenset({"elsewhere"}))
 

@@ -1,0 +1,75 @@
+"""Gate: OLM itself does not manage the package in this cluster. Two managers of one operator would undo each other.
+
+Two lists, before an install or an upgrade of an OLM bundle, and only where the cluster serves OLM's kinds.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+
+import msgspec
+
+from rukpak_py.apply.preflight.refusal import Refusal
+from rukpak_py.apply.results import FailureKind
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.core.wording import named
+from rukpak_py.formats.format import OlmIdentity
+from rukpak_py.kube.client import PAGE, Client
+from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.resources import Resource
+
+GROUP = "operators.coreos.com"
+SUBSCRIPTION = GroupVersionKind(GROUP, "v1alpha1", "Subscription")
+CSV = GroupVersionKind(GROUP, "v1alpha1", "ClusterServiceVersion")
+COPIED_LABEL = "olm.copiedFrom"  # on copies of a CSV in other namespaces
+NAMED = 3
+
+
+class _SubscriptionSpec(msgspec.Struct):
+    name: str = ""  # of the package
+
+
+class _Subscription(msgspec.Struct):
+    spec: _SubscriptionSpec = msgspec.field(default_factory=_SubscriptionSpec)
+
+
+async def refusal(
+    client: Client, olm: OlmIdentity, find: Callable[[GroupVersionKind], Resource | None]
+) -> Refusal | None:
+    found = [str(live.key) async for live in _managed(client, olm, find)]
+    if not found:
+        return None
+    text = (
+        f'OLM manages the package "{olm.package}" in this cluster ({named(found, NAMED)}), so nothing is installed; '
+        "remove it from OLM first, or delete this BundleDeployment"
+    )
+    return Refusal(message=text, failure_kinds=frozenset({FailureKind.CONFLICT}))
+
+
+async def _managed(
+    client: Client, olm: OlmIdentity, find: Callable[[GroupVersionKind], Resource | None]
+) -> AsyncIterator[LiveObject]:
+    subscriptions, csvs = find(SUBSCRIPTION), find(CSV)
+    if subscriptions is not None:
+        async with aclosing(client.list_by_page(subscriptions, params={}, page=PAGE, full=True)) as pages:
+            async for page in pages:
+                for live in page.items:
+                    if _package_of(live) == olm.package:
+                        yield live
+    if csvs is not None:
+        async with aclosing(
+            client.list_by_page(csvs, params={"labelSelector": f"!{COPIED_LABEL}"}, page=PAGE)
+        ) as pages:
+            async for page in pages:
+                for live in page.items:
+                    if (
+                        live.key.name == olm.csv
+                        or f"{GROUP}/{olm.package}.{live.key.namespace}" in live.metadata.labels
+                    ):
+                        yield live
+
+
+def _package_of(subscription: LiveObject) -> str:
+    try:
+        return msgspec.json.decode(subscription.json or b"{}", type=_Subscription).spec.name
+    except msgspec.DecodeError:
+        return ""
