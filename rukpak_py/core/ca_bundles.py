@@ -1,7 +1,8 @@
 """The `caBundle` fields of what calls webhooks: where they are, whether they trust a certificate, and what sets them.
 
-Callers are ValidatingWebhookConfigurations, MutatingWebhookConfigurations and CRDs with a conversion webhook. Other
-people's webhooks may stand in the same object, so every function takes which of them are meant.
+Callers are ValidatingWebhookConfigurations, MutatingWebhookConfigurations, CRDs with a conversion webhook, and
+APIServices. Other people's webhooks may stand in the same object, so every function takes which of them are meant.
+What is no mapping, or has no name where it needs one, calls nothing.
 """
 
 import base64
@@ -19,7 +20,7 @@ class Caller:
     """One `clientConfig`: the API server calls a webhook by it."""
 
     pointer: str  # a JSON pointer to the clientConfig
-    name: str = ""  # of the webhook; the conversion webhook of a CRD has none
+    name: str = ""  # of the webhook; a CRD's conversion webhook and an APIService have none
     config: Manifest
 
     @property
@@ -36,12 +37,17 @@ def every_caller(_: Caller) -> bool:
 
 
 def callers(manifest: Manifest) -> Iterator[Caller]:
-    for index, webhook in enumerate(manifest.get("webhooks") or []):
-        yield Caller(
-            pointer=f"/webhooks/{index}/clientConfig", name=webhook["name"], config=webhook.get("clientConfig") or {}
-        )
-    conversion = (manifest.get("spec") or {}).get("conversion") or {}
-    if config := (conversion.get("webhook") or {}).get("clientConfig"):
+    webhooks = manifest.get("webhooks")
+    for index, webhook in enumerate(webhooks if isinstance(webhooks, list) else []):
+        name = _mapping(webhook).get("name")
+        if name and isinstance(name, str):
+            config = _mapping(webhook.get("clientConfig"))
+            yield Caller(pointer=f"/webhooks/{index}/clientConfig", name=name, config=config)
+    spec = _mapping(manifest.get("spec"))
+    if manifest.get("kind") == "APIService":
+        if spec.get("service"):  # else the API server itself serves it
+            yield Caller(pointer="/spec", config=spec)
+    elif config := _mapping(_mapping(_mapping(spec.get("conversion")).get("webhook")).get("clientConfig")):
         yield Caller(pointer="/spec/conversion/webhook/clientConfig", config=config)
 
 
@@ -67,3 +73,7 @@ def ca_bundle_patch(
 def trusts(manifest: Manifest, certificate: bytes, *, is_ours: Callable[[Caller], bool] = every_caller) -> bool:
     """Whether each of our callers names an authority that signed this certificate."""
     return all(x509.issuers(certificate, caller.ca_bundle) for caller in callers(manifest) if is_ours(caller))
+
+
+def _mapping(value: object) -> Manifest:
+    return value if isinstance(value, dict) else {}

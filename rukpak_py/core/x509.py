@@ -59,20 +59,32 @@ def issue_serving(ca: KeyPair, hosts: Sequence[str], now: datetime, *, life: tim
 
 def needs_rotation(certificate: bytes, now: datetime) -> bool:
     """Whether two thirds of its life are over; what cannot be read needs it too."""
+    due = rotation_due(certificate)
+    return due is None or now >= due
+
+
+def rotation_due(certificate: bytes) -> datetime | None:
+    """When two thirds of its life are over; None when it cannot be read."""
     try:
         parsed = x509.load_pem_x509_certificate(certificate)
     except ValueError:
-        return True
+        return None
     life = parsed.not_valid_after_utc - parsed.not_valid_before_utc
-    return now >= parsed.not_valid_before_utc + life * 2 / 3
+    return parsed.not_valid_before_utc + life * 2 / 3
 
 
 def has_expired(certificate: bytes, now: datetime) -> bool:
     """Whether its life is over; what cannot be read has none."""
+    end = expiry(certificate)
+    return end is None or now >= end
+
+
+def expiry(certificate: bytes) -> datetime | None:
+    """When its life is over; None when it cannot be read."""
     try:
-        return now >= x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
     except ValueError:
-        return True
+        return None
 
 
 def is_pair(pair: KeyPair) -> bool:

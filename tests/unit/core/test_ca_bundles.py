@@ -75,3 +75,22 @@ def test_what_cannot_be_read_trusts_nobody_and_is_replaced(unreadable: str | Non
     manifest = configuration(a=unreadable)
     assert not trusts(manifest, CERTIFICATE)
     assert ca_bundle_patch(manifest, CA.certificate)[-1]["value"] == ENCODED
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"webhooks": "x", "spec": "x"},
+        {"webhooks": [None, "x", {}, {"name": 1}, {"name": ""}], "spec": {"conversion": {"webhook": []}}},
+        {"kind": "APIService", "spec": {}},
+    ],
+)
+def test_what_is_no_caller_calls_nothing(manifest: dict[str, Any]) -> None:
+    assert not list(callers(manifest))
+
+
+def test_an_api_service_is_called_by_its_own_bundle() -> None:
+    spec = {"service": {"name": "x"}, "caBundle": ENCODED}
+    (caller,) = callers({"kind": "APIService", "spec": spec})
+    assert (caller.pointer, caller.name, caller.ca_bundle) == ("/spec", "", CA.certificate)

@@ -1,16 +1,14 @@
 """Certificates that real TLS stacks accept, judged by age, key, issuer and names."""
 
-import socket
 import ssl
-import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from rukpak_py.core import x509
 from rukpak_py.core.x509 import KeyPair
+from tests.handshakes import handshake
 
 NOW = datetime.now(UTC)
 HOSTS = ("localhost", "127.0.0.1", "core.rukpak-system.svc")
@@ -26,50 +24,25 @@ def serving(ca: KeyPair) -> KeyPair:
     return x509.issue_serving(ca, HOSTS, NOW)
 
 
-def handshake(serving: KeyPair, trusted: bytes, host: str, folder: Path) -> None:
-    """A TLS handshake between a server with this certificate and a client that trusts this bundle, strictly."""
-    path = folder / "serving.pem"
-    path.write_bytes(serving.certificate + serving.key)
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(path)
-    client = ssl.create_default_context(cadata=trusted.decode())
-    client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_STRICT
-    ours, theirs = socket.socketpair()
-
-    def serve() -> None:
-        try:
-            server.wrap_socket(theirs, server_side=True).close()
-        except OSError:
-            theirs.close()
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        client.wrap_socket(ours, server_hostname=host).close()
-    finally:
-        ours.close()
-        thread.join()
-
-
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_strict_client_accepts_every_name(ca: KeyPair, serving: KeyPair, host: str, tmp_path: Path) -> None:
-    handshake(serving, ca.certificate, host, tmp_path)
+def test_a_strict_client_accepts_every_name(ca: KeyPair, serving: KeyPair, host: str) -> None:
+    handshake(serving, ca.certificate, host)
 
 
-def test_another_name_is_not_accepted(ca: KeyPair, serving: KeyPair, tmp_path: Path) -> None:
+def test_another_name_is_not_accepted(ca: KeyPair, serving: KeyPair) -> None:
     with pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
-        handshake(serving, ca.certificate, "example.com", tmp_path)
+        handshake(serving, ca.certificate, "example.com")
 
 
-def test_another_authority_is_not_accepted(serving: KeyPair, tmp_path: Path) -> None:
+def test_another_authority_is_not_accepted(serving: KeyPair) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
-        handshake(serving, x509.issue_ca(NOW).certificate, "localhost", tmp_path)
+        handshake(serving, x509.issue_ca(NOW).certificate, "localhost")
 
 
-def test_either_authority_of_a_rotation_is_accepted(ca: KeyPair, serving: KeyPair, tmp_path: Path) -> None:
+def test_either_authority_of_a_rotation_is_accepted(ca: KeyPair, serving: KeyPair) -> None:
     newer = x509.issue_ca(NOW + timedelta(days=1))
     both = x509.trust_bundle(newer.certificate, ca.certificate, NOW)
-    handshake(serving, both, "localhost", tmp_path)
+    handshake(serving, both, "localhost")
 
 
 @pytest.mark.parametrize(
