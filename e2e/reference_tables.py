@@ -28,6 +28,10 @@ MARKS = {
         "Name of the BundleDeployment: `kubectl get bundles -l core.rukpak.io/owner-name=NAME`.",
     ),
     "TEMPLATE_HASH_LABEL": ("operator, on Bundles", "Hash of the template that the Bundle was created from."),
+    "SERVING_CERTIFICATE_LABEL": (
+        "operator, on Secrets that it makes for a bundle's webhooks",
+        "Name of the BundleDeployment whose webhooks serve by the certificate.",
+    ),
     "APPLIED_ANNOTATION": ("operator, on installed objects", "SHA-256 digest of the manifest that was applied last."),
     "OWNER_UID_ANNOTATION": (
         "operator, on installed objects that outlive their BundleDeployment",
@@ -56,6 +60,14 @@ MARKS = {
     "SERVING_CERTIFICATE_ANNOTATION": (
         "`--certificates operator`, on Services of webhooks",
         "Name of the Secret for the serving certificate. Not acted on yet.",
+    ),
+    "CERTIFICATE_EXPIRY_ANNOTATION": (
+        "operator, on Secrets that it makes for a bundle's webhooks",
+        "When the serving certificate expires. It is rotated when a third of its life is left.",
+    ),
+    "TRUSTED_SINCE_ANNOTATION": (
+        "operator, on Secrets that it makes for a bundle's webhooks, during a rotation",
+        "Since when every caller trusts the next CA. The next certificate is served a minute later.",
     ),
     "INJECT_CA_ANNOTATION": (
         "`--certificates operator`, on webhook configurations and CRDs",

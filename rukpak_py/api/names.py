@@ -27,6 +27,7 @@ DEFAULT_SYSTEM_NAMESPACE = "rukpak-system"
 OWNER_KIND_LABEL = f"{GROUP}/owner-kind"
 OWNER_NAME_LABEL = f"{GROUP}/owner-name"
 TEMPLATE_HASH_LABEL = f"{GROUP}/bundle-template-hash"
+SERVING_CERTIFICATE_LABEL = f"{GROUP}/serving-certificate-of"  # on Secrets that the signer makes: the deployment's name
 
 # Annotations
 APPLIED_ANNOTATION = f"{GROUP}/applied"
@@ -36,6 +37,8 @@ PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
 SERVING_CERTIFICATE_ANNOTATION = f"{GROUP}/serving-certificate"  # on a Service: the Secret to fill with its certificate
+CERTIFICATE_EXPIRY_ANNOTATION = f"{GROUP}/certificate-expires-at"  # on Secrets that the signer makes
+TRUSTED_SINCE_ANNOTATION = f"{GROUP}/ca-trusted-since"  # ... during a rotation: when every caller had the next CA
 INJECT_CA_ANNOTATION = f"{GROUP}/inject-ca-from"  # on what calls a webhook: namespace/name of the Secret with its CA
 
 # What Helm writes on the objects of a release, and so did the original operator
@@ -48,6 +51,7 @@ ORDERED_DELETION_FINALIZER = f"{GROUP}/ordered-deletion"
 UPSTREAM_BUNDLE_FINALIZER = f"{GROUP}/delete-cached-bundle"  # never added, only removed from taken-over Bundles
 
 FIELD_MANAGER_PREFIX = "rukpak/"  # followed by the name of the deployment
+CA_FIELD_MANAGER_PREFIX = "rukpak-ca/"  # the same, for the `caBundle` fields that the signer fills
 FIELD_MANAGER = "rukpak"  # for our own kinds and bookkeeping
 
 # Provisioner classes
@@ -68,6 +72,10 @@ def canonical_class(name: str) -> str:
 
 def field_manager(deployment: str) -> str:
     return FIELD_MANAGER_PREFIX + deployment
+
+
+def ca_field_manager(deployment: str) -> str:
+    return CA_FIELD_MANAGER_PREFIX + deployment
 
 
 # Admission

@@ -16,6 +16,7 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
+    ca_field_manager,
     field_manager,
 )
 from rukpak_py.api.options import flag
@@ -24,6 +25,7 @@ from rukpak_py.apply.tools import other_tool
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.metadata import Metadata, OwnerReference, field_hash
 
+CALLER_GROUPS = frozenset({"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"})
 COLLECTOR = frozenset({"orphan", "foregroundDeletion"})  # the finalizers of the garbage collector
 
 
@@ -40,6 +42,7 @@ class ObservedObject:
     fields: str  # hash of the fields that the deployment named by the labels owns
     is_deleted: bool
     outlives: bool  # no owner reference: it stays when its deployment goes
+    ca_fields: str = ""  # hash of the `caBundle` fields that the signer owns for that deployment; empty: none
     prune: bool | None = None  # what the annotation says of deleting it; None: nothing
     other_tool: str = ""  # who else manages it, when no controller and no label of ours says whose it is
     is_from_upstream: bool = False  # the original operator installed it, for the deployment that our labels name
@@ -78,6 +81,7 @@ def observed_object(
         controller=controller,
         applied=applied,
         fields=(field_hash(metadata, field_manager(name)) or "") if name else "",
+        ca_fields=(field_hash(metadata, ca_field_manager(name)) or "") if name and key.group in CALLER_GROUPS else "",
         is_deleted=metadata.is_deleted,
         outlives=controller is None and bool(owner_uid),
         prune=flag(annotations, PRUNE_ANNOTATION),

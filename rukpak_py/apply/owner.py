@@ -8,6 +8,7 @@ from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     OWNER_KIND_LABEL,
     OWNER_NAME_LABEL,
+    ca_field_manager,
     field_manager,
 )
 
@@ -20,6 +21,10 @@ class Owner:
     @property
     def manager(self) -> str:
         return field_manager(self.name)
+
+    @property
+    def ca_manager(self) -> str:
+        return ca_field_manager(self.name)
 
     @property
     def labels(self) -> dict[str, str]:

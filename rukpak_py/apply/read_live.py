@@ -56,7 +56,7 @@ async def field_managers(target: Target, key: ObjectKey) -> list[str]:
     except ApiError:
         return []
     others = {entry.manager for entry in metadata.managed_fields if not entry.subresource}
-    return sorted(f'"{name}"' for name in others - {target.owner.manager})
+    return sorted(f'"{name}"' for name in others - {target.owner.manager, target.owner.ca_manager})
 
 
 async def _get(target: Target, key: ObjectKey) -> ObservedObject | None:

@@ -64,7 +64,7 @@ def entries_taken_over(
     for entry in outcome.managed_fields:
         if _is_ours(entry, manager):
             continue
-        left = fields = _fields(entry)
+        left = fields = fields_in(entry)
         if not entry.subresource and entry.api_version == api_version:
             if entry.manager in everything_of:
                 left, theirs = FieldSet(), union(theirs, fields)
@@ -72,29 +72,30 @@ def entries_taken_over(
                 left = subtract(fields, ours)
         is_changed |= left != fields
         if left:
-            kept.append(_entry(entry, left))
+            kept.append(entry_with(entry, left))
     if not is_changed:
         return None
     mine = union(_fields_of(before, manager, api_version) or ours, theirs)
     taken = ManagedFields(manager=manager, operation="Apply", api_version=api_version)
-    return [*kept, _entry(taken, mine)]
+    return [*kept, entry_with(taken, mine)]
 
 
 def _fields_of(metadata: Metadata, manager: str, api_version: str) -> FieldSet:
     found = (one for one in metadata.managed_fields if _is_ours(one, manager) and one.api_version == api_version)
-    return next((_fields(one) for one in found), FieldSet())
+    return next((fields_in(one) for one in found), FieldSet())
 
 
 def _is_ours(entry: ManagedFields, manager: str) -> bool:
     return entry.manager == manager and entry.operation == "Apply" and not entry.subresource
 
 
-def _fields(entry: ManagedFields) -> FieldSet:
+def fields_in(entry: ManagedFields) -> FieldSet:
     fields: FieldSet = orjson.loads(bytes(entry.fields_v1) or b"{}")
     return fields
 
 
-def _entry(entry: ManagedFields, fields: FieldSet) -> Entry:
+def entry_with(entry: ManagedFields, fields: FieldSet) -> Entry:
+    """The entry as the server takes it, owning these fields."""
     sent = {
         "manager": entry.manager,
         "operation": entry.operation,

@@ -1,10 +1,12 @@
-"""Objects that ask somebody else to fill in a `caBundle`, by an annotation of cert-manager or OpenShift.
+"""Objects that ask for a `caBundle` by an annotation: of our own signer, of cert-manager or of OpenShift.
 
 What such a manifest gives as `caBundle` is a placeholder. Owning it is an endless fight with the injector.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+from rukpak_py.api.names import INJECT_CA_ANNOTATION
 from rukpak_py.apply.normalise.edit import edit, edit_each, without
 from rukpak_py.apply.normalise.notes import Notes
 
@@ -12,12 +14,16 @@ _INJECTED_WHEN_SET = ("cert-manager.io/inject-ca-from", "cert-manager.io/inject-
 _INJECTED_WHEN_TRUE = ("cert-manager.io/inject-apiserver-ca", "service.beta.openshift.io/inject-cabundle")
 
 
+def other_injectors(annotations: Mapping[str, str]) -> list[str]:
+    """The annotations by which somebody else fills in the `caBundle`."""
+    return [key for key in _INJECTED_WHEN_SET if annotations.get(key)] + [
+        key for key in _INJECTED_WHEN_TRUE if annotations.get(key) == "true"
+    ]
+
+
 def leave_authorities_to_injector(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
     annotations = manifest["metadata"].get("annotations", {})
-    is_injected = any(annotations.get(key) for key in _INJECTED_WHEN_SET) or any(
-        annotations.get(key) == "true" for key in _INJECTED_WHEN_TRUE
-    )
-    if not is_injected:
+    if not annotations.get(INJECT_CA_ANNOTATION) and not other_injectors(annotations):
         return manifest
 
     def client_config(value: object, at: str) -> dict[str, Any]:
