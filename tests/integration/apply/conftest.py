@@ -11,6 +11,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CRDS
 from tests.integration.apply.room import Room
+from tests.integration.apply.signing import Signing, signing
 from tests.integration.definitions import definitions, install
 
 NO_CONVERSION = orjson.dumps({"spec": {"conversion": {"strategy": "None", "webhook": None}}})
@@ -38,3 +39,9 @@ async def group(room: Room) -> AsyncIterator[str]:
         await room.client.delete(CRDS, "", f"things.{name}")
     except NotFoundError:
         return
+
+
+@pytest.fixture
+async def signer(room: Room, kubeconfig: Path) -> AsyncIterator[Signing]:
+    async with signing(room, kubeconfig) as opened:
+        yield opened

@@ -1,0 +1,20 @@
+"""The signer for webhooks that a bundle brings: their serving certificates, and the CA in everything that calls them.
+
+`wanted_certificates` says what a content asks for, `ServingSecrets` watches the Secrets of all deployments, and
+`ServingCertificates` keeps both as they should be.
+"""
+
+from rukpak_py.apply.serving_certificates.keeping import ServingCertificates
+from rukpak_py.apply.serving_certificates.passes import CertificateResult
+from rukpak_py.apply.serving_certificates.steps import CertificateSettings
+from rukpak_py.apply.serving_certificates.wanted import WantedCertificates, wanted_certificates
+from rukpak_py.apply.serving_certificates.watching import ServingSecrets
+
+__all__ = [
+    "CertificateResult",
+    "CertificateSettings",
+    "ServingCertificates",
+    "ServingSecrets",
+    "WantedCertificates",
+    "wanted_certificates",
+]

@@ -1,0 +1,168 @@
+"""Writes the trust bundle into `caBundle` fields, and gives these fields up before the content drops them.
+
+Server-side apply by a field manager of its own (`rukpak-ca/<deployment>`), with the uid of the live object: it never
+creates anything. `ObservedObject.ca_fields`, the hash of what that manager owns, changes when anybody else changes a
+field: with the hash of our last answer, the watch tells that there is nothing to do.
+
+A webhook or a conversion that the content drops would be kept alive as an invalid stump by our `caBundle` in it, and
+the server would refuse the upgrade. `release` takes our entry out of `managedFields` first: the values stay, so no
+request is refused, and they go with what is around them.
+"""
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.serving_certificates.steps import Injection
+from rukpak_py.apply.serving_certificates.wanted import CaPlace
+from rukpak_py.apply.take_over import entry_with, fields_in
+from rukpak_py.apply.target import Target
+from rukpak_py.core.ca_bundles import callers
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
+from rukpak_py.kube.client import JSON_PATCH
+from rukpak_py.kube.metadata import LiveObject, ManagedFields, Metadata, decode_metadata, field_hash
+from rukpak_py.kube.resources import Resource
+
+Observe = Callable[[GroupVersionKind, LiveObject], ObservedObject]
+Lives = dict[ObjectKey, ObservedObject]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """What stood in one object when our entry had this hash."""
+
+    uid: str
+    ca_fields: str
+    webhooks: frozenset[str]  # whose `caBundle` is ours
+    bundles: Mapping[str, bytes]
+
+
+class Injector:
+    def __init__(self, observe: Observe) -> None:
+        """`observe` takes the answers to our writes in (`Inventory.observe`)."""
+        self._observe = observe
+        self._known: dict[ObjectKey, _Known] = {}
+        self._injected: dict[ObjectKey, tuple[str, bytes]] = {}  # the uid, and what was injected last
+
+    def forget(self, keys: Iterable[ObjectKey]) -> None:
+        for key in keys:
+            self._known.pop(key, None)
+            self._injected.pop(key, None)
+
+    def is_repair(self, place: CaPlace, live: ObservedObject, trust: bytes) -> bool:
+        """Whether we have injected exactly this before: somebody has changed it since."""
+        return self._injected.get(place.key) == (live.uid, trust)
+
+    async def read(self, target: Target, place: CaPlace, live: ObservedObject) -> Injection:
+        """One GET where somebody changed our fields, or where this process does not know them yet."""
+        known = await self._owned(target, place.key, live)
+        stands = {known.bundles[name] for name in known.webhooks}
+        is_whole = known.webhooks == place.webhooks and len(stands) == 1
+        return Injection(bundle=next(iter(stands)) if is_whole else b"", trusted=b"".join(stands))
+
+    async def inject(self, target: Target, place: CaPlace, lives: Lives, trust: bytes) -> None:
+        live = lives[place.key]
+        resource = replace(target.resource_of(place.key), gvk=place.gvk)
+        body = _apply_body(place, live, trust)
+        manager = target.owner.ca_manager
+        applied = await target.client.apply(resource, "", place.key.name, body, field_manager=manager, force=True)
+        self._injected[place.key] = live.uid, trust
+        lives[place.key] = answered = self._observe(place.gvk, applied.object)
+        self._known[place.key] = _Known(
+            uid=live.uid,
+            ca_fields=answered.ca_fields,
+            webhooks=place.webhooks,
+            bundles=dict.fromkeys(place.webhooks, trust),
+        )
+
+    async def release(self, target: Target, key: ObjectKey, wanted: frozenset[str], lives: Lives) -> bool:
+        """Own nothing of an object where we own more than is wanted. Whether anything was given up."""
+        known = await self._owned(target, key, lives[key])
+        if known.webhooks <= wanted:
+            return False
+        resource = target.resource_of(key)
+        metadata = await target.client.get_metadata(resource, "", key.name)
+        if metadata.uid != lives[key].uid:
+            return False
+        kept = [
+            entry_with(entry, fields_in(entry))
+            for entry in metadata.managed_fields
+            if not _is_ours(entry, target.owner)
+        ]
+        if not kept:
+            return False  # the server takes an empty list for an object that nobody ever applied
+        patch = [
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
+            {"op": "add", "path": "/metadata/managedFields", "value": kept},
+        ]
+        answer = await target.client.patch(
+            resource,
+            "",
+            key.name,
+            canonical_json(patch),
+            content_type=JSON_PATCH,
+            field_manager=target.owner.ca_manager,
+        )
+        lives[key] = self._observe(lives[key].gvk, answer)
+        self.forget([key])
+        return True
+
+    async def _owned(self, target: Target, key: ObjectKey, live: ObservedObject) -> _Known:
+        known = self._known.get(key)
+        if known is not None and (known.uid, known.ca_fields) == (live.uid, live.ca_fields):
+            return known
+        if not live.ca_fields:
+            return _Known(uid=live.uid, ca_fields="", webhooks=frozenset(), bundles={})
+        known = await _read(target.resource_of(key), target, live)
+        self._known[key] = known
+        return known
+
+
+async def _read(resource: Resource, target: Target, live: ObservedObject) -> _Known:
+    json = await target.client.get(resource, "", live.key.name)
+    metadata, owner = decode_metadata(json), target.owner
+    ours = owned_webhooks(metadata, owner)
+    bundles = {caller.name: caller.ca_bundle for caller in callers(orjson.loads(json)) if caller.name in ours}
+    return _Known(
+        uid=metadata.uid,
+        ca_fields=field_hash(metadata, owner.ca_manager) or "",
+        webhooks=frozenset(bundles),
+        bundles=bundles,
+    )
+
+
+def owned_webhooks(metadata: Metadata, owner: Owner) -> frozenset[str]:
+    """The webhooks whose `caBundle` is ours; the name is empty for a CRD and an APIService."""
+    entry = next((entry for entry in metadata.managed_fields if _is_ours(entry, owner)), None)
+    fields = fields_in(entry) if entry is not None else {}
+    webhooks = (
+        str(orjson.loads(name.removeprefix("k:")).get("name"))
+        for name, owned in fields.get("f:webhooks", {}).items()
+        if name.startswith("k:") and "f:caBundle" in owned.get("f:clientConfig", {})
+    )
+    spec = fields.get("f:spec", {})
+    config = spec.get("f:conversion", {}).get("f:webhook", {}).get("f:clientConfig", {})
+    return frozenset([*webhooks, *([""] if "f:caBundle" in spec or "f:caBundle" in config else [])])
+
+
+def _is_ours(entry: ManagedFields, owner: Owner) -> bool:
+    return entry.manager == owner.ca_manager and entry.operation == "Apply" and not entry.subresource
+
+
+def _apply_body(place: CaPlace, live: ObservedObject, trust: bytes) -> bytes:
+    authority = {"caBundle": base64.b64encode(trust).decode()}
+    fields: dict[str, Any]
+    match place.gvk.kind:
+        case "CustomResourceDefinition":
+            fields = {"spec": {"conversion": {"webhook": {"clientConfig": authority}}}}
+        case "APIService":
+            fields = {"spec": authority}
+        case _:
+            fields = {"webhooks": [{"name": name, "clientConfig": authority} for name in sorted(place.webhooks)]}
+    identity = {"name": place.key.name, "uid": live.uid}
+    return canonical_json({"apiVersion": place.gvk.api_version, "kind": place.gvk.kind, "metadata": identity, **fields})

@@ -1,0 +1,281 @@
+"""Keeps the serving certificates of deployments: look, take the next step, look again, until nothing is left to do.
+
+Everything is done by the identity of the deployment (`Target.client`). What this process remembers are versions and
+certificates, never a key: a Secret in the version that was read last, whose callers carry the trust that was injected
+last, costs no call. After a restart it is one GET for each Secret and for each caller, and no write.
+
+Failures are values, one for each Secret or caller that could not be made as it should be; the others go on.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.refusals import failure_of
+from rukpak_py.apply.serving_certificates.injecting import Injector, Observe
+from rukpak_py.apply.serving_certificates.pace import RepairPace
+from rukpak_py.apply.serving_certificates.passes import CertificateResult, Pass
+from rukpak_py.apply.serving_certificates.secret import (
+    StoredSecret,
+    is_ours,
+    labelled,
+    staged,
+    trusted_since,
+    trusting,
+)
+from rukpak_py.apply.serving_certificates.steps import (
+    CertificateSettings,
+    Injection,
+    Step,
+    issue,
+    look_again_at,
+    next_step,
+    trust_of,
+)
+from rukpak_py.apply.serving_certificates.store import SecretStore
+from rukpak_py.apply.serving_certificates.wanted import CaPlace, ServingCertificate, WantedCertificates
+from rukpak_py.apply.serving_certificates.watching import ServingSecrets
+from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.resources import SECRETS
+
+LOG = logging.getLogger(__name__)
+STEPS = 20  # in one pass; more means that somebody undoes them
+Owned = Mapping[ObjectKey, ObservedObject]
+
+
+class ServingCertificates:
+    """One for the process. In the life of a deployment, in this order:
+
+    1. `release` before its plan is made: gives up fields that the new content drops. It changes no value, so nothing
+       is lost when a check refuses the plan; the next `reconcile` of what is installed takes them again.
+    2. `issue_missing` before its workloads are applied: their pods mount the Secrets. A namespace that the same plan
+       creates is waited for (`waiting`), and `reconcile` makes the Secret.
+    3. `reconcile` after every apply, also one that failed or waits (custom resources of the content may need the very
+       webhooks that have no CA yet), and at every look at a deployment that is as it was applied: issues, injects and
+       rotates. It costs no call when nothing changed. Look again after `look_again_seconds`.
+    4. `remove_unwanted` when former content is pruned.
+    5. `forget` when the deployment is gone; the collector takes its Secrets.
+
+    `owned` is what the inventory shows of the deployment (`Inventory.owned_by(uid)`), `wanted` is what
+    `wanted_certificates` says of its content: compute it once for each rendering. Its failures are part of each result
+    of `issue_missing` and `reconcile`; nothing that they name is issued or injected.
+    """
+
+    def __init__(
+        self,
+        secrets: ServingSecrets,
+        *,
+        observe: Observe,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        settings: CertificateSettings | None = None,
+    ) -> None:
+        """`observe` is `Inventory.observe`: our own writes to callers cause no further look."""
+        self._secrets = secrets
+        self._store = SecretStore(secrets)
+        self._injector = Injector(observe)
+        self._clock = clock
+        self._settings = settings or CertificateSettings()
+        self._pace = RepairPace()
+        self._keys: dict[str, set[ObjectKey]] = {}  # by the uid of the deployment: what is remembered of it
+
+    async def release(self, target: Target, wanted: WantedCertificates, owned: Owned) -> CertificateResult:
+        work = self._begin(target, wanted, owned)
+
+        async def give_up(key: ObjectKey) -> None:
+            place = wanted.places.get(key)
+            names = place.webhooks if place is not None else frozenset[str]()
+            try:
+                if await self._injector.release(target, key, names, work.lives):
+                    work.result.released.append(key)
+            except (NotFoundError, StaleError):
+                work.result.waiting.append(f"{key} was changed by somebody meanwhile")
+            except RukPakError as error:
+                work.result.failures.append(failure_of(key, error))
+
+        held = [key for key in wanted.callers if key in work.lives and work.lives[key].ca_fields]
+        await run_bounded(give_up, sorted(held))
+        return work.result
+
+    async def issue_missing(self, target: Target, wanted: WantedCertificates, owned: Owned) -> CertificateResult:
+        work = self._begin(target, wanted, owned)
+        work.result.failures += wanted.failures
+        await run_bounded(lambda one: self._keep(work, one, only_issue=True), wanted.certificates.values())
+        return work.result
+
+    async def reconcile(self, target: Target, wanted: WantedCertificates, owned: Owned) -> CertificateResult:
+        work = self._begin(target, wanted, owned)
+        work.result.failures += wanted.failures
+        await run_bounded(lambda one: self._keep(work, one, only_issue=False), wanted.certificates.values())
+        work.result.failures.sort(key=lambda failure: failure.key)
+        return work.result
+
+    async def remove_unwanted(self, target: Target, wanted: WantedCertificates) -> CertificateResult:
+        result = CertificateResult()
+        for key, metadata in self._secrets.of(target.owner.uid):
+            if key in wanted.certificates or metadata.is_deleted:
+                continue
+            if not is_ours(metadata, target.owner):
+                continue
+            try:
+                left = await target.client.delete(
+                    SECRETS,
+                    key.namespace,
+                    key.name,
+                    uid=metadata.uid,
+                    resource_version=metadata.resource_version,
+                )
+            except NotFoundError:
+                left = None
+            except StaleError:
+                continue  # the event of its change brings the deployment back
+            except RukPakError as error:
+                result.failures.append(failure_of(key, error))
+                continue
+            if left is None:
+                self._secrets.gone(key, metadata.uid)
+            self._store.forget([key])
+            result.removed.append(key)
+        return result
+
+    def forget(self, uid: str) -> None:
+        keys = self._keys.pop(uid, set())
+        self._store.forget(keys)
+        self._injector.forget(keys)
+        self._pace.forget(keys)
+
+    def _begin(self, target: Target, wanted: WantedCertificates, owned: Owned) -> Pass:
+        known = self._keys.setdefault(target.owner.uid, set())
+        known.update(wanted.certificates, wanted.places, wanted.callers)
+        uid = target.owner.uid
+        lives = {key: owned[key] for key in wanted.callers if key in owned and owned[key].owner_uid == uid}
+        return Pass(target=target, wanted=wanted, lives=lives, result=CertificateResult())
+
+    async def _keep(self, work: Pass, certificate: ServingCertificate, *, only_issue: bool) -> None:
+        try:
+            for _ in range(STEPS):
+                if not await self._advance(work, certificate, only_issue=only_issue):
+                    return
+        except NotFoundError as error:
+            if only_issue:
+                work.result.waiting.append(f"{certificate.secret} waits for its namespace")
+            else:
+                work.result.failures.append(failure_of(certificate.secret, error))
+        except RukPakError as error:
+            work.result.failures.append(failure_of(certificate.secret, error))
+        else:
+            work.result.waiting.append(f"{certificate.secret} is changed by somebody while it is written")
+            work.result.look_again_in(1.0)
+
+    async def _advance(self, work: Pass, certificate: ServingCertificate, *, only_issue: bool) -> bool:
+        """One step; whether there may be another one."""
+        found = await self._store.read(work.target, certificate)
+        if found is not None and found.is_deleted:
+            work.result.waiting.append(f"{certificate.secret} is being deleted")
+            return False
+        places, callers = await self._callers(work, certificate.secret)
+        stored, now = found.stored if found is not None else None, self._clock()
+        step = next_step(stored, callers, certificate.hosts, now, self._settings)
+        if only_issue and step is not Step.ISSUE:
+            return False
+        if step is Step.ISSUE or found is None or stored is None:
+            return await self._issue(work, certificate, found, callers)
+        if step in {Step.NOTHING, Step.WAIT}:
+            due = look_again_at(stored, self._settings)
+            if due is not None:
+                work.result.look_again_in((due - now).total_seconds())
+            return False
+        if step is Step.INJECT:
+            lacking = [place for place, caller in zip(places, callers, strict=True) if caller.bundle != stored.trust]
+            return await self._inject(work, lacking, stored.trust)
+        await self._write(work, certificate, found, callers, step)
+        return True
+
+    async def _callers(self, work: Pass, secret: ObjectKey) -> tuple[list[CaPlace], list[Injection]]:
+        """Those that exist: what is not there yet gets its CA when it is."""
+        places, callers = [], []
+        for place in work.wanted.places_of(secret):
+            live = work.lives.get(place.key)
+            if live is None or live.is_deleted:
+                continue
+            try:
+                callers.append(await self._injector.read(work.target, place, live))
+            except NotFoundError:
+                del work.lives[place.key]
+            else:
+                places.append(place)
+        return places, callers
+
+    async def _issue(
+        self, work: Pass, certificate: ServingCertificate, found: StoredSecret | None, callers: Sequence[Injection]
+    ) -> bool:
+        key, now = certificate.secret, self._clock()
+        if self._rests(work, key, now):
+            return False
+        stored = found.stored if found is not None else None
+        issued = issue(stored, callers, certificate.hosts, now, self._settings)
+        if await self._store.issue(work.target, certificate, found, issued):
+            self._pace.repaired(key, now)
+            work.result.issued.append(key)
+            LOG.info("issued a serving certificate for %s in %s", certificate.service, key)
+        return True
+
+    async def _write(
+        self,
+        work: Pass,
+        certificate: ServingCertificate,
+        found: StoredSecret,
+        callers: Sequence[Injection],
+        step: Step,
+    ) -> None:
+        target, stored, now = work.target, found.stored, self._clock()
+        match step:
+            case Step.LABEL:
+                body = labelled(found, target.owner)
+            case Step.STAGE:
+                body = staged(found, issue(stored, callers, certificate.hosts, now, self._settings))
+                LOG.info("%s is rotated: its next CA is made known", certificate.secret)
+            case Step.PUBLISH_TRUST:
+                body = trusting(found, trust_of(stored, callers, now))
+            case Step.RECORD_TRUST:
+                body = trusted_since(found, now)
+            case Step.RESTART_PROPAGATION:
+                body = trusted_since(found, None)
+            case _:
+                if await self._store.switch(target, certificate, found):
+                    work.result.rotated.append(certificate.secret)
+                    LOG.info("%s is rotated: its next certificate is served", certificate.secret)
+                return
+        await self._store.write(target, certificate, body)
+
+    async def _inject(self, work: Pass, places: Sequence[CaPlace], trust: bytes) -> bool:
+        """Whether all of them have it now."""
+        now, result = self._clock(), work.result
+        done = 0
+        for place in places:
+            is_repair = self._injector.is_repair(place, work.lives[place.key], trust)
+            if is_repair and self._rests(work, place.key, now):
+                continue
+            try:
+                await self._injector.inject(work.target, place, work.lives, trust)
+            except (NotFoundError, StaleError):
+                result.waiting.append(f"{place.key} was replaced by somebody")
+            except RukPakError as error:
+                result.failures.append(failure_of(place.key, error))
+            else:
+                done += 1
+                result.injected.append(place.key)
+                if is_repair:
+                    self._pace.repaired(place.key, now)
+        return done == len(places)
+
+    def _rests(self, work: Pass, key: ObjectKey, now: datetime) -> bool:
+        until = self._pace.rests_until(key, now)
+        if until is None:
+            return False
+        work.result.resting.append(key)
+        work.result.look_again_in((until - now).total_seconds())
+        return True

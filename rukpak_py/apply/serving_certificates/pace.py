@@ -1,0 +1,33 @@
+"""Who undoes again and again what was repaired is answered once a minute, not in a hot loop."""
+
+from collections import deque
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from rukpak_py.core.objects import ObjectKey
+
+REPAIRS = 5  # of one object at full speed, none two minutes after the one before
+REST = timedelta(seconds=60)
+
+
+class RepairPace:
+    def __init__(self) -> None:
+        self._repairs: dict[ObjectKey, deque[datetime]] = {}
+
+    def repaired(self, key: ObjectKey, now: datetime) -> None:
+        self._repairs.setdefault(key, deque(maxlen=REPAIRS)).append(now)
+
+    def rests_until(self, key: ObjectKey, now: datetime) -> datetime | None:
+        """None: it may be repaired now. Only two quiet minutes give it its full speed back."""
+        times = self._repairs.get(key)
+        if times is None:
+            return None
+        if now - times[-1] >= 2 * REST:
+            del self._repairs[key]
+            return None
+        until = times[-1] + REST
+        return until if len(times) == REPAIRS and now < until else None
+
+    def forget(self, keys: Iterable[ObjectKey]) -> None:
+        for key in keys:
+            self._repairs.pop(key, None)

@@ -1,0 +1,185 @@
+"""The Secret of a serving certificate as values: whether it is ours, what a decision sees of it, and what is written.
+
+Ours is a Secret that the deployment controls by its uid and that carries a mark of the signer, but not the labels of
+what the content brings. Anything else is somebody else's: nothing of it is used and nothing of it is overwritten.
+
+Private keys pass through here from an answer to a write and stand in no value that is kept.
+"""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from rukpak_py.api.names import (
+    CERTIFICATE_EXPIRY_ANNOTATION,
+    OWNER_KIND_LABEL,
+    SERVING_CERTIFICATE_LABEL,
+    TRUSTED_SINCE_ANNOTATION,
+)
+from rukpak_py.apply.observed_object import is_deployment
+from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.serving_certificates.steps import Issued, Stored
+from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
+from rukpak_py.core import x509
+from rukpak_py.core.errors import ConflictError
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.core.x509 import KeyPair
+from rukpak_py.kube.metadata import Metadata, decode_metadata
+
+CURRENT = ("tls.crt", "tls.key")
+NEXT = ("next.crt", "next.key")
+TRUST = "ca.crt"
+_TYPE = "kubernetes.io/tls"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredSecret:
+    uid: str
+    version: int
+    stored: Stored
+    is_deleted: bool
+
+
+def is_ours(metadata: Metadata, owner: Owner) -> bool:
+    controller = metadata.controller
+    is_marked = SERVING_CERTIFICATE_LABEL in metadata.labels or CERTIFICATE_EXPIRY_ANNOTATION in metadata.annotations
+    return (
+        controller is not None
+        and is_deployment(controller)
+        and controller.uid == owner.uid
+        and is_marked
+        and OWNER_KIND_LABEL not in metadata.labels
+    )
+
+
+def read_secret(json: bytes, owner: Owner) -> StoredSecret | None:
+    """None when it is not ours: then no byte of its data was looked at."""
+    metadata = decode_metadata(json)
+    if not is_ours(metadata, owner):
+        return None
+    data = _data(json)
+    stored = Stored(
+        certificate=_certificate(data, CURRENT),
+        next_certificate=_certificate(data, NEXT),
+        trust=data.get(TRUST, b""),
+        trusted_since=_time(metadata.annotations.get(TRUSTED_SINCE_ANNOTATION, "")),
+        is_labelled=metadata.labels.get(SERVING_CERTIFICATE_LABEL) == owner.name,
+    )
+    return StoredSecret(uid=metadata.uid, version=metadata.version, stored=stored, is_deleted=metadata.is_deleted)
+
+
+def next_pair(json: bytes) -> KeyPair:
+    certificate, key = NEXT
+    data = _data(json)
+    return KeyPair(certificate=data.get(certificate, b""), key=data.get(key, b""))
+
+
+def not_ours(wanted: ServingCertificate) -> ConflictError:
+    return ConflictError(
+        f"{wanted.secret} exists and was not made for this BundleDeployment; {wanted.service} asks for its certificate "
+        "there: delete the Secret, or name another one in the annotation of the Service"
+    )
+
+
+def new_secret(wanted: ServingCertificate, owner: Owner, issued: Issued) -> bytes:
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": _TYPE,
+        "metadata": {
+            "name": wanted.secret.name,
+            "namespace": wanted.secret.namespace,
+            "labels": {SERVING_CERTIFICATE_LABEL: owner.name},
+            "annotations": _expiry(issued.pair.certificate),
+            "ownerReferences": [owner.reference],
+        },
+        "data": _encoded({**_pair(CURRENT, issued.pair), TRUST: issued.trust}),
+    }
+    return canonical_json(manifest)
+
+
+def issued_again(secret: StoredSecret, owner: Owner, issued: Issued) -> bytes:
+    return _patch(
+        secret,
+        labels={SERVING_CERTIFICATE_LABEL: owner.name},
+        annotations={**_expiry(issued.pair.certificate), TRUSTED_SINCE_ANNOTATION: None},
+        data={**_pair(CURRENT, issued.pair), **dict.fromkeys(NEXT), TRUST: issued.trust},
+    )
+
+
+def staged(secret: StoredSecret, issued: Issued) -> bytes:
+    data = {**_pair(NEXT, issued.pair), TRUST: issued.trust}
+    return _patch(secret, annotations={TRUSTED_SINCE_ANNOTATION: None}, data=data)
+
+
+def switched(secret: StoredSecret, pair: KeyPair) -> bytes:
+    return _patch(
+        secret,
+        annotations={**_expiry(pair.certificate), TRUSTED_SINCE_ANNOTATION: None},
+        data={**_pair(CURRENT, pair), **dict.fromkeys(NEXT)},
+    )
+
+
+def labelled(secret: StoredSecret, owner: Owner) -> bytes:
+    return _patch(secret, labels={SERVING_CERTIFICATE_LABEL: owner.name})
+
+
+def trusting(secret: StoredSecret, trust: bytes) -> bytes:
+    return _patch(secret, data={TRUST: trust})
+
+
+def trusted_since(secret: StoredSecret, now: datetime | None) -> bytes:
+    value = now.astimezone(UTC).isoformat() if now is not None else None
+    return _patch(secret, annotations={TRUSTED_SINCE_ANNOTATION: value})
+
+
+def _patch(
+    secret: StoredSecret,
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str | None] | None = None,
+    data: Mapping[str, bytes | None] | None = None,
+) -> bytes:
+    """A merge patch of the object that was judged, in the version that was judged."""
+    metadata: dict[str, Any] = {"uid": secret.uid, "resourceVersion": str(secret.version)}
+    if labels:
+        metadata["labels"] = labels
+    if annotations:
+        metadata["annotations"] = annotations
+    return canonical_json({"metadata": metadata, **({"data": _encoded(data)} if data else {})})
+
+
+def _pair(names: tuple[str, str], pair: KeyPair) -> dict[str, bytes | None]:
+    certificate, key = names
+    return {certificate: pair.certificate, key: pair.key}
+
+
+def _expiry(certificate: bytes) -> dict[str, str | None]:
+    end = x509.expiry(certificate)
+    return {CERTIFICATE_EXPIRY_ANNOTATION: end.isoformat() if end is not None else None}
+
+
+def _encoded(data: Mapping[str, bytes | None]) -> dict[str, str | None]:
+    return {key: base64.b64encode(value).decode() if value is not None else None for key, value in data.items()}
+
+
+def _data(json: bytes) -> dict[str, bytes]:
+    data = orjson.loads(json).get("data") or {}
+    return {key: base64.b64decode(value) for key, value in data.items()}
+
+
+def _certificate(data: Mapping[str, bytes], names: tuple[str, str]) -> bytes:
+    certificate, key = (data.get(name, b"") for name in names)
+    return certificate if x509.is_pair(KeyPair(certificate=certificate, key=key)) else b""
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo is not None else None

@@ -1,0 +1,167 @@
+"""From the desired objects of a deployment to the certificates that they ask for, and to the callers that need a CA.
+
+A Service asks for a certificate by naming a Secret of its own namespace. A webhook configuration, a CRD or an
+APIService asks for a CA by naming such a Secret. Both names come with the content and are hostile input: a CA is only
+injected from a Secret that a Service of the same content names; what asks for anything else is a failure and gets
+nothing.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
+from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.normalise.authorities import other_injectors
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.core.ca_bundles import callers
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+
+CALLERS = frozenset(
+    {
+        GroupKind("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+        GroupKind("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"),
+        GroupKind("apiregistration.k8s.io", "APIService"),
+    }
+)
+_SERVICE = GroupKind("", "Service")
+_ANNOTATIONS = tuple(name.encode() for name in (INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION))
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServingCertificate:
+    """One Secret, and the host names of the Services that ask for it."""
+
+    secret: ObjectKey
+    hosts: tuple[str, ...]
+    service: ObjectKey  # the first of them
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaPlace:
+    """One object with `caBundle` fields: of these webhooks; a CRD and an APIService have one, without a name."""
+
+    key: ObjectKey
+    gvk: GroupVersionKind
+    secret: ObjectKey
+    webhooks: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedCertificates:
+    certificates: Mapping[ObjectKey, ServingCertificate] = field(default_factory=dict)  # by Secret
+    places: Mapping[ObjectKey, CaPlace] = field(default_factory=dict)
+    callers: frozenset[ObjectKey] = frozenset()  # all objects of the content that could have a `caBundle`
+    failures: tuple[Failure, ...] = ()  # what is asked for and cannot be had: the content is wrong
+
+    def places_of(self, secret: ObjectKey) -> list[CaPlace]:
+        return [place for place in self.places.values() if place.secret == secret]
+
+
+def wanted_certificates(desired: Iterable[Desired]) -> WantedCertificates:
+    desired = list(desired)
+    annotated = [
+        (one, orjson.loads(one.form.body)) for one in desired if any(name in one.form.body for name in _ANNOTATIONS)
+    ]
+    failures: list[Failure] = []
+    taken = {one.key for one in desired if one.key.group == "" and one.key.kind == "Secret"}
+    certificates = _certificates(annotated, taken, failures)
+    return WantedCertificates(
+        certificates=certificates,
+        places=_places(annotated, certificates, failures),
+        callers=frozenset(one.key for one in desired if one.head.gvk.group_kind in CALLERS),
+        failures=tuple(sorted(failures, key=lambda failure: failure.key)),
+    )
+
+
+def secret_key(namespace: str, name: str) -> ObjectKey:
+    return ObjectKey("", "Secret", namespace, name)
+
+
+_Annotated = Iterable[tuple[Desired, dict[str, Any]]]
+
+
+def _certificates(
+    annotated: _Annotated, taken: set[ObjectKey], failures: list[Failure]
+) -> dict[ObjectKey, ServingCertificate]:
+    found: dict[ObjectKey, ServingCertificate] = {}
+    for one, manifest in annotated:
+        name = _annotation(manifest, SERVING_CERTIFICATE_ANNOTATION)
+        if not name:
+            continue
+        key = one.key
+        secret = secret_key(key.namespace, name)
+        problem = _service_problem(one, secret, taken)
+        if problem:
+            failures.append(_failure(key, SERVING_CERTIFICATE_ANNOTATION, problem))
+            continue
+        known = found.get(secret)
+        hosts = dict.fromkeys([*(known.hosts if known else ()), *_hosts(key)])
+        service = known.service if known else key
+        found[secret] = ServingCertificate(secret=secret, hosts=tuple(hosts), service=service)
+    return found
+
+
+def _service_problem(one: Desired, secret: ObjectKey, taken: set[ObjectKey]) -> str:
+    key = one.key
+    if one.head.gvk.group_kind != _SERVICE:
+        return f"a {key.kind} serves nothing; set it on a Service"
+    if not _SUBDOMAIN.fullmatch(secret.name):
+        return f"{secret.name[:63]!r} is not a valid Secret name"
+    if not _LABEL.fullmatch(key.name) or not _LABEL.fullmatch(key.namespace):
+        return "no certificate can name this Service: its name or its namespace is not a DNS label"
+    if secret in taken:
+        return f"{secret} is in the bundle; remove it from the bundle, or remove the annotation"
+    return ""
+
+
+def _hosts(service: ObjectKey) -> tuple[str, ...]:
+    host = f"{service.name}.{service.namespace}"
+    return host, f"{host}.svc", f"{host}.svc.cluster.local"
+
+
+def _places(
+    annotated: _Annotated, certificates: Mapping[ObjectKey, ServingCertificate], failures: list[Failure]
+) -> dict[ObjectKey, CaPlace]:
+    places: dict[ObjectKey, CaPlace] = {}
+    for one, manifest in annotated:
+        source = _annotation(manifest, INJECT_CA_ANNOTATION)
+        if not source:
+            continue
+        namespace, _, name = source.partition("/")
+        secret = secret_key(namespace, name)
+        problem = _caller_problem(one, manifest, source, is_served=secret in certificates)
+        if problem:
+            failures.append(_failure(one.key, INJECT_CA_ANNOTATION, problem))
+            continue
+        webhooks = frozenset(caller.name for caller in callers(manifest))
+        if webhooks:
+            places[one.key] = CaPlace(key=one.key, gvk=one.head.gvk, secret=secret, webhooks=webhooks)
+    return places
+
+
+def _caller_problem(one: Desired, manifest: dict[str, Any], source: str, *, is_served: bool) -> str:
+    if one.head.gvk.group_kind not in CALLERS:
+        return f"a {one.key.kind} has no caBundle"
+    others = other_injectors(manifest["metadata"].get("annotations") or {})
+    if others:
+        return f"{others[0]} is set too; remove one of them: each would overwrite the caBundle of the other"
+    if not is_served:
+        return (
+            f"no Service of the bundle asks for a certificate in Secret {source[:320]!r}; name namespace/secret of one"
+        )
+    return ""
+
+
+def _annotation(manifest: dict[str, Any], name: str) -> str:
+    return str((manifest["metadata"].get("annotations") or {}).get(name, ""))
+
+
+def _failure(key: ObjectKey, annotation: str, problem: str) -> Failure:
+    return Failure(key=key, kind=FailureKind.CONTENT, message=f"{key}: annotation {annotation}: {problem}")
