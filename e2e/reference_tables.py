@@ -59,7 +59,7 @@ MARKS = {
     ),
     "SERVING_CERTIFICATE_ANNOTATION": (
         "`--certificates operator`, on Services of webhooks",
-        "Name of the Secret for the serving certificate. Not acted on yet.",
+        "Name of the Secret for the serving certificate.",
     ),
     "CERTIFICATE_EXPIRY_ANNOTATION": (
         "operator, on Secrets that it makes for a bundle's webhooks",
@@ -71,7 +71,7 @@ MARKS = {
     ),
     "INJECT_CA_ANNOTATION": (
         "`--certificates operator`, on webhook configurations and CRDs",
-        "`namespace/name` of the Secret whose CA the API server has to trust. Not acted on yet.",
+        "`namespace/name` of the Secret whose CA the API server has to trust.",
     ),
     "ORDERED_DELETION_FINALIZER": (
         "operator, on BundleDeployments whose content has CRDs or custom resources",

@@ -7,9 +7,11 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.kind_record import KindRecord
@@ -30,6 +32,7 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.ports import Content, Recorder
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.operator.event_router import EventRouter
 
 
@@ -51,7 +54,11 @@ class Surroundings:
 class DeploymentParts:
     """The reconciler, and those of its parts that hear of events."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Surroundings, *, on_restore: OnRestore) -> None:
+        self.serving_secrets = ServingSecrets(
+            around.client, on_change=around.router.object_changed, on_restore=on_restore
+        )
+        self._certificates = ServingCertificates(self.serving_secrets, observe=around.inventory.observe)
         deployments, queue = around.router.deployments.cache, around.router.deployments.queue
         self.renderer = Renderer(around.content, Kinds(around.cluster), on_end=queue.add)
         self.uninstall = Uninstall(around.client, around.inventory, Kinds(around.cluster), around.events)
@@ -77,6 +84,7 @@ class DeploymentParts:
         uid = deployment.metadata.uid
         self.uninstall.gone(deployment)
         self.renderer.forget(uid)
+        self._certificates.forget(uid)
         self._states.end(uid)
         self._writer.forget(uid)
         self._waiting.forget(deployment.metadata.name)
@@ -87,11 +95,15 @@ class DeploymentParts:
         kinds, inventory = Kinds(around.cluster), around.inventory
         deployments = around.router.deployments.cache
         engine = Engine(inventory, is_established=around.cluster.is_established)
+        planner = Planner(around.client, inventory, kinds)
+        certificates = CertificateStage(
+            self._certificates, self.serving_secrets, inventory, target_of=planner.target_of
+        )
         return ContentReconciler(
             inventory=inventory,
             visibility=Visibility(inventory, kinds),
             rendering=RenderingStage(self.renderer, former=templates.former, want_content=around.want_content),
-            planner=Planner(around.client, inventory, kinds),
+            planner=planner,
             gates=Gates(
                 around.client,
                 engine=engine,
@@ -104,7 +116,9 @@ class DeploymentParts:
                 engine,
                 KindRecord(around.client, deployments, self._writer),
                 around.events,
+                certificates,
                 has_namespace=around.cluster.has_namespace,
             ),
+            certificates=certificates,
             finish=Finish(inventory, around.events, now=around.now),
         )

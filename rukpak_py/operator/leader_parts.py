@@ -149,7 +149,8 @@ class LeaderParts:
                 want_content=self.bundles.want_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
-            )
+            ),
+            on_restore=on_restore,
         )
         self.instances = instance_reconciler(client, self.router, self._events, _now)
         versions = SeenVersions(on_restore=on_restore)
@@ -190,6 +191,11 @@ class LeaderParts:
             done=self.housekeeping.soon,
         )
         self._attach()
+
+    @property
+    def own_informers(self) -> tuple[Informer, ...]:
+        """Of what no deployment brings, but for unpack pods, which are not always watched."""
+        return self.secrets, self.account, self.deployments.serving_secrets.informer
 
     def start_watching_pods(self) -> None:
         """An operator before this one may have left some."""

@@ -86,7 +86,7 @@ class Leader:
             yield from self._parts.kopf_watches.statuses()
 
     def other_watches(self) -> Iterator[WatchStatus]:
-        own = (self._parts.secrets, self._parts.account, self._parts.unpack_pods.informer)
+        own = (*self._parts.own_informers, self._parts.unpack_pods.informer)
         for informer in (*self._parts.inventory.informers().values(), *own):
             if informer is not None and informer.status is not None:
                 yield informer.status
@@ -113,7 +113,7 @@ class Leader:
             await self._parts.cluster.start()
             stack.push_async_callback(self._parts.cluster.close)
             stack.push_async_callback(self._parts.inventory.close)
-            for informer in (self._parts.secrets, self._parts.account):
+            for informer in self._parts.own_informers:
                 informer.start()
                 stack.push_async_callback(informer.stop)
             self._parts.start_watching_pods()

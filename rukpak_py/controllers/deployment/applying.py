@@ -21,6 +21,7 @@ from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.failures import failed
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.planning import Planned
@@ -54,8 +55,15 @@ class Applied:
 
 class Applier:
     def __init__(
-        self, engine: Engine, record: KindRecord, events: Recorder, *, has_namespace: Callable[[str], bool]
+        self,
+        engine: Engine,
+        record: KindRecord,
+        events: Recorder,
+        certificates: CertificateStage,
+        *,
+        has_namespace: Callable[[str], bool],
     ) -> None:
+        self._certificates = certificates
         self._engine = engine
         self._record = record
         self._events = events
@@ -74,6 +82,9 @@ class Applier:
             if not is_drift:
                 state.applying(attempt.content)
             await self._make_namespace(planned.target, rendered.namespace)
+            issued = await self._certificates.issue_missing(attempt)
+            if issued.failures and not is_drift:
+                return self._failed(attempt, issued.failures, is_drift=False)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
         change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by)
         self._note(attempt, change_set, drifted=known if is_drift else frozenset())

@@ -8,7 +8,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.options import InstallOptions
 from rukpak_py.apply.owner import Owner
-from rukpak_py.controllers.deployment.state import ContentKey, DeploymentState
+from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey, DeploymentState
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.kube.resources import NAMESPACES
@@ -33,6 +33,11 @@ class Attempt:
         return Owner(name=self.deployment.metadata.name, uid=self.deployment.metadata.uid)
 
     @property
+    def facts(self) -> ContentFacts | None:
+        """None: not rendered by this process yet."""
+        return self.state.facts.get(self.content)
+
+    @property
     def namespace(self) -> str:
         """Where objects go that name no namespace."""
         return self.install_namespace or self.chosen_namespace
@@ -40,9 +45,8 @@ class Attempt:
     @property
     def chosen_namespace(self) -> str:
         """By the content, once it was rendered; after a restart the status says it. Empty: it does not choose."""
-        noted = self.state.chosen_namespaces.get(self.content)
-        if noted is not None:
-            return noted
+        if self.facts is not None:
+            return self.facts.namespace
         return "" if self.install_namespace else self.deployment.status.install_namespace
 
     @property

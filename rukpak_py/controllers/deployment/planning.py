@@ -11,7 +11,7 @@ from functools import partial
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.instances import versions_of, with_foreign_instances
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.kinds import KindState
+from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.leaving import PrunePolicy, kept_for_instances
 from rukpak_py.apply.missing_deployments import missing_deployments
 from rukpak_py.apply.observed_object import ObservedObject
@@ -45,6 +45,15 @@ class Planner:
         self._inventory = inventory
         self._kinds = kinds
 
+    def target_of(self, attempt: Attempt, resolution: Resolution | None = None) -> Target:
+        """By whose identity and in which versions the objects of a deployment are written."""
+        return Target(
+            owner=attempt.owner,
+            last_applied=attempt.state.applied,
+            resource_of=self._kinds.resource_of(resolution),
+            client=self._client,
+        )
+
     async def plan(self, attempt: Attempt, rendered: Rendered, hidden: Hidden) -> Planned:
         states = rendered.resolution.states
         later = tuple(one for one in rendered.desired if states[one.head.gvk] is KindState.NEW)
@@ -56,12 +65,7 @@ class Planner:
         ]
         looked_at = {one.key for one in usable}
         held = tuple(one.key for one in rendered.desired if one.key not in apart and one.key not in looked_at)
-        target = Target(
-            owner=attempt.owner,
-            last_applied=attempt.state.applied,
-            resource_of=self._kinds.resource_of(rendered.resolution),
-            client=self._client,
-        )
+        target = self.target_of(attempt, rendered.resolution)
         live = await read_live(target, self._inventory, looked_at)
         owned = self._judged(attempt, hidden, rendered.keys - looked_at)
         plan = make_plan(

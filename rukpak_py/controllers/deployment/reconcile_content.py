@@ -21,6 +21,7 @@ from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.deployment import failures
 from rukpak_py.controllers.deployment.applying import Applied, Applier, lagging
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.certificates import CertificateStage, with_certificates
 from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS, Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.planning import Planned, Planner
@@ -47,6 +48,7 @@ class ContentReconciler:
         planner: Planner,
         gates: Gates,
         applier: Applier,
+        certificates: CertificateStage,
         finish: Finish,
     ) -> None:
         self._inventory = inventory
@@ -55,6 +57,7 @@ class ContentReconciler:
         self._planner = planner
         self._gates = gates
         self._applier = applier
+        self._certificates = certificates
         self._finish = finish
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
@@ -78,7 +81,8 @@ class ContentReconciler:
             return unfinished
         untouched = self._as_applied(attempt, hidden)
         if untouched is not None:
-            return await self._finish.finish(untouched, hidden)
+            kept = await self._certificates.keep(attempt)
+            return with_certificates(attempt, await self._finish_with_secrets(untouched, hidden), kept)
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, StageResult):
             return rendered
@@ -89,18 +93,22 @@ class ContentReconciler:
         seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)
         if isinstance(seen, StageResult):
             return seen
+        await self._certificates.release(attempt)
         planned = await self._planner.plan(attempt, rendered, seen)
         refusal = await self._gates.of_plan(attempt, rendered, planned, active)
         if refusal is not None:
             return await self._refused_plan(attempt, planned, refusal)
         applied = await self._applier.apply(attempt, rendered, planned)
-        if lacking is not None:
-            return self._lacking(attempt, applied, lacking)
-        if isinstance(applied, StageResult):
-            return applied
+        kept = await self._certificates.keep(attempt)  # custom resources may need the very webhooks that lack a CA
         may_be_hidden = attempt.is_settled or (is_installed and rendered.resolution.knows_all_kinds)
-        unfinished = self._set_apart(attempt, planned, may_be_hidden=may_be_hidden)
-        return unfinished or await self._finished(applied, rendered, seen)
+        if lacking is not None:
+            result = self._lacking(attempt, applied, lacking)
+        elif isinstance(applied, StageResult):
+            result = applied
+        else:
+            unfinished = self._set_apart(attempt, planned, may_be_hidden=may_be_hidden)
+            result = unfinished or await self._finished(applied, rendered, seen)
+        return with_certificates(attempt, result, kept)
 
     async def correct_drift(self, active: Attempt) -> StageResult:
         """Keep the active content as it should be while its successor is refused.
@@ -114,6 +122,8 @@ class ContentReconciler:
         """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""
         if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
             return None
+        if self._certificates.must_render(attempt):
+            return None
         found = differences(attempt.state.applied, without_kept(self._owned(attempt), attempt.deployment.status.kept))
         different = {key for key in found if key not in hidden}
         resting = attempt.state.drift.resting(different, monotonic())
@@ -125,7 +135,13 @@ class ContentReconciler:
         state = applied.attempt.state
         state.settle(applied.attempt.content, rendered.keys, hidden)
         state.kept_crds_judged_at = monotonic()
-        return await self._finish.finish(applied, hidden)
+        return await self._finish_with_secrets(applied, hidden)
+
+    async def _finish_with_secrets(self, applied: Applied, hidden: Hidden) -> StageResult:
+        result = await self._finish.finish(applied, hidden)
+        if result.is_finished:
+            await self._certificates.remove_unwanted(applied.attempt)
+        return result
 
     def _lacking(self, attempt: Attempt, applied: Applied | StageResult, refusal: Refusal) -> StageResult:
         """Of installed content: everything else is as it should be, or could not be made so."""

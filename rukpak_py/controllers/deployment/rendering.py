@@ -15,11 +15,12 @@ from enum import Enum, auto
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.order import is_builtin
+from rukpak_py.apply.serving_certificates import wanted_certificates
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.state import ContentKey
+from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import ContentError
@@ -149,8 +150,10 @@ class Renderer:
 
     async def _desired(self, attempt: Attempt, content: RenderedContent, resolution: Resolution) -> Rendered:
         objects = content.objects
-        attempt.state.chose(attempt.content, content.default_namespace)
+        attempt.state.rendered(attempt.content, ContentFacts(namespace=content.default_namespace))
         desired = await _desire_all(objects, resolution, attempt)
+        facts = ContentFacts(namespace=content.default_namespace, certificates=wanted_certificates(desired))
+        attempt.state.rendered(attempt.content, facts)
         is_settled = all(state is KindState.SERVED for state in resolution.states.values())
         size = sum(len(one.form.body) for one in desired)
         return Rendered(

@@ -14,6 +14,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.template_hash import template_hash
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.serving_certificates import WantedCertificates
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
@@ -132,6 +133,14 @@ class FormerObjects:
         self.keys.clear()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContentFacts:
+    """What content asks for beside its objects; known once it was rendered."""
+
+    namespace: str = ""  # by its own choice; empty: it does not choose
+    certificates: WantedCertificates = field(default_factory=WantedCertificates)
+
+
 @dataclass(slots=True)
 class DeploymentState:
     applied: LastApplied = field(default_factory=LastApplied)
@@ -144,7 +153,7 @@ class DeploymentState:
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
     former: FormerObjects = field(default_factory=FormerObjects)
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
-    chosen_namespaces: dict[ContentKey, str] = field(default_factory=dict)  # by content that was rendered
+    facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 
@@ -155,11 +164,10 @@ class DeploymentState:
             self._template_hash = generation, template_hash(deployment.spec.template)
         return self._template_hash[1]
 
-    def chose(self, content: ContentKey, namespace: str) -> None:
-        """The content goes to this namespace by its own choice; empty: it does not choose."""
-        if len(self.chosen_namespaces) >= REMEMBERED_CONTENTS:
-            self.chosen_namespaces.clear()
-        self.chosen_namespaces[content] = namespace
+    def rendered(self, content: ContentKey, facts: ContentFacts) -> None:
+        if len(self.facts) >= REMEMBERED_CONTENTS:
+            self.facts.clear()
+        self.facts[content] = facts
 
     def waited(self, what: str, content: ContentKey = ()) -> float:
         return self.waits.waited(what, monotonic(), content)

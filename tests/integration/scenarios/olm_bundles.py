@@ -31,9 +31,11 @@ async def registry_source(
     name: str = "bundle",
     dependencies: Sequence[Document] = (),
     others: Sequence[Document] = (),
+    webhooks: Sequence[Document] = (),
+    definition: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> Document:
-    """The source of a bundle; further keywords are fields of the CSV's spec."""
+    """The source of a bundle; `definition` has fields of its CRD's spec, further keywords are fields of the CSV's."""
     csv = csv_document(
         f"{package(stage)}.v{version}",
         annotations={"alm-examples": "[]", **(annotations or {})},
@@ -41,11 +43,13 @@ async def registry_source(
         deployments=[idle()],
         permissions=[{"serviceAccountName": "controller", "rules": READING}],
         installModes=modes(*install_modes),
+        webhooks=webhooks or None,
         version=version,
         **spec,
     )
     files = {"metadata/dependencies.yaml": {"dependencies": list(dependencies)}} if dependencies else {}
-    tree = bundle(csv=csv, crds=[crd(group=stage.group)], others=others, package=package(stage), files=files)
+    crds = [crd(group=stage.group, **(definition or {}))]
+    tree = bundle(csv=csv, crds=crds, others=others, package=package(stage), files=files)
     items = []
     for path in ("manifests", "metadata"):
         given = {file.partition("/")[2]: tree[file].decode() for file in tree if file.startswith(f"{path}/")}

@@ -12,6 +12,7 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Action, Plan, make_plan
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
+from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment import applying as module
 from rukpak_py.controllers.deployment.applying import SCHEMA_LAG_INTERVAL_SECONDS, SCHEMA_LAG_SECONDS, Applied, Applier
@@ -37,6 +38,7 @@ from tests.unit.controllers.values import deployment
 
 if TYPE_CHECKING:
     from rukpak_py.apply.engine import Engine
+    from rukpak_py.controllers.deployment.certificates import CertificateStage
     from rukpak_py.controllers.deployment.kind_record import KindRecord
 
 INSTALLED = BundleDeploymentStatus(active_bundle="b", digest="sha256:x", kinds=kinds())
@@ -66,8 +68,19 @@ class GivenRecord:
 
 
 @dataclass
+class GivenCertificates:
+    result: CertificateResult = field(default_factory=CertificateResult)
+    asked: int = 0
+
+    async def issue_missing(self, _attempt: Attempt) -> CertificateResult:
+        self.asked += 1
+        return self.result
+
+
+@dataclass
 class Bench:
     clock: Clock
+    certificates: GivenCertificates = field(default_factory=GivenCertificates)
     engine: GivenEngine = field(default_factory=GivenEngine)
     record: GivenRecord = field(default_factory=GivenRecord)
     events: ToldEvents = field(default_factory=ToldEvents)
@@ -79,6 +92,7 @@ class Bench:
             cast("Engine", self.engine),
             cast("KindRecord", self.record),
             self.events,
+            cast("CertificateStage", self.certificates),
             has_namespace=lambda _: False,
         )
 
@@ -334,3 +348,18 @@ async def test_nothing_else_is_withdrawn(bench: Bench, status: BundleDeploymentS
     await bench.applier.withdraw(one, planned, ours("a"))
     assert bench.client.calls == []
     assert bench.events.texts == []
+
+
+async def test_new_content_whose_certificates_cannot_be_had_is_not_applied(bench: Bench) -> None:
+    bench.certificates.result.failures.append(failure(FailureKind.CONFLICT, name="cert"))
+    result = await bench.unfinished(attempt(), bench.planned(attempt(), desired(config_map())))
+    assert result.report is not None
+    assert result.report.reason == "InstallFailed"
+    assert bench.engine.plans == []
+
+
+async def test_drift_is_corrected_though_a_certificate_cannot_be_had(bench: Bench) -> None:
+    bench.certificates.result.failures.append(failure(FailureKind.CONFLICT, name="cert"))
+    one = settled(attempt())
+    await bench.apply(one, bench.planned(one, A))
+    assert len(bench.engine.plans) == 1

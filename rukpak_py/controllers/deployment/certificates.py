@@ -1,0 +1,98 @@
+"""The certificates of webhooks that the content brings, at each stage of a reconcile.
+
+What is asked for follows from the content, so it is known once the content was rendered. After a restart a deployment
+may be found as it was applied without rendering anything; one that has such certificates is rendered all the same,
+because they grow old.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.serving_certificates import (
+    CertificateResult,
+    ServingCertificates,
+    ServingSecrets,
+    WantedCertificates,
+)
+from rukpak_py.apply.target import Target
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.failures import failed
+from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.outcome import again, both, retry_unless_stalled
+
+LOOK_AGAIN_SECONDS = 1.0  # at what somebody changed meanwhile, or is not there yet
+NOTHING = WantedCertificates()
+
+
+class CertificateStage:
+    def __init__(
+        self,
+        certificates: ServingCertificates,
+        secrets: ServingSecrets,
+        inventory: Inventory,
+        *,
+        target_of: Callable[[Attempt], Target],
+    ) -> None:
+        self._certificates = certificates
+        self._secrets = secrets
+        self._inventory = inventory
+        self._target_of = target_of
+
+    def must_render(self, attempt: Attempt) -> bool:
+        """What is asked for is not known, and something was."""
+        if attempt.facts is not None:
+            return False
+        uid = attempt.deployment.metadata.uid
+        return bool(self._secrets.of(uid)) or any(live.ca_fields for live in self._inventory.owned_by(uid).values())
+
+    async def release(self, attempt: Attempt) -> CertificateResult:
+        """Before a plan is made: what the new content drops must not be kept alive by our fields in it."""
+        owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
+        if not any(live.ca_fields for live in owned.values()):
+            return CertificateResult()
+        return await self._certificates.release(self._target_of(attempt), _wanted(attempt), owned)
+
+    async def issue_missing(self, attempt: Attempt) -> CertificateResult:
+        """Before workloads are applied, which mount the Secrets."""
+        if not _wanted(attempt).certificates:
+            return CertificateResult(failures=[*_wanted(attempt).failures])
+        if not self._secrets.is_synced:
+            return CertificateResult()  # what comes after the apply waits for it
+        owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
+        return await self._certificates.issue_missing(self._target_of(attempt), _wanted(attempt), owned)
+
+    async def keep(self, attempt: Attempt) -> CertificateResult:
+        """After every apply, also one that failed, and whenever everything is as it was applied."""
+        wanted = _wanted(attempt)
+        if not wanted.certificates:
+            return CertificateResult(failures=[*wanted.failures])
+        if not self._secrets.is_synced:
+            return CertificateResult(look_again_seconds=LOOK_AGAIN_SECONDS)
+        owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
+        return await self._certificates.reconcile(self._target_of(attempt), wanted, owned)
+
+    async def remove_unwanted(self, attempt: Attempt) -> CertificateResult:
+        """Former content is pruned: its Secrets go, too."""
+        if not self._secrets.of(attempt.deployment.metadata.uid):
+            return CertificateResult()
+        return await self._certificates.remove_unwanted(self._target_of(attempt), _wanted(attempt))
+
+
+def with_certificates(attempt: Attempt, result: StageResult, kept: CertificateResult) -> StageResult:
+    """What came of the objects, and what came of the certificates beside them."""
+    if kept.failures and (result.report is None or result.is_finished or not result.wrote_nothing):
+        report = failed(attempt.deployment, kept.failures, is_drift=attempt.is_settled)
+        if result.report is not None:
+            report = replace(report, fields=result.report.fields, healthy=result.report.healthy)
+        outcome = retry_unless_stalled(report.summary, max(failure.retry_after for failure in kept.failures))
+        return replace(result, report=report, outcome=both(result.outcome, outcome), is_finished=False)
+    if kept.waiting:
+        return replace(result, outcome=both(result.outcome, again(LOOK_AGAIN_SECONDS)))
+    if kept.look_again_seconds is not None:
+        return replace(result, outcome=both(result.outcome, again(kept.look_again_seconds)))
+    return result
+
+
+def _wanted(attempt: Attempt) -> WantedCertificates:
+    return attempt.facts.certificates if attempt.facts is not None else NOTHING
