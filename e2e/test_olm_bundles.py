@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,8 +20,11 @@ from e2e.servers import registry
 from e2e.waiting import eventually
 from e2e.webhook_operator import image
 from e2e.webhook_operator.bundle import APIS, GadgetBundle
+from e2e.webhook_operator.certificates import Certificates
 from e2e.webhook_operator.definition import PLURAL
 from e2e.webhook_operator.gadgets import Gadgets
+from e2e.webhook_operator.traffic import WRITES_PER_SECOND, Traffic, writing
+from rukpak_py.apply.serving_certificates.steps import CertificateSettings, Issued, issue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 
 CLASS = "core-rukpak-io-registry"
 READY_SECONDS = 120
+ROTATES = os.environ.get("RUKPAK_ROTATION") == "1"
+MINUTES = 3  # until the API servers rely on the new CA, which takes one
 pytestmark = pytest.mark.usefixtures("release")
 
 
@@ -106,6 +113,11 @@ def installation(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture
+def certificates(kubectl: Kubectl, installation: Installation) -> Certificates:
+    return Certificates(kubectl=kubectl, bundle=installation.bundle("0.1.0"), namespace=installation.namespace)
+
+
+@pytest.fixture
 def gadgets(kubectl: Kubectl, installation: Installation) -> Gadgets:
     return Gadgets(kubectl=kubectl, group=installation.group)
 
@@ -121,6 +133,58 @@ def test_the_operator_of_the_bundle_runs(kubectl: Kubectl, installation: Install
 def test_writes_are_validated_and_defaulted(gadgets: Gadgets) -> None:
     gadgets.until_denied("v1", "spec.size must not be negative, got -1", size=-1)
     assert gadgets.apply("v1", "old", size=3) == {"size": 3, "color": "blue"}
+
+
+def test_a_deleted_secret_comes_back_and_no_write_is_refused(
+    kubectl: Kubectl, installation: Installation, certificates: Certificates
+) -> None:
+    """The pod serves the former certificate until it has loaded the new one; both are trusted."""
+    before = certificates.stored()
+    with writing(kubectl.kubeconfig, installation.group) as traffic:
+        certificates.delete()
+        eventually(lambda: certificates.stored().get("tls.crt") not in {None, before["tls.crt"]}, what="it is back")
+        assert before["ca.crt"].strip() in certificates.stored()["ca.crt"]
+        until_served(certificates)
+        until_more(traffic)
+
+
+@pytest.mark.skipif(not ROTATES, reason="by hand, because it takes minutes: RUKPAK_ROTATION=1")
+def test_a_certificate_that_grew_old_is_rotated_and_no_write_is_refused(
+    kubectl: Kubectl, installation: Installation, certificates: Certificates
+) -> None:
+    aged = aged_pair(certificates, installation.namespace)
+    certificates.replace(ca_crt=aged.trust + certificates.stored()["ca.crt"])
+    eventually(lambda: all(aged.trust in one for one in certificates.injected()), what="the aged CA is trusted")
+    certificates.replace(tls_crt=aged.pair.certificate, tls_key=aged.pair.key)
+    with writing(kubectl.kubeconfig, installation.group) as traffic:
+        eventually(lambda: "next.crt" in certificates.stored(), what="the next pair is there")
+        eventually(lambda: "next.crt" not in certificates.stored(), what="it is served", seconds=MINUTES * 60)
+        assert certificates.stored()["tls.crt"] != aged.pair.certificate
+        until_served(certificates)
+        until_more(traffic)
+        print(f"{traffic.sent} writes, {len(traffic.refused)} refused")
+
+
+def aged_pair(certificates: Certificates, namespace: str) -> Issued:
+    """A pair that is valid and should have been replaced a while ago."""
+    service = f"{certificates.bundle.deployment_name}-service.{namespace}"
+    hosts = [service, f"{service}.svc", f"{service}.svc.cluster.local"]
+    settings = CertificateSettings()
+    return issue(None, (), hosts, datetime.now(UTC) - settings.life * 0.9, settings)
+
+
+def until_served(certificates: Certificates) -> None:
+    eventually(
+        lambda: certificates.served().split() == certificates.stored()["tls.crt"].split(),
+        what="the pod serves the certificate of the Secret",
+        seconds=READY_SECONDS,
+    )
+
+
+def until_more(traffic: Traffic) -> None:
+    """Two seconds later."""
+    enough = traffic.sent + 2 * WRITES_PER_SECOND
+    eventually(lambda: traffic.sent >= enough, what="writes go on")
 
 
 def test_an_upgrade_converts_what_is_stored(installation: Installation, gadgets: Gadgets) -> None:
@@ -164,10 +228,20 @@ def test_a_version_that_objects_are_stored_in_is_not_taken_away(installation: In
     installation.kubectl.wait_ready(installation.name, seconds=READY_SECONDS)
 
 
+def test_uninstalling_waits_for_the_gadget_of_a_user_and_names_it(
+    kubectl: Kubectl, installation: Installation, gadgets: Gadgets
+) -> None:
+    """Its webhooks work until it has gone: whoever holds it can still write it."""
+    gadgets.set_finalizers("v2", "old", ["example.com/backed-up"])
+    kubectl.run("delete", "bundledeployment", installation.name, "--wait=false")
+    told = "1 Gadget left: Gadget default/old"
+    eventually(lambda: installation.condition_with(told), what="the deployment names what it waits for")
+    gadgets.set_finalizers("v1", "old", [])
+
+
 def test_everything_goes_with_the_deployment(kubectl: Kubectl, installation: Installation) -> None:
     suffix, inside = f"{PLURAL}.{installation.group}", f"--namespace={installation.namespace}"
-    kubectl.run("delete", suffix, "--all", "--all-namespaces", "--timeout=60s")
-    kubectl.run("delete", "bundledeployment", installation.name, "--timeout=60s")
+    kubectl.run("delete", "bundledeployment", installation.name, "--ignore-not-found", "--timeout=60s")
     gone = (
         f"crd/{suffix}",
         f"validatingwebhookconfiguration/validate.{suffix}",

@@ -39,6 +39,11 @@ class Gadgets:
         specs = [self.spec(version, name) for name in names]
         return [spec.get("size") if version == "v1" else spec.get("dimensions", {}).get("width") for spec in specs]
 
+    def set_finalizers(self, version: str, name: str, finalizers: list[str]) -> None:
+        patch = json.dumps({"metadata": {"finalizers": finalizers}})
+        inside = f"--namespace={self.namespace}"
+        self.kubectl.run("patch", self._resource(version), name, inside, "--type=merge", f"--patch={patch}")
+
     def until_denied(self, version: str, message: str, **spec: Any) -> None:
         """A configuration takes a moment to count, and a Service to have its pods behind it."""
         eventually(lambda: message in self._denial(version, spec), what=f"a write of {spec} is denied: {message}")
