@@ -1,9 +1,9 @@
 """`make run`: from nothing to samples of every source that are Ready, with the time of each step.
 
 The operator runs as a process beside a local cluster, and so do the servers that the samples take their content from.
-As root on Linux that cluster has a node, and the last sample's pod really runs. RUN_ONCE=1 removes the samples again
-and stops; otherwise the operator's log is followed until Ctrl-C. Whatever was started is taken down; a cluster that was
-up before stays.
+As root on Linux that cluster has a node, and the pods of the last samples really run. RUN_ONCE=1 removes the samples
+again and stops; otherwise the operator's log is followed until Ctrl-C. Whatever was started is taken down; a cluster
+that was up before stays.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from e2e.cluster.machine import is_root_on_linux
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS
 from e2e.steps import Steps
+from e2e.webhook_operator import image as webhook_image
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,9 +71,9 @@ def install_crds(kubectl: Kubectl) -> None:
     kubectl.run("apply", "--server-side", "-f", "-", stdin=manifest)
 
 
-def load_sample_image(folder: Path) -> None:
-    archive = sample_image.write(folder / "sample.tar")
-    cluster("load-image", str(archive))
+def load_sample_images(folder: Path) -> None:
+    for archive in (sample_image.write(folder / "sample.tar"), webhook_image.write(folder / "gadgets.tar")):
+        cluster("load-image", str(archive))
 
 
 def show(kubectl: Kubectl, *arguments: str) -> None:
@@ -84,6 +85,7 @@ class Sample:
     name: str
     manifest: str
     shown: tuple[str, ...]  # what to ask kubectl for, to see what it has installed
+    namespace: str = ""  # that its bundle chose: it stays when the deployment goes
 
 
 def samples(sources: sample_sources.SampleSources, *, with_pods: bool) -> list[Sample]:
@@ -96,6 +98,10 @@ def samples(sources: sample_sources.SampleSources, *, with_pods: bool) -> list[S
     if with_pods:
         sleeper = (SAMPLES / "sleeper.yaml").read_text(encoding="utf-8")
         found.append(Sample(name="sleeper", manifest=sleeper, shown=("get", "pods")))
+        inside = "gadgets-system"
+        gadgets = sources.manifest("gadgets")
+        pods = ("get", "pods,secrets", f"--namespace={inside}")
+        found.append(Sample(name="gadgets", manifest=gadgets, shown=pods, namespace=inside))
     return found
 
 
@@ -113,6 +119,8 @@ def remove(kubectl: Kubectl, sample: Sample) -> None:
     kubectl.run("wait", "--for=delete", "bundles", f"--selector={owned}", "--timeout=60s")
     kubectl.run("delete", "--ignore-not-found", "--timeout=60s", "-f", "-", stdin=sample.manifest)
     kubectl.run("wait", "--for=delete", "configmaps,deployments", f"--selector={owned}", "--timeout=60s")
+    if sample.namespace:
+        kubectl.run("delete", "namespace", sample.namespace, "--timeout=60s")
 
 
 @contextlib.contextmanager
@@ -140,8 +148,8 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
         install_crds(kubectl)
     with_pods = lifecycle.has_node(state_dir())
     if with_pods:
-        with steps.step("image of the sample"):
-            load_sample_image(folder)
+        with steps.step("images of the samples"):
+            load_sample_images(folder)
     with contextlib.ExitStack() as stack:
         with steps.step("registry, git and web server of the samples"):
             sources = stack.enter_context(sample_sources.serving(folder, host=LOOPBACK))

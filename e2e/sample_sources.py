@@ -1,6 +1,6 @@
 """The servers that the samples' names below example.com stand for: a registry, a git server and a web server with TLS.
 
-They have the content of `manifests/samples/content`, brought there as a user brings it.
+They have the content of `manifests/samples/content`, brought there as a user brings it, and an OLM bundle.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import yaml
 
 from e2e.cluster.pki import Authority
 from e2e.servers import registry, web
+from e2e.webhook_operator import image as webhook_image
+from e2e.webhook_operator.bundle import GadgetBundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SAMPLES = Path(__file__).resolve().parent.parent / "manifests/samples"
 CONTENT = SAMPLES / "content"
+GADGETS_VERSION = "0.1.0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,12 @@ def serving(folder: Path, *, host: str) -> Iterator[SampleSources]:
         web.running(files, host=host, authority=authority, keys=keys) as pages,
     ):
         registry.push(images, CONTENT / "hello-image/manifests", "hello:v1", folder / "image")
+        gadgets = GadgetBundle(
+            version=GADGETS_VERSION, package="gadgets", group="gadgets.example.com", image=webhook_image.name()
+        )
+        written = gadgets.write(folder / "gadgets")
+        tag = f"gadgets:{GADGETS_VERSION}"
+        registry.push(images, written / "manifests", tag, folder / "gadgets-image", package=gadgets.package)
         web.publish(files / "hello.git", CONTENT)
         with tarfile.open(files / "hello.tgz", "w:gz") as archive:
             archive.add(CONTENT / "hello-http/manifests", "manifests")
