@@ -18,7 +18,13 @@ RUN_PROCESS = "RUKPAK_TEST_PID"
 hypothesis.settings.register_profile("suite", deadline=None)  # timings never decide a test
 hypothesis.settings.load_profile("suite")
 
-pytest_plugins = ["tests.cluster", "tests.git_fetching", "tests.shared_operator", "tests.unpack_tool"]
+pytest_plugins = [
+    "tests.cluster",
+    "tests.git_fetching",
+    "tests.helm_program",
+    "tests.shared_operator",
+    "tests.unpack_tool",
+]
 
 
 def pytest_configure(config: pytest.Config) -> None:

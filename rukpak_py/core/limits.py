@@ -57,6 +57,8 @@ class Limits:
         64 * MIB, "size of all objects of a bundle, as JSON; also of its files with aliases expanded"
     )
     rendered_objects: int = _limit(20_000, "number of objects of a bundle")
+    helm_bytes: int = _limit(512 * MIB, "memory of the helm process that renders a chart")
+    helm_seconds: int = _limit(60, "seconds that helm may take to render a chart")
     server_connections: int = _limit(256, "number of connections to the server of content and uploads at a time")
     server_silence_seconds: int = _limit(
         30, "seconds for which a client of that server may neither send nor take anything"

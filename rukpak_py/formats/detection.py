@@ -1,8 +1,9 @@
 """Which format a Tree has, when nobody says it.
 
-A ClusterServiceVersion in manifests/ or an annotation decides for registry+v1, a Chart.yaml at the root for helm; all
-else is plain. Annotations are not believed against a ClusterServiceVersion: real bundles name the wrong media type.
-Broken files count by what they look like, so that their defects are judged by the right rules.
+A ClusterServiceVersion in manifests/ or an annotation decides for registry+v1; a Chart.yaml, at the root or in the one
+directory there, for helm; all else is plain. Annotations are not believed against a ClusterServiceVersion: real bundles
+name the wrong media type. Broken files count by what they look like, so that their defects are judged by the right
+rules.
 """
 
 import re
@@ -13,8 +14,10 @@ from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.helm.layout import CHART, chart_root
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, MEDIA_TYPE, PREFIX
 
+_OF_BUNDLES: Final = ("manifests", "metadata")
 _CSV: Final = "ClusterServiceVersion"
 _CSV_AT_TOP: Final = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:\s*["']?ClusterServiceVersion\b""", re.MULTILINE)
 
@@ -30,12 +33,17 @@ class FormatName(StrEnum):
 def detect_format(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> FormatName:
     if any(_holds_csv(tree[path], limits) for path in tree if path.startswith("manifests/")):
         return FormatName.REGISTRY
-    if "Chart.yaml" in tree:
+    if _has_chart(tree):
         return FormatName.HELM
     annotations = _annotations(tree, limits)
     media_type = str(annotations.get(MEDIA_TYPE, ""))
     is_registry = media_type.startswith("registry") if media_type else any(map(_is_ours, annotations))
     return FormatName.REGISTRY if is_registry else FormatName.PLAIN
+
+
+def _has_chart(tree: Tree) -> bool:
+    root = chart_root(tree)
+    return root not in _OF_BUNDLES and (f"{root}/{CHART}" if root else CHART) in tree
 
 
 def _holds_csv(data: bytes, limits: Limits) -> bool:

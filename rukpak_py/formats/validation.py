@@ -15,6 +15,8 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats import file_rules, plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.file_rules import Files
+from rukpak_py.formats.helm import rules as helm_rules
+from rukpak_py.formats.helm.rules import ChartReading
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import PlainReading
 from rukpak_py.formats.registry_v1 import defects
@@ -23,7 +25,7 @@ from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import families
 from rukpak_py.formats.registry_v1.rules.families import Profile
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
-from rukpak_py.formats.rules import Family, Locator, Place, Problem, judge
+from rukpak_py.formats.rules import Family, Locator, judge
 
 __all__ = ["ALL_FAMILIES", "SAID_BETTER", "Profile", "arranged", "validate"]
 
@@ -49,18 +51,9 @@ _MAY_LIE_DEEPER: Final = frozenset({"RV1-004", "RV1-401"})
 
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 
-_HELM: Family[Tree] = Family(title="Charts", origin="rukpak-py")
-
-
-@_HELM.rule("HELM-001", title="Charts are not judged yet", hint="Use `helm lint`.")
-def charts_come_later(tree: Tree) -> Iterator[Problem]:
-    place = Place(file="Chart.yaml") if "Chart.yaml" in tree else None
-    yield Problem(message="helm charts cannot be validated yet", place=place)
-
-
 FILE_FAMILIES: Final = (file_rules.FAMILY,)
 PLAIN_FAMILIES: Final = (plain_rules.FAMILY,)
-HELM_FAMILIES: Final = (_HELM,)
+HELM_FAMILIES: Final = (helm_rules.FAMILY, helm_rules.SURPRISES, helm_rules.RENDERING)
 ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*families.ALL, *FILE_FAMILIES, *PLAIN_FAMILIES, *HELM_FAMILIES)
 
 
@@ -76,7 +69,7 @@ def validate(
     locator = Locator(tree, limits)
     match detect_format(tree, limits) if format_name is None else FormatName(format_name):
         case FormatName.HELM:
-            found = judge(HELM_FAMILIES, tree, locator)
+            found = judge(HELM_FAMILIES, ChartReading.of(tree, limits), locator)
         case FormatName.PLAIN:
             found = chain(
                 judge(FILE_FAMILIES, Files(tree=tree, limits=limits), locator),

@@ -61,9 +61,9 @@ def test_the_format_can_be_given() -> None:
         validate(tree, format_name="rpm")
 
 
-def test_charts_are_told_to_come_later() -> None:
+def test_charts_are_judged_as_charts() -> None:
     (finding,) = validate(tree_of({"Chart.yaml": "name: x"}))
-    assert (finding.rule, finding.is_error, finding.file) == ("HELM-001", True, "Chart.yaml")
+    assert (finding.rule, finding.is_error, finding.file) == ("HELM-002", True, "Chart.yaml")
 
 
 def test_findings_are_in_the_order_of_files_and_lines() -> None:

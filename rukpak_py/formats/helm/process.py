@@ -1,0 +1,149 @@
+"""One helm process in its sandbox: bounded in time, memory and output, and ended as a group whatever happens.
+
+Its input is in files of memory that it reads by descriptor, so nothing is written to disk. It sees nothing of our
+environment: no kubeconfig, no service of the cluster, no proxy but one that nobody serves; its home is a directory that
+does not exist, and it cannot write files. See `launcher` for what the kernel bounds.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import Path
+from typing import IO, Final
+
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.limits import MIB
+
+NOWHERE: Final = "/nonexistent"
+_DEAD_PROXY: Final = "http://127.0.0.1:9"  # the port of the discard service
+_LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
+_NOT_STARTED: Final = 126
+_ERROR_BYTES: Final = 32 * 1024  # at the start, where helm says what fails; as many at the end, with the cause
+_PIECE: Final = 64 * 1024
+_THREADS: Final = 2
+_ENVIRONMENT: Final = {
+    "HOME": NOWHERE,
+    "PATH": NOWHERE,
+    "TMPDIR": NOWHERE,
+    "TZ": "UTC",
+    "LANG": "C.UTF-8",
+    "KUBECONFIG": f"{NOWHERE}/kubeconfig",
+    **{f"XDG_{kind}_HOME": NOWHERE for kind in ("CACHE", "CONFIG", "DATA", "STATE")},
+    **{f"HELM_{kind}_HOME": NOWHERE for kind in ("CACHE", "CONFIG", "DATA")},
+    "HELM_PLUGINS": NOWHERE,
+    "HELM_NO_PLUGINS": "1",
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _DEAD_PROXY),
+    "NO_PROXY": "",
+    "GOTRACEBACK": "none",
+    "GOMAXPROCS": str(_THREADS),
+}
+
+
+class Stop(Enum):
+    """Why we ended it."""
+
+    TIME = auto()
+    OUTPUT = auto()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bounds:
+    memory: int  # bytes
+    seconds: float
+    output: int  # bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    code: int
+    output: bytes
+    errors: str
+    stop: Stop | None
+
+
+@contextmanager
+def memory_file(name: str, pieces: Iterable[bytes]) -> Iterator[int]:
+    """A file that is nowhere; its descriptor, at the start."""
+    with os.fdopen(os.memfd_create(name), "w+b") as file:
+        file.writelines(pieces)
+        file.seek(0)
+        yield file.fileno()
+
+
+def path_of(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"
+
+
+def run(command: Sequence[str], *, bounds: Bounds, stdin: int = subprocess.DEVNULL, files: Sequence[int] = ()) -> Ended:
+    """Blocks; UnavailableError when the program cannot be started."""
+    memory, cpu_seconds = str(bounds.memory), str(int(bounds.seconds * _THREADS) + 1)
+    launched = [sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), memory, cpu_seconds, *command]
+    environment = {**_ENVIRONMENT, "GOMEMLIMIT": f"{bounds.memory * 3 // 4 // MIB}MiB"}
+    try:
+        process = subprocess.Popen(  # noqa: S603 - an argument list, and no shell
+            launched,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=files,
+            env=environment,
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UnavailableError(f"helm cannot be started: {error}") from error
+    with ExitStack() as stack:
+        stack.callback(_end, process)
+        output, errors, stop = _read(process, bounds)
+        code = _end(process) if stop else process.wait()
+    text = errors.decode(errors="replace")
+    if code == _NOT_STARTED:
+        raise UnavailableError(f"helm cannot be started: {text.strip()}")
+    return Ended(code=code, output=output, errors=text, stop=stop)
+
+
+def _read(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bytes, Stop | None]:
+    """Both streams to their ends, or until one of the bounds."""
+    deadline = time.monotonic() + bounds.seconds
+    output, errors = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        for stream, target in ((process.stdout, output), (process.stderr, errors)):
+            selector.register(_open(stream), selectors.EVENT_READ, target)
+        while selector.get_map():
+            ready = selector.select(max(deadline - time.monotonic(), 0))
+            if not ready or time.monotonic() > deadline:
+                return b"", bytes(errors), Stop.TIME
+            for key, _ in ready:
+                piece = os.read(key.fd, _PIECE)
+                if not piece:
+                    selector.unregister(key.fileobj)
+                elif key.data is errors:
+                    errors += piece
+                    del errors[_ERROR_BYTES:-_ERROR_BYTES]
+                else:
+                    output += piece
+            if len(output) > bounds.output:
+                return b"", bytes(errors), Stop.OUTPUT
+    return bytes(output), bytes(errors), None
+
+
+def _open(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None  # noqa: S101 - both are pipes
+    return stream
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """The whole group: helm starts nobody, but what is installed as helm may be a script."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    return process.wait()

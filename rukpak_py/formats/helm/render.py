@@ -1,0 +1,200 @@
+"""A chart rendered by the real `helm template`, cut off from the cluster, the network and the disk.
+
+* `lookup` finds nothing, `.Capabilities` are what the request says, DNS is off.
+* Some functions are random or tell the time (`randAlphaNum`, `genCA`, `now`): the same request may give another
+  rendering. Render once for each digest, values and capabilities, and keep what came out.
+* What helm prints is read by our rules of YAML and within our limits. Files of crds/, hooks and all other objects are
+  kept apart; tests are left out. Objects come in helm's order of installation, hooks in the order in which they run.
+* What helm says when it fails is a ContentError: about the chart, or its values. That it cannot be started, or that
+  somebody else ended it, is an UnavailableError.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rukpak_py.content import yaml
+from rukpak_py.content.tar import write_tgz
+from rukpak_py.content.tree import Tree
+from rukpak_py.content.yaml_aliases import AliasBudget
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.core.objects import Object, ObjectKey, canonical_json
+from rukpak_py.formats.helm.chart import read_chart
+from rukpak_py.formats.helm.hooks import Hook, hook_of, is_hook, is_test
+from rukpak_py.formats.helm.layout import archived, chart_of
+from rukpak_py.formats.helm.output import Section, crd_files, sections
+from rukpak_py.formats.helm.process import Bounds, Ended, Stop, memory_file, path_of
+from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.request import HelmRequest, merged_values, without_secrets
+from rukpak_py.formats.helm.schemas import outside_references
+from rukpak_py.formats.manifests import excerpt, has_kind, items_of, not_an_object
+from rukpak_py.formats.plain_rules import no_name, no_version
+from rukpak_py.formats.rendered_size import RenderedSize
+
+_UNKNOWN_HOOK: Final = re.compile(r'info: skipping unknown hook: "(.*)"')
+_OUT_OF_MEMORY: Final = re.compile(r"out of memory|cannot allocate memory|failed to create new OS thread")
+_CRASH: Final = re.compile(r"^(?:fatal error|panic|runtime): (.*)", re.MULTILINE)
+_ERROR: Final = re.compile(r"^Error: ", re.MULTILINE)
+_PLACE: Final = re.compile(r"/proc/self/fd/\d+")
+_ADVICE: Final = "Use --debug flag to render out invalid YAML"
+_LONGEST_ERROR: Final = 4_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HelmRendering:
+    crds: tuple[Object, ...]  # of crds/: installed first, never upgraded or pruned by helm
+    objects: tuple[Object, ...]
+    hooks: tuple[Hook, ...]
+    test_hooks: int  # left out
+    unknown_hooks: tuple[
+        str, ...
+    ] = ()  # annotations with an event that helm does not know; it leaves these objects out
+    unchecked: tuple[str, ...] = ()  # what schemas refer to elsewhere; values were not checked by schemas then
+
+
+def render_chart(
+    tree: Tree, request: HelmRequest, program: HelmProgram, *, limits: Limits = DEFAULT_LIMITS
+) -> HelmRendering:
+    chart = read_chart(tree, limits)
+    unchecked = outside_references(chart)
+    ended = _run(tree, request, program, limits, is_checked=not unchecked)
+    try:
+        collected = _Collection(request.namespace, limits)
+        for section in sections(ended.output, crd_files(chart)):
+            collected.add(section)
+    except ContentError as error:
+        raise type(error)(_cleaned(str(error), request, limits)) from error
+    return HelmRendering(
+        crds=tuple(collected.crds.values()),
+        objects=tuple(collected.objects.values()),
+        hooks=tuple(sorted(collected.hooks, key=lambda hook: hook.order)),
+        test_hooks=collected.test_hooks,
+        unknown_hooks=tuple(_UNKNOWN_HOOK.findall(ended.errors)),
+        unchecked=tuple(unchecked),
+    )
+
+
+def _run(tree: Tree, request: HelmRequest, program: HelmProgram, limits: Limits, *, is_checked: bool) -> Ended:
+    bounds = Bounds(memory=limits.helm_bytes, seconds=limits.helm_seconds, output=limits.rendered_bytes)
+    values = canonical_json(merged_values(request.values, limits))
+    with ExitStack() as stack:
+        archive = stack.enter_context(memory_file("chart", write_tgz(archived(chart_of(tree)))))
+        stdin = stack.enter_context(memory_file("values", [values]))
+        arguments = _arguments(request, path_of(archive), is_checked=is_checked)
+        ended = program.run(arguments, bounds=bounds, stdin=stdin, files=[archive])
+    _demand_success(ended, request, limits)
+    return ended
+
+
+def _arguments(request: HelmRequest, chart: str, *, is_checked: bool) -> list[str]:
+    versions = () if request.kube_version is None else (f"--kube-version={request.kube_version}",)
+    return [
+        *("template", f"--namespace={request.namespace}", "--include-crds", "--values=-"),
+        *(f"--set={setting}" for setting in request.settings),
+        *versions,
+        *(f"--api-versions={version}" for version in request.api_versions or ()),
+        *(("--is-upgrade",) if request.is_upgrade else ()),
+        *(() if is_checked else ("--skip-schema-validation",)),
+        *("--", request.release_name, chart),
+    ]
+
+
+def _demand_success(ended: Ended, request: HelmRequest, limits: Limits) -> None:
+    match ended.stop:
+        case Stop.TIME:
+            raise limits.exceeded("helm_seconds", "the time (in seconds) to render the chart")
+        case Stop.OUTPUT:
+            raise limits.exceeded("rendered_bytes", "the size of what the chart renders")
+        case None if ended.code < 0:
+            raise UnavailableError(f"helm was ended by signal {-ended.code}; maybe the machine ran out of memory")
+        case None if ended.code > 0:
+            raise _failure(ended.errors, request, limits)
+        case _:
+            return
+
+
+def _failure(said: str, request: HelmRequest, limits: Limits) -> ContentError:
+    if begin := _ERROR.search(said):
+        return ContentError(_cleaned(said[begin.end() :], request, limits))
+    if _OUT_OF_MEMORY.search(said):
+        return limits.exceeded("helm_bytes", "the memory to render the chart")
+    if crash := _CRASH.search(said):
+        return ContentError(f"helm crashed while it rendered the chart: {_cleaned(crash[1], request, limits)}")
+    return ContentError(_cleaned(said, request, limits) or "helm failed and did not say why")
+
+
+def _cleaned(said: str, request: HelmRequest, limits: Limits) -> str:
+    text = _PLACE.sub("the chart", said.strip().removesuffix(_ADVICE).strip())
+    text = without_secrets(text, request.values, limits)
+    if len(text) <= _LONGEST_ERROR:
+        return text
+    start = _LONGEST_ERROR // 4  # a template that calls templates says the cause at the end
+    return f"{text[:start]} ... {text[start - _LONGEST_ERROR :]}"
+
+
+class _Collection:
+    """The objects of a rendering as they come, each identity once."""
+
+    def __init__(self, namespace: str, limits: Limits) -> None:
+        self._namespace = namespace
+        self._limits = limits
+        self._size = RenderedSize(limits)
+        self._aliases = AliasBudget(limits)
+        self._sources: dict[ObjectKey, str] = {}
+        self.crds: dict[ObjectKey, Object] = {}
+        self.objects: dict[ObjectKey, Object] = {}
+        self.hooks: list[Hook] = []
+        self.test_hooks = 0
+
+    def add(self, section: Section) -> None:
+        try:
+            for document in yaml.documents(section.text, limits=self._limits, aliases=self._aliases):
+                self._add_document(document, section)
+        except ContentError as error:
+            raise type(error)(f"{section.source}: {error}") from error
+
+    def _add_document(self, document: Any, section: Section) -> None:
+        if document is None:
+            return
+        for manifest in _flattened(document):
+            if section.is_crd or not is_hook(document):
+                self._add_object(self._rendered(manifest), section)
+            elif is_test(document):
+                self.test_hooks += 1
+            elif hook := hook_of(document, self._rendered(manifest)):
+                self.hooks.append(hook)
+
+    def _add_object(self, rendered: Object, section: Section) -> None:
+        key = rendered.head.key
+        identity = key if key.namespace else key._replace(namespace=self._namespace)
+        first = self._sources.setdefault(identity, section.source)
+        if section.is_crd:  # as helm does it, which skips what is there already
+            self.crds.setdefault(identity, rendered)
+            return
+        if identity in self.crds or identity in self.objects:
+            raise ContentError(f"{key} is there already, from {first}: give one of them another name, or remove it")
+        self.objects[identity] = rendered
+
+    def _rendered(self, manifest: dict[str, Any]) -> Object:
+        rendered = self._size.render(manifest)
+        if problem := no_version(rendered.head) or no_name(rendered.head):
+            raise ContentError(problem)
+        return rendered
+
+
+def _flattened(document: Any) -> Iterator[dict[str, Any]]:
+    waiting = [document]
+    while waiting:
+        manifest = waiting.pop(0)
+        if not isinstance(manifest, dict):
+            raise ContentError(not_an_object(manifest))
+        if not has_kind(manifest):
+            raise ContentError(f"Object 'Kind' is missing in '{excerpt(manifest)}'")
+        items = items_of(manifest)
+        if items is None:
+            yield manifest
+        else:
+            waiting += items

@@ -1,0 +1,112 @@
+"""What a rendering of a chart depends on, beside the chart: the release, its values, and what the cluster can do.
+
+Values come as documents in order; a later one wins, mapping by mapping, as with several `--values` of helm. They are
+read by our rules of YAML and merged here, so that one document goes to helm, and never by a file on disk: values hold
+passwords. `null` stays in the merged document: helm takes it as the wish to drop a default of the chart.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rukpak_py.content import yaml
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.manifests import go_kind
+
+DEFAULT_RELEASE = "release-name"  # helm's own
+_SHORTEST_HIDDEN = 4  # characters; a shorter one would hide half of every message
+_READING = "read chart values: "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValuesDocument:
+    """`origin` names it in messages; what is secret is taken out of messages that come from helm."""
+
+    document: str | bytes | Mapping[str, Any] = field(repr=False)
+    origin: str = ""
+    is_secret: bool = False
+
+    def read(self, limits: Limits) -> dict[str, Any]:
+        """ContentError, in upstream's words, for what is no mapping."""
+        if isinstance(self.document, Mapping):
+            return dict(self.document)
+        text = self.document.encode() if isinstance(self.document, str) else self.document
+        where = f"{self.origin}: " if self.origin else ""
+        try:
+            values = yaml.load(text, limits=limits, unsigned=True)
+        except ContentError as error:
+            raise ContentError(f"{_READING}{where}{error}") from error
+        if values is None:
+            return {}
+        if not isinstance(values, dict):
+            raise ContentError(
+                f"{_READING}{where}error unmarshaling JSON: while decoding JSON: "
+                f"json: cannot unmarshal {go_kind(values)} into Go value of type chartutil.Values"
+            )
+        return values
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HelmRequest:
+    release_name: str = DEFAULT_RELEASE
+    namespace: str  # .Release.Namespace; objects without a namespace go there
+    values: tuple[ValuesDocument, ...] = ()
+    settings: tuple[str, ...] = field(
+        default=(), repr=False
+    )  # key=value, with helm's syntax of --set; they win over the documents
+    kube_version: str | None = None  # None: what this helm takes for the newest
+    api_versions: tuple[str, ...] | None = None  # `apps/v1`, `apps/v1/Deployment`; they add to those that helm knows
+    is_upgrade: bool = False
+
+
+def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
+    """Of a BundleDeployment's `spec.config`: its `values`, a YAML text as upstream wants it, or an object."""
+    values = config.get("values")
+    if values is None:
+        return ()
+    if not isinstance(values, str | Mapping):
+        raise ContentError(
+            f"parse deployment config: json: cannot unmarshal {go_kind(values)} into Go value of type string"
+        )
+    return (ValuesDocument(document=values),)
+
+
+def merged_values(documents: Iterable[ValuesDocument], limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for document in documents:
+        merged = merged_mappings(merged, document.read(limits))
+    return merged
+
+
+def merged_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Deep for mappings; anything else is replaced, lists as a whole."""
+    merged = dict(base)
+    for key, value in over.items():
+        former = merged.get(key)
+        both = isinstance(former, Mapping) and isinstance(value, Mapping)
+        merged[key] = merged_mappings(former, value) if both else value  # type: ignore[arg-type]  # `both` says it
+    return merged
+
+
+def without_secrets(text: str, documents: Sequence[ValuesDocument], limits: Limits) -> str:
+    """A message with every text and number of the secret documents taken out."""
+    hidden = {leaf for document in documents if document.is_secret for leaf in _leaves(document.read(limits))}
+    for leaf in sorted(hidden, key=len, reverse=True):  # the longer one first: it may hold a shorter one
+        text = text.replace(leaf, "***")
+    return text
+
+
+def _leaves(value: object) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case dict() as mapping:
+                waiting += mapping.values()
+            case list() as items:
+                waiting += items
+            case None | bool():
+                continue
+            case leaf:
+                text = str(leaf)
+                yield from (part for part in {text, *text.splitlines()} if len(part) >= _SHORTEST_HIDDEN)

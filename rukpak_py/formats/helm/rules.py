@@ -1,0 +1,162 @@
+"""What a chart must be to be installed, and what about it surprises people who know it from `helm install`.
+
+Nothing is rendered: templates are looked at as texts, so a warning about a function is about its name in an action.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
+from rukpak_py.core.limits import Limits
+from rukpak_py.formats.helm.chart import HINTS, LOADING, MISSING, NOT_INSTALLABLE, SCHEMA, Chart, read_chart
+from rukpak_py.formats.helm.layout import chart_of, chart_root
+from rukpak_py.formats.helm.schemas import outside_references
+from rukpak_py.formats.rules import Family, Place, Problem
+
+_ACTION: Final = re.compile(r"\{\{-?(?!-?\s*/\*)(.*?)-?\}\}", re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`')
+_LOOKUP: Final = re.compile(r"(?<![\w.$])lookup\b")
+_VARYING: Final = re.compile(
+    r"(?<![\w.$])(rand(?:AlphaNum|Alpha|Numeric|Ascii|Bytes|Int)|gen(?:CA|SelfSignedCert|SignedCert|PrivateKey)(?:WithKey)?"
+    r"|uuidv4|now|shuffle|htpasswd|bcrypt|encryptAES)\b"
+)
+_TEST: Final = re.compile(
+    r"""["']?helm\.sh/hook["']?[ \t]*:[ \t]*(["']?)test(?:-success|-failure)?\1[ \t]*(?=$|\}|#)""", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChartReading:
+    tree: Tree  # of the chart, as Places name its files: below `root`
+    root: str
+    chart: Chart | None
+    refusal: Finding | None  # the first
+
+    @classmethod
+    def of(cls, tree: Tree, limits: Limits) -> "ChartReading":
+        chart, refusal = None, None
+        try:
+            chart = read_chart(tree, limits)
+        except InvalidBundleError as error:
+            refusal = error.findings[0]
+        return cls(tree=chart_of(tree), root=chart_root(tree), chart=chart, refusal=refusal)
+
+    def place(self, file: str) -> Place:
+        return Place(file="/".join(filter(None, (self.root, file))))
+
+
+FAMILY: Family[ChartReading] = Family(title="Charts", origin="helm, when it loads a chart")
+SURPRISES: Family[ChartReading] = Family(title="Charts without helm install", origin="rukpak-py")
+# What makes a rendering differ from what `helm install` applies.
+RENDERING: Family[ChartReading] = Family(title="Charts rendered away from their cluster", origin="rukpak-py")
+
+
+@FAMILY.rule(LOADING, title="A chart can be loaded", hint=HINTS[LOADING])
+def can_be_loaded(reading: ChartReading) -> Iterator[Problem]:
+    return _refused(reading, LOADING)
+
+
+@FAMILY.rule(MISSING, title="Every dependency is in charts/", hint=HINTS[MISSING])
+def has_its_dependencies(reading: ChartReading) -> Iterator[Problem]:
+    return _refused(reading, MISSING)
+
+
+@FAMILY.rule(NOT_INSTALLABLE, title="A chart is an application, not a library", hint=HINTS[NOT_INSTALLABLE])
+def is_an_application(reading: ChartReading) -> Iterator[Problem]:
+    return _refused(reading, NOT_INSTALLABLE)
+
+
+@SURPRISES.rule(
+    "HELM-101",
+    title="Definitions in crds/ stay for good",
+    hint="Keep this in mind for upgrades of the chart. Definitions among the templates are managed like other objects.",
+    severity=Severity.WARNING,
+)
+def definitions_stay(reading: ChartReading) -> Iterator[Problem]:
+    files = [path for path in reading.tree if path.startswith("crds/")]
+    if files:
+        yield Problem(message="what crds/ holds is never pruned", place=reading.place(files[0]))
+
+
+@RENDERING.rule(
+    "HELM-102",
+    title="Tests are not run",
+    hint="Run them with `helm test` elsewhere, or make them a post-install hook.",
+    severity=Severity.WARNING,
+)
+def has_no_tests(reading: ChartReading) -> Iterator[Problem]:
+    for path, text in _templates(reading):
+        if found := _TEST.search(text):
+            yield Problem(
+                message="this hook is for tests, and is left out",
+                place=reading.place(path),
+                at=_at(text, found.start()),
+            )
+
+
+@RENDERING.rule(
+    "HELM-103",
+    title="Templates do not look objects up",
+    hint="Give the chart a value instead: a rendering sees no cluster, and `lookup` finds nothing.",
+    severity=Severity.WARNING,
+)
+def looks_nothing_up(reading: ChartReading) -> Iterator[Problem]:
+    for path, at, _ in _called(reading, _LOOKUP):
+        yield Problem(message="lookup finds nothing", place=reading.place(path), at=at)
+
+
+@RENDERING.rule(
+    "HELM-104",
+    title="Every rendering gives the same",
+    hint="Give the chart the password or the certificate as a value, or by a Secret that exists.",
+    severity=Severity.WARNING,
+)
+def renders_the_same(reading: ChartReading) -> Iterator[Problem]:
+    for path, at, name in _called(reading, _VARYING):
+        yield Problem(message=f"{name} gives something else each time", place=reading.place(path), at=at)
+
+
+@RENDERING.rule(
+    "HELM-105",
+    title="The schema of the values is in the chart",
+    hint="Put what it refers to into the file, below `$defs`.",
+    severity=Severity.WARNING,
+)
+def has_its_schema(reading: ChartReading) -> Iterator[Problem]:
+    references = outside_references(reading.chart) if reading.chart else []
+    if references:
+        named = ", ".join(reference[:200] for reference in references[:3])
+        message = f"nothing is fetched ({named}), so values are not checked by schemas"
+        yield Problem(message=message, place=reading.place(SCHEMA))
+
+
+def _refused(reading: ChartReading, rule: str) -> Iterator[Problem]:
+    refusal = reading.refusal
+    if refusal is not None and refusal.rule == rule:
+        place = Place(file=refusal.file) if refusal.file else None
+        yield Problem(message=refusal.message, place=place, at=(refusal.line, refusal.column))
+
+
+def _templates(reading: ChartReading) -> Iterator[tuple[str, str]]:
+    """Of the chart and the subcharts that are not packed."""
+    for path in reading.tree:
+        if path.startswith("templates/") or (path.startswith("charts/") and "/templates/" in path):
+            yield path, reading.tree[path].decode(errors="replace")
+
+
+def _called(reading: ChartReading, function: re.Pattern[str]) -> Iterator[tuple[str, tuple[int, int], str]]:
+    """Where a file calls one of the functions first."""
+    for path, text in _templates(reading):
+        for action in _ACTION.finditer(text):
+            code = _STRING.sub(lambda string: " " * len(string[0]), action[1])
+            if called := function.search(code):
+                yield path, _at(text, action.start(1) + called.start()), called[0]
+                break
+
+
+def _at(text: str, position: int) -> tuple[int, int]:
+    line = text.count("\n", 0, position) + 1
+    return line, position - text.rfind("\n", 0, position)
