@@ -11,8 +11,8 @@ Errors are those of `rukpak_py.core.errors`: a `ContentError` says why a path is
 """
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -26,6 +26,7 @@ from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.sources.local import open_tree
 
 if TYPE_CHECKING:
+    from rukpak_py.formats.helm.request import HelmRequest
     from rukpak_py.formats.registry_v1.bundle import Bundle
     from rukpak_py.formats.registry_v1.reading import Reading
 
@@ -47,20 +48,36 @@ def render(
     certificates: AnyCertificates = "operator",
     parity: bool = False,
     deployment_config: Json | None = None,
+    values: Json | Sequence[Json | str] = (),
+    settings: Sequence[str] = (),
+    release_name: str | None = None,
+    kube_version: str | None = None,
+    api_versions: Sequence[str] = (),
+    hooks: bool = True,
+    helm: str | None = None,
     limits: Limits | None = None,
 ) -> list[Json]:
     """The objects that installing the bundle at `path` applies, always in the same order.
 
-    `path` is a bundle's directory, a tar archive of it, or an OCI image layout. `format` is `registry+v1` or `plain`;
-    by default the content decides. `watch_namespaces` are those that the operator watches: `[""]` is all of them, None
-    lets the bundle decide. `certificates` says who makes those of webhooks: `operator` (our own signer),
+    `path` is a bundle's directory, a tar archive of it, or an OCI image layout. `format` is `registry+v1`, `plain` or
+    `helm`; by default the content decides. `watch_namespaces` are those that the operator watches: `[""]` is all of
+    them, None lets the bundle decide. `certificates` says who makes those of webhooks: `operator` (our own signer),
     `cert-manager`, `openshift` or `none`. `deployment_config` are the settings of OLM's deploymentConfig. `parity`
     gives what OLM's own renderer makes, without our deliberate deviations. `limits` bound what is read; see `Limits`.
     The objects are the caller's: they may be changed.
 
-    Raises InvalidBundleError (with `findings`) or another ContentError when the bundle cannot be rendered so.
+    For charts: `values` are mappings or YAML texts, the later ones win; `settings` are `key=value` as in `--set` of
+    helm, and win over them; `release_name`, `kube_version` and `api_versions` are what templates see of the release and
+    the cluster. The objects of crds/ come first, then the others, then hooks unless `hooks` is false; tests are left
+    out. `helm` is the program that renders, by default that of `RUKPAK_HELM`, else the one on PATH.
+
+    Raises InvalidBundleError (with `findings`) or another ContentError when the bundle cannot be rendered so, and
+    UnavailableError when there is no helm for a chart.
     """
     _demand_several(watch_namespaces, "watch_namespaces")
+    _demand_several(values, "values")
+    _demand_several(settings, "settings")
+    _demand_several(api_versions, "api_versions")
     options = RenderOptions(
         install_namespace=install_namespace,
         watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
@@ -69,7 +86,16 @@ def render(
         limits=limits or DEFAULT_LIMITS,
     )
     opened = open_bundle(path, format=format, parity=parity, limits=limits or DEFAULT_LIMITS)
-    return [_copied(made) for made in opened.render(options).objects]
+    chart = ChartOptions(
+        values=tuple(ChartValues(document=one) for one in ([values] if isinstance(values, Mapping) else values)),
+        settings=tuple(settings),
+        release_name=release_name,
+        kube_version=kube_version,
+        api_versions=tuple(api_versions),
+        helm=helm,
+    )
+    rendering = opened.render(options, chart)
+    return [_copied(made) for made in (rendering.all if hooks else rendering.objects)]
 
 
 def validate(
@@ -88,9 +114,40 @@ def validate(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ChartValues:
+    """Values for a chart; `origin` names them in messages."""
+
+    document: Json | str | bytes = field(repr=False)
+    origin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChartOptions:
+    """How a chart is rendered, apart from where to. None is helm's default."""
+
+    values: tuple[ChartValues, ...] = ()
+    settings: tuple[str, ...] = field(default=(), repr=False)  # key=value, as in --set of helm
+    release_name: str | None = None
+    kube_version: str | None = None
+    api_versions: tuple[str, ...] = ()
+    helm: str | None = None  # the program; None: that of RUKPAK_HELM, else the one on PATH
+
+    @property
+    def are_chosen(self) -> bool:
+        """Whether they say anything about a chart; that is a mistake for another bundle."""
+        return replace(self, helm=None) != ChartOptions()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Rendering:
     objects: list[Json]
     install_namespace: str | None  # None: plain manifests, which do not choose one
+    hooks: list[Json] = field(default_factory=list)  # of charts
+    left_out: list[str] = field(default_factory=list)  # what only the rendering shows, as sentences
+
+    @property
+    def all(self) -> list[Json]:
+        return [*self.objects, *self.hooks]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +176,8 @@ class OpenedBundle:
         from rukpak_py.formats.registry_v1.rules import accounts, collisions, own  # noqa: PLC0415 - see reading
         from rukpak_py.formats.rules import Locator, judge  # noqa: PLC0415 - see reading
 
+        if self.format is FormatName.HELM:
+            return self._chart_warnings()
         if self.format is not FormatName.REGISTRY:
             return []
         locator = Locator(self.tree, self.limits)
@@ -133,15 +192,19 @@ class OpenedBundle:
         asked = [_member(validation.Profile, profile, "profile") for profile in profiles]
         return validation.validate(self.tree, format_name=self.format, profiles=asked, limits=self.limits)
 
-    def render(self, options: RenderOptions) -> Rendering:
+    def render(self, options: RenderOptions, chart: ChartOptions | None = None) -> Rendering:
+        chart = chart or ChartOptions()
+        if chart.are_chosen and self.format is not FormatName.HELM:
+            raise ContentError(
+                f"values, release name and versions are for charts, and this bundle is of format {self.format}"
+            )
         match self.format:
             case FormatName.REGISTRY:
                 return self._rendered_registry(options)
             case FormatName.PLAIN:
                 return self._rendered_plain(options)
             case FormatName.HELM:
-                why = "Chart.yaml makes it a helm chart, and these" if "Chart.yaml" in self.tree else "helm charts"
-                raise ContentError(f"{why} cannot be rendered yet")
+                return self._rendered_chart(options, chart)
 
     def configured(self, options: RenderOptions, config: bytes) -> RenderOptions:
         """With what a configuration (YAML or JSON) says: watchNamespace and deploymentConfig."""
@@ -176,6 +239,29 @@ class OpenedBundle:
             install_namespace=renderer.install_namespace(self.bundle, options.install_namespace),
         )
 
+    def _rendered_chart(self, options: RenderOptions, chart: ChartOptions) -> Rendering:
+        from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE  # noqa: PLC0415 - other formats do not pay for it
+        from rukpak_py.formats.helm.format import HelmFormat  # noqa: PLC0415 - see above
+
+        namespace = options.install_namespace or DEFAULT_SYSTEM_NAMESPACE
+        request = _helm_request(chart, namespace)
+        made = HelmFormat(helm=chart.helm).render_release(self.tree, request, limits=self.limits)
+        return Rendering(
+            objects=[one.manifest() for one in (*made.crds, *made.objects)],
+            hooks=[hook.object.manifest() for hook in made.hooks],
+            install_namespace=namespace,
+            left_out=[
+                f"an object for the hook {hook!r} is left out: helm does not know it" for hook in made.unknown_hooks
+            ],
+        )
+
+    def _chart_warnings(self) -> list[Finding]:
+        from rukpak_py.formats.helm import rules  # noqa: PLC0415 - see _rendered_chart
+        from rukpak_py.formats.rules import Locator, judge  # noqa: PLC0415 - see _rendered_chart
+
+        reading = rules.ChartReading.of(self.tree, self.limits)
+        return list(judge((rules.RENDERING,), reading, Locator(self.tree, self.limits)))
+
     def _rendered_plain(self, options: RenderOptions) -> Rendering:
         from rukpak_py.formats.plain import PlainFormat  # noqa: PLC0415 - registry+v1 does not pay for it
 
@@ -199,6 +285,19 @@ def open_bundle(
     else:  # the reference renderer knows one format, and says what it misses of it
         name = FormatName.REGISTRY if parity else detect_format(tree, limits)
     return OpenedBundle(tree=tree, format=name, parity=parity, limits=limits)
+
+
+def _helm_request(chart: ChartOptions, namespace: str) -> "HelmRequest":
+    from rukpak_py.formats.helm import request  # noqa: PLC0415 - only charts pay for it
+
+    return request.HelmRequest(
+        release_name=chart.release_name or request.DEFAULT_RELEASE,
+        namespace=namespace,
+        values=tuple(request.ValuesDocument(document=one.document, origin=one.origin) for one in chart.values),
+        settings=chart.settings,
+        kube_version=chart.kube_version,
+        api_versions=chart.api_versions,
+    )
 
 
 def _demand_several(given: object, what: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rukpak_py.apply.permissions.grants import mapping, text
 from rukpak_py.content.tree import Tree
+from rukpak_py.formats.helm.chart import Chart
 from rukpak_py.formats.registry_v1.bundle import Bundle, Dependency, Json
 from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE
 
@@ -32,13 +33,28 @@ def of_tree(tree: Tree, format_name: str) -> Json:
 
 
 def of_objects(objects: Iterable[Json]) -> Json:
-    """Of plain manifests."""
+    """Of plain manifests, or a rendered chart."""
     objects = list(objects)
     kinds = Counter(text(manifest.get("kind")) for manifest in objects)
     return {
         "objects": [{"kind": kind, "count": count} for kind, count in sorted(kinds.items())],
         "definitions": [_definition(manifest) for manifest in objects if manifest.get("kind") == _CRD],
         "images": _images(_container_images(objects), []),
+    }
+
+
+def of_chart(chart: Chart) -> Json:
+    metadata = chart.metadata
+    return {
+        "name": metadata.name,
+        "version": metadata.version,
+        "appVersion": metadata.app_version or None,
+        "description": metadata.description or None,
+        "kubeVersion": metadata.kube_version or None,
+        "dependencies": [
+            {"type": "chart", "value": {"name": wanted.name, "version": wanted.version}}
+            for wanted in metadata.dependencies
+        ],
     }
 
 

@@ -6,23 +6,23 @@ from typing import IO, Any, TypeVar
 
 import click
 
+from rukpak_py.cli.chart_options import chart_choice, chart_options
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.library import OpenedBundle, Rendering, open_bundle
+from rukpak_py.library import ChartOptions, OpenedBundle, Rendering, open_bundle
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RENDERED_FORMATS = tuple(name.value for name in FormatName if name is not FormatName.HELM)  # charts: not yet
-VALIDATED_FORMATS = tuple(name.value for name in FormatName)
+FORMATS = tuple(name.value for name in FormatName)
 CERTIFICATES = tuple(maker.value for maker in Certificates)
 
 path_argument = click.argument("path", type=click.Path())
 
 
-def format_option(choices: Sequence[str] = RENDERED_FORMATS) -> Callable[[F], F]:
+def format_option() -> Callable[[F], F]:
     return click.option(
-        "--format", "format_name", type=click.Choice(choices), help="Format of the bundle. Default: detected."
+        "--format", "format_name", type=click.Choice(FORMATS), help="Format of the bundle. Default: detected."
     )
 
 
@@ -42,6 +42,7 @@ class Choice:
     watch_namespaces: tuple[str, ...]
     certificates: str
     config: bytes | None
+    chart: ChartOptions
 
     def opened(self, path: str, *, parity: bool = False) -> OpenedBundle:
         return open_bundle(path, format=self.format_name, parity=parity, limits=Limits.from_environment())
@@ -53,7 +54,8 @@ class Choice:
             certificates=Certificates(self.certificates),
             limits=opened.limits,
         )
-        return opened.render(options if self.config is None else opened.configured(options, self.config))
+        configured = options if self.config is None else opened.configured(options, self.config)
+        return opened.render(configured, self.chart)
 
     def rendered(self, path: str) -> Rendering:
         return self.render(self.opened(path))
@@ -86,7 +88,7 @@ def rendering_options(command: F) -> F:
             "--install-namespace",
             callback=_namespace,
             metavar="NAMESPACE",
-            help="Where it is installed. Default: what the CSV suggests, else <package>-system.",
+            help="Where it is installed. Default: suggested by the CSV, else <package>-system (charts: rukpak-system).",
         ),
         click.option(
             "--watch-namespace",
@@ -109,6 +111,7 @@ def rendering_options(command: F) -> F:
             metavar="FILE",
             help="Configuration (watchNamespace, deploymentConfig) in YAML or JSON; - is standard input.",
         ),
+        chart_options,
     )
     for option in reversed(options):
         command = option(command)
@@ -117,4 +120,5 @@ def rendering_options(command: F) -> F:
 
 def choice(chosen: dict[str, Any]) -> Choice:
     config: IO[bytes] | None = chosen.pop("config")
-    return Choice(**chosen, config=None if config is None else config.read())
+    chart = chart_choice(chosen)
+    return Choice(**chosen, config=None if config is None else config.read(), chart=chart)

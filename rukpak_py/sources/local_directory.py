@@ -5,7 +5,7 @@ directory, also not when a directory on the way becomes a link during the walk: 
 regular files are opened: no device, no FIFO that would never end.
 
 A bundle may lie in a checkout of any size, so `read_bundle` looks at nothing that no format reads: the digest of such a
-Tree is of these files only.
+Tree is of these files only. Of a chart everything is read, because its templates may.
 """
 
 import os
@@ -53,17 +53,30 @@ def read_directory(root: Path, *, selection: Selection = EVERYTHING, limits: Lim
 
 
 def read_bundle(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
-    """What formats read: manifests/, metadata/, tests/scorecard/, Dockerfiles, and the files of a chart.
+    """What formats read: manifests/, metadata/, tests/scorecard/, Dockerfiles; or all of a chart.
 
     Where neither a bundle nor a chart is, what advice needs: documents, and which directories hold manifests/.
     """
-    is_chart = (root / CHART).is_file()
-    if is_chart or os.path.lexists(root / MANIFESTS):
-        keep = of_bundle_or_chart if is_chart else of_bundle
+    if os.path.lexists(root / MANIFESTS):
+        keep = of_bundle_or_chart if (root / CHART).is_file() else of_bundle
         selection = Selection(keep=keep, enter=lambda path: keep(path) or path == "tests", demanded=demanded)
+    elif _holds_chart(root):
+        selection = Selection(demanded=lambda path: of_bundle_or_chart(path) or of_bundle_or_chart(_below(path)))
     else:
         selection = Selection(keep=_advises, enter=_may_advise, demanded=demanded)
     return read_directory(root, selection=selection, limits=limits)
+
+
+def _holds_chart(root: Path) -> bool:
+    """At its root, or in the one directory that it has; as formats/helm/layout decides it."""
+    if (root / CHART).is_file():
+        return True
+    entries = [entry for entry in root.iterdir() if entry.name not in _NO_CONTENT]
+    return len(entries) == 1 and (entries[0] / CHART).is_file()
+
+
+def _below(path: str) -> str:
+    return path.partition("/")[2]
 
 
 def _advises(path: str) -> bool:

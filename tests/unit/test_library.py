@@ -95,7 +95,7 @@ def test_findings_of_a_broken_bundle() -> None:
 def test_what_is_no_bundle(tmp_path: Path) -> None:
     with pytest.raises(ContentError, match="there is no such file or directory"):
         rukpak_py.validate(tmp_path / "absent")
-    with pytest.raises(ContentError, match="cannot be rendered yet"):
+    with pytest.raises(ContentError, match=r"Chart\.yaml file is missing"):
         rukpak_py.render(SAMPLES / "notes", format="helm")
 
 

@@ -37,8 +37,9 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> 
 
 def _objects(path: str, how: Choice) -> list[dict[str, Any]]:
     opened = how.opened(path)
-    objects = how.render(opened).objects
-    for warning in opened.warnings():
+    rendering = how.render(opened)
+    objects = rendering.all
+    for warning in [*opened.warnings(), *rendering.left_out]:
         print_warning(f"{path}: {warning}")
     warn_of_nothing(objects, path)
     return objects

@@ -1,10 +1,12 @@
 """`rukpakctl bundle inspect`."""
 
 import sys
+from typing import Any
 
 import click
 
 from rukpak_py.cli import inspection
+from rukpak_py.cli.chart_options import chart_choice, chart_options
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import format_option, output_option, path_argument
 from rukpak_py.cli.printing import print_json, print_lines, print_warning
@@ -13,18 +15,22 @@ from rukpak_py.cli.terminal import Style
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import RenderOptions
+from rukpak_py.formats.helm.chart import read_chart
 from rukpak_py.library import open_bundle
 
 
 @click.command(epilog=epilog(failed="the bundle cannot be read"))
 @path_argument
 @format_option()
+@chart_options
 @output_option("text", "json")
-def inspect(*, path: str, format_name: str | None, output: str) -> None:
+def inspect(*, path: str, format_name: str | None, output: str, **chosen: Any) -> None:
     """Show what a bundle is.
 
-    Its names and versions, install modes, APIs, webhooks, images, dependencies, size and digest.
+    Its names and versions, install modes, APIs, webhooks, images, dependencies, size and digest. Those of a chart are
+    of its rendering with the values that are given.
     """
+    chart = chart_choice(chosen)
     opened = open_bundle(path, format=format_name, limits=Limits.from_environment())
     found = inspection.of_tree(opened.tree, opened.format.value)
     if opened.format is FormatName.REGISTRY:
@@ -33,7 +39,9 @@ def inspect(*, path: str, format_name: str | None, output: str) -> None:
             print_warning(f"the bundle has defects; `rukpakctl bundle validate` lists them: {path}")
         found |= inspection.of_bundle(bundle)
     else:
-        found |= inspection.of_objects(opened.render(RenderOptions()).objects)
+        if opened.format is FormatName.HELM:
+            found |= inspection.of_chart(read_chart(opened.tree, opened.limits))
+        found |= inspection.of_objects(opened.render(RenderOptions(), chart).all)
     if output == "json":
         print_json(found)
     else:

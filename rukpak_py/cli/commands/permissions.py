@@ -72,15 +72,15 @@ def permissions(
             print_warning(f"{option} is for -o yaml, and does nothing without it")
     rendering = choice(chosen).rendered(path)
     namespace = rendering.install_namespace or DEFAULT_SYSTEM_NAMESPACE
-    needs = needs_of(rendering.objects, install_namespace=namespace, escalate=escalate)
+    needs = needs_of(rendering.all, install_namespace=namespace, escalate=escalate)
     match output:
         case "yaml":
             role = name or f"{namespace}-installer"
             print_yaml(manifests_of(needs, name=role, account=_account(service_account, namespace)))
         case "json":
-            print_json(report.document(grants_of(rendering.objects), needs))
+            print_json(report.document(grants_of(rendering.all), needs))
         case _:
-            print_lines(report.lines_of(grants_of(rendering.objects), needs, Style(sys.stdout)))
+            print_lines(report.lines_of(grants_of(rendering.all), needs, Style(sys.stdout)))
 
 
 def _account(given: str | None, install_namespace: str) -> tuple[str, str] | None:

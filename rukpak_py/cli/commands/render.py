@@ -12,17 +12,20 @@ from rukpak_py.cli.printing import print_list, print_warning, print_yaml, warn_o
 @click.command(epilog=epilog(failed="the bundle cannot be read or rendered"))
 @path_argument
 @rendering_options
+@click.option("--no-hooks", is_flag=True, help="Charts: leave hooks out.")
 @click.option("--parity", is_flag=True, help="Exactly what OLM's own renderer makes, its flaws included.")
 @output_option("yaml", "json")
-def render(*, path: str, output: str, parity: bool, **chosen: Any) -> None:
+def render(*, path: str, output: str, parity: bool, no_hooks: bool, **chosen: Any) -> None:
     """Print the objects that installing a bundle applies.
 
-    A warning on standard error names what is left out, added or merged.
+    A warning on standard error names what is left out, added or merged. Of a chart: what is in crds/, then all other
+    objects, then its hooks.
     """
     how = choice(chosen)
     opened = how.opened(path, parity=parity)
-    objects = how.render(opened).objects
-    for warning in [] if parity else opened.warnings():
+    rendering = how.render(opened)
+    objects = rendering.objects if no_hooks else rendering.all
+    for warning in [] if parity else [*opened.warnings(), *rendering.left_out]:
         print_warning(str(warning))
     warn_of_nothing(objects, path)
     if output == "json":

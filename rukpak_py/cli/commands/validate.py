@@ -8,7 +8,7 @@ import click
 
 import rukpak_py
 from rukpak_py.cli.exits import Exit, epilog
-from rukpak_py.cli.options import VALIDATED_FORMATS, format_option, output_option
+from rukpak_py.cli.options import format_option, output_option
 from rukpak_py.cli.printing import print_json, print_lines
 from rukpak_py.cli.reports import github, json_document, sarif, text
 from rukpak_py.cli.reports.report import Report
@@ -18,7 +18,7 @@ from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_
 
 @click.command(epilog=epilog(no="a bundle has errors", failed="a bundle cannot be read"))
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
-@format_option(VALIDATED_FORMATS)
+@format_option()
 @output_option("text", "json", "sarif", "github")
 @click.option(
     "--profile", "profiles", multiple=True, type=click.Choice(PROFILES), help="Further rules; may be repeated."

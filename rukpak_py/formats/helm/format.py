@@ -30,7 +30,8 @@ class HelmFormat:
 
     def render_release(self, tree: Tree, request: HelmRequest, *, limits: Limits = DEFAULT_LIMITS) -> HelmRendering:
         """Blocks as long as helm runs: for a thread or a worker process."""
-        return render_chart(tree, request, HelmProgram.find(self.helm), limits=limits)
+        chart = read_chart(tree, limits)  # a broken chart is told as such, with or without helm
+        return render_chart(tree, request, HelmProgram.find(self.helm), chart=chart, limits=limits)
 
     def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - a line of a template may become megabytes
         return False

@@ -22,7 +22,7 @@ from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object, ObjectKey, canonical_json
-from rukpak_py.formats.helm.chart import read_chart
+from rukpak_py.formats.helm.chart import Chart, read_chart
 from rukpak_py.formats.helm.hooks import Hook, hook_of, is_hook, is_test
 from rukpak_py.formats.helm.layout import archived, chart_of
 from rukpak_py.formats.helm.output import Section, crd_files, sections
@@ -56,9 +56,15 @@ class HelmRendering:
 
 
 def render_chart(
-    tree: Tree, request: HelmRequest, program: HelmProgram, *, limits: Limits = DEFAULT_LIMITS
+    tree: Tree,
+    request: HelmRequest,
+    program: HelmProgram,
+    *,
+    chart: Chart | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> HelmRendering:
-    chart = read_chart(tree, limits)
+    """`chart` is what was read of the tree, where that has been done."""
+    chart = chart or read_chart(tree, limits)
     unchecked = outside_references(chart)
     ended = _run(tree, request, program, limits, is_checked=not unchecked)
     try:

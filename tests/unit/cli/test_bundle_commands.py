@@ -189,19 +189,6 @@ class TestRender:
         assert (ran.status, ran.out, ran.err) == (0, "", f"Warning: {bundle}: the bundle has no objects\n")
         assert json.loads(rukpakctl("bundle", "render", bundle, "-o", "json").out)["items"] == []
 
-    def test_charts_are_refused_for_what_they_are(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
-        (tmp_path / "Chart.yaml").write_text("{apiVersion: v2, name: chart, version: 1.0.0}", encoding="utf-8")
-        ran = rukpakctl("bundle", "render", tmp_path)
-        assert (ran.status, ran.err) == (
-            3,
-            "Error: Chart.yaml makes it a helm chart, and these cannot be rendered yet\n",
-        )
-
-    @pytest.mark.parametrize("command", ["render", "permissions", "inspect"])
-    def test_a_format_that_cannot_be_rendered_is_not_offered(self, rukpakctl: CommandLine, command: str) -> None:
-        assert rukpakctl("bundle", command, V1, "--format", "helm").status == 2
-        assert "helm" not in rukpakctl("bundle", command, "--help").out
-
     def test_a_broken_bundle_is_told_with_places(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "render", BROKEN)
         assert (ran.status, ran.out) == (3, "")

@@ -8,6 +8,7 @@ import pytest
 
 from e2e import sessions
 from rukpak_py.cli import main
+from rukpak_py.formats.helm.program import VARIABLE, HelmProgram
 from tests.unit.cli.running import ROOT, program
 from tests.unit.cli.test_program import every_command
 
@@ -15,9 +16,9 @@ PAGES = [ROOT / "docs/cli.md", *sorted((ROOT / "docs/cli").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_pages_show_what_is_printed(page: Path) -> None:
+def test_pages_show_what_is_printed(page: Path, helm: HelmProgram) -> None:
     path = f"{Path(program()).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "100"}
+    environment = os.environ | {"PATH": path, "COLUMNS": "100", VARIABLE: helm.path}
     steps = sessions.steps(page.read_text(encoding="utf-8"))
     assert steps
     wrong = []

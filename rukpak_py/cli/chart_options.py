@@ -1,0 +1,57 @@
+"""Options for charts, with the names that helm gives them."""
+
+from collections.abc import Callable, Sequence
+from typing import IO, Any, TypeVar
+
+import click
+
+from rukpak_py.library import ChartOptions, ChartValues
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def chart_options(command: F) -> F:
+    """Adds them; the command hands its options to `chart_choice`, which takes them out."""
+    options: Sequence[Callable[[F], F]] = (
+        click.option(
+            "-f",
+            "--values",
+            multiple=True,
+            type=click.File("rb"),
+            metavar="FILE",
+            help="Charts: values in YAML, - is standard input; may be repeated, the last one wins.",
+        ),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Charts: a value, as helm takes it; may be repeated, and wins over --values.",
+        ),
+        click.option("--release-name", metavar="NAME", help="Charts: name of the release. Default: release-name."),
+        click.option(
+            "--kube-version", metavar="VERSION", help="Charts: version of Kubernetes. Default: helm's newest."
+        ),
+        click.option(
+            "--api-version",
+            "api_versions",
+            multiple=True,
+            metavar="GROUP/VERSION[/KIND]",
+            help="Charts: an API that the cluster has beside its own; may be repeated.",
+        ),
+        click.option(
+            "--helm", metavar="PROGRAM", help="Charts: the helm that renders. Default: $RUKPAK_HELM, else helm on PATH."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def chart_choice(chosen: dict[str, Any]) -> ChartOptions:
+    values: Sequence[IO[bytes]] = chosen.pop("values")
+    names = ("settings", "release_name", "kube_version", "api_versions", "helm")
+    return ChartOptions(
+        values=tuple(ChartValues(document=file.read(), origin=file.name) for file in values),
+        **{name: chosen.pop(name) for name in names},
+    )
