@@ -1,6 +1,6 @@
 # The operator's image. Nothing is downloaded here: BASE_IMAGE brings Python (the version that the wheels in build/wheels
-# are for), git, ssh and a static busybox; the wheels are made outside by `make image`, which also builds such a base. No
-# package index needed, except for busybox where the base is a public one.
+# are for), git, ssh and a static busybox; the wheels, and helm in build/programs, are made outside by `make image`, which
+# also builds such a base. No package index needed, except for busybox where the base is a public one.
 ARG BASE_IMAGE
 FROM ${BASE_IMAGE}
 
@@ -20,6 +20,9 @@ RUN --mount=type=bind,source=build/wheels,target=/wheels \
     && useradd --uid 1001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin rukpak \
     && install -d -o 1001 -g 1001 /var/cache/bundles \
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
+
+# Charts are rendered by it, in a sandbox of its own; nothing else calls it.
+COPY --chmod=0755 build/programs/helm /usr/local/bin/helm
 
 ENV PATH=/opt/rukpak/bin:/usr/local/bin:/usr/bin:/bin \
     HOME=/tmp \

@@ -1,12 +1,13 @@
 """`make image`: the operator's image as build/rukpak.tar, a docker-archive that any cluster can load.
 
-Nothing is built when the archive is of the same sources, lock, base and commit.
+Nothing is built when the archive is of the same sources, lock, base, helm and commit.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,12 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from e2e import base_image, engine, wheels
+from e2e.cluster import binaries
 from e2e.cluster.errors import ClusterError
 from e2e.steps import Steps
 
 ROOT = Path(__file__).resolve().parent.parent
 ARCHIVE = ROOT / "build/rukpak.tar"
 KEY = ARCHIVE.with_suffix(".key")
+PROGRAMS = ROOT / "build/programs"  # what the image has beside Python; of this machine's architecture
 RECIPE = ("Dockerfile", ".dockerignore", "pyproject.toml", "requirements/runtime.txt", "README.md")
 REPOSITORY = "localhost/rukpak-py/operator"
 
@@ -44,6 +47,8 @@ def build(steps: Steps) -> Path:
     KEY.unlink(missing_ok=True)
     with steps.step("wheels"):
         wheels.collect(ROOT, cache, ROOT / "build/wheels", python_version=builder.python_version(base))
+    with steps.step("helm"):
+        _collect_programs()
     with steps.step("image"):
         builder.build(name(), ROOT, {"BASE_IMAGE": base, **_labels()})
     with steps.step(f"archive {ARCHIVE.relative_to(ROOT)}"):
@@ -54,11 +59,19 @@ def build(steps: Steps) -> Path:
 
 def _key(base: str) -> str:
     """Of everything that decides what the image is."""
-    key = hashlib.sha256(f"{base} {sorted(_labels().items())}".encode())
+    helm = binaries.location("helm").parent.name  # the hash of everything that it is made of
+    key = hashlib.sha256(f"{base} {helm} {sorted(_labels().items())}".encode())
     sources = sorted(file for file in (ROOT / "rukpak_py").rglob("*") if file.is_file() and file.suffix != ".pyc")
     for file in [*(ROOT / name for name in RECIPE), *sources]:
         key.update(f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return key.hexdigest()
+
+
+def _collect_programs() -> None:
+    """Charts are rendered by the helm that the tests have: pinned, built from its Go module, downloaded nowhere."""
+    shutil.rmtree(PROGRAMS, ignore_errors=True)
+    PROGRAMS.mkdir(parents=True)
+    shutil.copy(binaries.path("helm"), PROGRAMS)
 
 
 def _labels() -> dict[str, str]:

@@ -186,6 +186,22 @@ def test_tools_made_for_the_original_find_what_they_look_for(release: Release, k
     assert "ca.crt" in kubectl.get("secret", "rukpak-ca", *system)["data"]
 
 
+def test_the_image_renders_charts(release: Release, kubectl: Kubectl) -> None:
+    """Helm is there, and runs where nothing can be written and no namespace can be made."""
+    program = (
+        "from rukpak_py.content.tree import Tree;"
+        "from rukpak_py.formats.helm.format import HelmFormat;"
+        "from rukpak_py.formats.format import RenderOptions;"
+        "metadata = b'{apiVersion: v2, name: web, version: 1.0.0}';"
+        "template = b'{apiVersion: v1, kind: Service, metadata: {name: {{ .Chart.Name }}}}';"
+        "tree = Tree({'Chart.yaml': metadata, 'templates/a.yaml': template});"
+        "print(*(made.head.key for made in HelmFormat().render(tree, RenderOptions())))"
+    )
+    pod = release.pods()[0]["metadata"]["name"]
+    printed = kubectl.run("--namespace", chart.NAMESPACE, "exec", pod, "--", "/opt/rukpak/bin/python3", "-c", program)
+    assert printed.strip() == "Service web"
+
+
 def test_a_missing_file_is_told_by_exit_code_1(release: Release, kubectl: Kubectl) -> None:
     """As the original's image does; with other tools the code is 2."""
     pod = release.pods()[0]["metadata"]["name"]

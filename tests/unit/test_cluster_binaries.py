@@ -75,7 +75,7 @@ def test_only_what_is_asked_for_is_built(go: Callable[[str], Path], capsys: pyte
     binaries.ensure(binaries.CONTROL_PLANE)
     built = calls.read_text()
     assert "kubelet" not in built
-    assert "helm" not in built
+    assert "helm.sh/helm" not in built  # a checkout may lie in a folder of that name
     assert "building kube-apiserver (2/5)" in capsys.readouterr().out
 
 

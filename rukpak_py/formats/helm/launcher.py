@@ -64,4 +64,5 @@ def _bound(limit: int, soft: int, hard: int | None = None) -> None:
         resource.setrlimit(limit, (soft, hard))
 
 
-main()
+if __name__ == "__main__":
+    main()
