@@ -6,6 +6,7 @@ does not exist, and it cannot write files. See `launcher` for what the kernel bo
 """
 
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -66,6 +67,7 @@ class Ended:
     output: bytes
     errors: str
     stop: Stop | None
+    memory: int  # bytes that it had: fewer than were asked for in a process that has fewer itself
 
 
 @contextmanager
@@ -83,9 +85,9 @@ def path_of(descriptor: int) -> str:
 
 def run(command: Sequence[str], *, bounds: Bounds, stdin: int = subprocess.DEVNULL, files: Sequence[int] = ()) -> Ended:
     """Blocks; UnavailableError when the program cannot be started."""
-    memory, cpu_seconds = str(bounds.memory), str(int(bounds.seconds * _THREADS) + 1)
-    launched = [sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), memory, cpu_seconds, *command]
-    environment = {**_ENVIRONMENT, "GOMEMLIMIT": f"{bounds.memory * 3 // 4 // MIB}MiB"}
+    memory, cpu_seconds = _memory(bounds), int(bounds.seconds * _THREADS) + 1
+    launched = [sys.executable, "-I", "-S", _LAUNCHER, *map(str, (os.getpid(), memory, cpu_seconds)), *command]
+    environment = {**_ENVIRONMENT, "GOMEMLIMIT": f"{memory * 3 // 4 // MIB}MiB"}
     try:
         process = subprocess.Popen(  # noqa: S603 - an argument list, and no shell
             launched,
@@ -106,7 +108,13 @@ def run(command: Sequence[str], *, bounds: Bounds, stdin: int = subprocess.DEVNU
     text = errors.decode(errors="replace")
     if code == _NOT_STARTED:
         raise UnavailableError(f"helm cannot be started: {text.strip()}")
-    return Ended(code=code, output=output, errors=text, stop=stop)
+    return Ended(code=code, output=output, errors=text, stop=stop, memory=memory)
+
+
+def _memory(bounds: Bounds) -> int:
+    """A worker process is bounded itself, and whom it starts cannot have more."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    return bounds.memory if most == resource.RLIM_INFINITY else min(bounds.memory, most)
 
 
 def _read(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bytes, Stop | None]:

@@ -20,7 +20,7 @@ from rukpak_py.content.tar import write_tgz
 from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, readable_size
 from rukpak_py.core.objects import Object, ObjectKey, canonical_json
 from rukpak_py.formats.helm.chart import Chart, read_chart
 from rukpak_py.formats.helm.hooks import Hook, hook_of, is_hook, is_test
@@ -117,19 +117,29 @@ def _demand_success(ended: Ended, request: HelmRequest, limits: Limits) -> None:
         case None if ended.code < 0:
             raise UnavailableError(f"helm was ended by signal {-ended.code}; maybe the machine ran out of memory")
         case None if ended.code > 0:
-            raise _failure(ended.errors, request, limits)
+            raise _failure(ended, request, limits)
         case _:
             return
 
 
-def _failure(said: str, request: HelmRequest, limits: Limits) -> ContentError:
+def _failure(ended: Ended, request: HelmRequest, limits: Limits) -> ContentError:
+    said = ended.errors
     if begin := _ERROR.search(said):
         return ContentError(_cleaned(said[begin.end() :], request, limits))
     if _OUT_OF_MEMORY.search(said):
-        return limits.exceeded("helm_bytes", "the memory to render the chart")
+        return _too_little_memory(ended.memory, limits)
     if crash := _CRASH.search(said):
         return ContentError(f"helm crashed while it rendered the chart: {_cleaned(crash[1], request, limits)}")
     return ContentError(_cleaned(said, request, limits) or "helm failed and did not say why")
+
+
+def _too_little_memory(memory: int, limits: Limits) -> ContentError:
+    if memory >= limits.helm_bytes:
+        return limits.exceeded("helm_bytes", "the memory to render the chart")
+    return ContentError(
+        f"rendering the chart needs more than {readable_size(memory)} of memory, which is the limit of the process "
+        "that asks for it; raise the memory limit of the operator's container"
+    )
 
 
 def _cleaned(said: str, request: HelmRequest, limits: Limits) -> str:

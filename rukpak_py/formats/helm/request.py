@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rukpak_py.content import yaml
+from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.manifests import go_kind
@@ -36,7 +37,7 @@ class ValuesDocument:
         try:
             values = yaml.load(text, limits=limits, unsigned=True)
         except ContentError as error:
-            raise ContentError(f"{_READING}{where}{error}") from error
+            raise ContentError(f"{_READING}{where}{self._told(error)}") from error
         if values is None:
             return {}
         if not isinstance(values, dict):
@@ -45,6 +46,12 @@ class ValuesDocument:
                 f"json: cannot unmarshal {go_kind(values)} into Go value of type chartutil.Values"
             )
         return values
+
+    def _told(self, error: ContentError) -> str:
+        """What is wrong with YAML may be quoted from it."""
+        if self.is_secret and isinstance(error, YamlError):
+            return f"invalid YAML at line {error.line}, column {error.column}"
+        return str(error)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

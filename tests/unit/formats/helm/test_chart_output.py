@@ -39,6 +39,14 @@ def test_files_of_crds_come_out_whole(files: list[tuple[str, bytes]], has_object
     ]
 
 
+@given(
+    st.lists(st.sampled_from([b"---\n", b"# Source: ", b"web/crds/a.yaml\n", b"a: 1\n", b"\xff", b"\r"])).map(b"".join)
+)
+def test_any_output_can_be_cut(output: bytes) -> None:
+    for section in sections(output, {"crds/a.yaml": [b"a: 1\n---\n"]}):
+        assert section.text in output
+
+
 def test_what_looks_like_a_crd_behind_the_objects_is_none() -> None:
     output = printed(("web/templates/a.yaml", b"a: 1"), ("web/crds/a.yaml", b"b: 1"))
     assert [one.is_crd for one in sections(output, {})] == [False, False]

@@ -60,6 +60,13 @@ def test_values_are_a_mapping(document: str, text: str) -> None:
         merged_values([ValuesDocument(document=document, origin="Secret shop/web")])
 
 
+def test_what_is_wrong_with_a_secret_document_is_not_quoted() -> None:
+    secret = ValuesDocument(document='a: "hunter2\\q"', origin="Secret shop/web", is_secret=True)
+    with pytest.raises(ContentError) as caught:
+        merged_values([secret])
+    assert str(caught.value).startswith("read chart values: Secret shop/web: invalid YAML at line 1, column ")
+
+
 @pytest.mark.parametrize(
     ("config", "values"),
     [({}, {}), ({"values": ""}, {}), ({"values": "a: 1", "x": "y"}, {"a": 1}), ({"values": {"a": 1}}, {"a": 1})],

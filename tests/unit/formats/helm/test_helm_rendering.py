@@ -1,5 +1,7 @@
 """Charts rendered by the real helm: what goes in, what comes out, and what it says when it fails."""
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from rukpak_py.formats.helm.hooks import HookEvent
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering
 from rukpak_py.formats.helm.request import ValuesDocument
+from rukpak_py.sources.local_directory import read_directory
 from tests.unit.charts import (
     METADATA,
     NAMESPACE,
@@ -25,6 +28,7 @@ from tests.unit.charts import (
     value_of,
 )
 
+ROOT = Path(__file__).resolve().parents[4]
 LOUD = {"templates/a.yaml": config_map("a", ".Values"), "values.yaml": "a: {b: 1, c: 2}\nlist: [1, 2]\n"}
 
 
@@ -139,6 +143,18 @@ def test_a_definition_that_two_charts_bring_is_taken_once(helm: HelmProgram) -> 
 def test_lists_are_their_items(helm: HelmProgram) -> None:
     items = "kind: ConfigMapList\napiVersion: v1\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n"
     assert names(rendered(helm, chart({"templates/a.yaml": items}))) == ([], ["a", "b"], [])
+
+
+def test_the_chart_of_this_repository(helm: HelmProgram) -> None:
+    found = rendered(helm, read_directory(ROOT / "charts/rukpak"), release_name="rukpak")
+    kinds = {made.head.gvk.kind for made in found.objects}
+    assert {"CustomResourceDefinition", "ClusterRole", "Deployment", "Service"} <= kinds
+
+
+def test_a_rendering_travels_between_processes(helm: HelmProgram) -> None:
+    files = {"templates/a.yaml": config_map("a"), "templates/h.yaml": hook("h", "pre-install"), "crds/a.yaml": crd("c")}
+    found = rendered(helm, chart(files))
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
 
 
 def test_a_thousand_objects(helm: HelmProgram) -> None:

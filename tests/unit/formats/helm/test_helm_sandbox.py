@@ -18,6 +18,7 @@ from rukpak_py.formats.helm.process import Bounds, Stop, run
 from rukpak_py.formats.helm.program import VARIABLE, HelmProgram
 from tests.unit.charts import chart, config_map, limited, rendered
 
+ROOT = Path(__file__).resolve().parents[4]
 BOUNDS = Bounds(memory=512 * MIB, seconds=60, output=MIB)
 # Prints the process and a child of it, then both go on for ever.
 FAMILY = """
@@ -74,6 +75,16 @@ def test_a_template_that_needs_too_much_memory_is_stopped(helm: HelmProgram) -> 
         rendered(helm, chart({"templates/a.yaml": HUGE}), limited(helm_bytes=160 * MIB))
 
 
+def test_a_process_that_is_bounded_itself_says_so(helm: HelmProgram) -> None:
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20));"
+        "from rukpak_py.formats.helm.program import HelmProgram; from tests.unit.charts import chart, rendered;"
+        f"rendered(HelmProgram(path={helm.path!r}), chart({{'templates/a.yaml': {HUGE!r}}}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "ContentError: rendering the chart needs more than 200 MiB of memory" in ran.stderr
+
+
 def test_output_is_bounded_while_it_is_read(helm: HelmProgram) -> None:
     template = "{{ range until 3000 }}\n---\n" + config_map('"item-{{ . }}"', '(repeat 1000 "x")') + "{{ end }}"
     with pytest.raises(ContentError, match=r"exceeds the limit of 1 MiB .RUKPAK_LIMIT_RENDERED_BYTES"):
@@ -108,10 +119,14 @@ def listening() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-@pytest.mark.skipif(
-    subprocess.run(["unshare", "--user", "--net", "true"], check=False, capture_output=True).returncode != 0,
-    reason="the kernel gives no network namespace to this process",
-)
+def has_network_namespaces() -> bool:
+    try:
+        return subprocess.run(["unshare", "--user", "--net", "true"], check=False, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not has_network_namespaces(), reason="the kernel gives no network namespace to this process")
 def test_there_is_no_network_where_the_kernel_allows_that(listening: int) -> None:
     assert python(CONNECTING, str(listening)).output == b"Network is unreachable\n"
 
@@ -137,7 +152,7 @@ def test_it_ends_with_the_process_that_asked(tmp_path: Path) -> None:
         "run([sys.executable, '-I', '-c', 'import time; time.sleep(1000)'], "
         "bounds=Bounds(memory=512 << 20, seconds=600, output=1))"
     )
-    asker = subprocess.Popen([sys.executable, "-c", asking], cwd=Path(__file__).parents[4])
+    asker = subprocess.Popen([sys.executable, "-c", asking], cwd=ROOT)
     children = Path(f"/proc/{asker.pid}/task/{asker.pid}/children")
     waiting = threading.Event()
     while not (pids := children.read_text(encoding="utf-8").split()) or b"sleep" not in _command(int(pids[0])):
