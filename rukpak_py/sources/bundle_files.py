@@ -1,6 +1,9 @@
 """Which files of a checkout or an image a bundle or a chart is read from; all else may be of any size and state."""
 
+from collections.abc import Callable
+
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS, canonical_class
+from rukpak_py.content.tree import Tree
 from rukpak_py.sources.image.layers import Keep, below
 from rukpak_py.sources.image.pod_manifest import MOUNT
 
@@ -21,6 +24,12 @@ def of_bundle(path: str) -> bool:
 
 def of_bundle_or_chart(path: str) -> bool:
     return of_bundle(path) or _of_charts(path)
+
+
+def read_bundle_or_chart(read: Callable[[Keep], Tree]) -> Tree:
+    """An image: what formats read of it. A chart is read again, all of it: its templates may read any file."""
+    tree = read(of_bundle_or_chart)
+    return read(_of_any_chart) if CHART in tree and MANIFESTS not in tree.directories else tree
 
 
 def kept_of_image(class_name: str) -> Keep:

@@ -15,7 +15,7 @@ from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.sources.bundle_files import of_bundle_or_chart
+from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image import docker_archive, layout
 from rukpak_py.sources.image.descriptors import Blobs, Wanted
 from rukpak_py.sources.image.layers import tree_of_image
@@ -105,7 +105,7 @@ def _of_layout(blobs: Blobs, wanted: Wanted, limits: Limits) -> Tree:
 
 
 def _of_image(layers: Callable[[], Iterable[Iterable[bytes]]], limits: Limits) -> Tree:
-    return _not_empty(tree_of_image(layers, keep=of_bundle_or_chart, limits=limits))
+    return _not_empty(read_bundle_or_chart(lambda keep: tree_of_image(layers, keep=keep, limits=limits)))
 
 
 def _not_empty(tree: Tree) -> Tree:

@@ -118,6 +118,20 @@ def test_an_image_layout_is_its_image(tmp_path: Path) -> None:
     assert dict(opened(tmp_path, layout.index(image))) == {"manifests/csv.yaml": b"kind: x\n"}
 
 
+def test_of_a_chart_in_an_image_everything_is_read(tmp_path: Path) -> None:
+    chart = {"Chart.yaml": b"name: x", "boards/a.json": b"{}", "templates/a.yaml": b""}
+    layout = Layout()
+    image = layout.image([{**chart, "etc/passwd": b"no"}])
+    assert dict(opened(tmp_path, layout.index(image))) == chart
+
+
+@pytest.mark.parametrize("root", ["", "web/"])
+def test_of_a_chart_in_a_directory_everything_is_read(tmp_path: Path, root: str) -> None:
+    chart = {f"{root}Chart.yaml": b"name: x", f"{root}boards/a.json": b"{}", f"{root}.helmignore": b"boards"}
+    written(tmp_path, {**chart, ".git/HEAD": b"no"})
+    assert dict(open_tree(tmp_path)) == chart
+
+
 def test_of_several_platforms_the_hosts_is_taken(tmp_path: Path) -> None:
     layout = Layout()
     images = [

@@ -5,7 +5,7 @@ from typing import Final
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.bundle_files import of_bundle_or_chart
+from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.docker_config import credentials_for
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
@@ -25,6 +25,6 @@ def open_image(reference: Reference, *, limits: Limits) -> Tree:
     pull = ImagePull(reference, [login] if login else [], options)
     try:
         pull.resolve()
-        return pull.tree(of_bundle_or_chart)
+        return read_bundle_or_chart(pull.tree)
     finally:
         pull.abort()
