@@ -4,6 +4,7 @@ What helm refuses when it loads a chart is refused here, in its words, before an
 Packed subcharts are unpacked within one budget for all of them, however deep they lie.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
@@ -35,6 +36,7 @@ _LARGEST_CHART: Final = 100 * MIB
 _DEEPEST: Final = 8  # archives in archives
 T = TypeVar("T")
 
+_DRIVE: Final = re.compile("[a-zA-Z]:/")
 _MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -99,6 +101,7 @@ class _Loader:
     def load(self, files: Mapping[str, bytes], depth: int = 0) -> Chart:
         if not files:
             raise _DefectError("no files in chart archive")
+        _check_names(files)
         _check_sizes(files)
         metadata = self._metadata(files)
         if VALUES in files:
@@ -170,6 +173,16 @@ def _entries_of_charts(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]
         if path != below and not name.startswith(("_", ".")) and not below.endswith(".prov"):
             entries.setdefault(name, {})[below] = data
     return entries
+
+
+def _check_names(files: Mapping[str, bytes]) -> None:
+    for path in files:
+        if path.startswith(".."):
+            raise _DefectError("chart illegally references parent directory", file=path)
+        if _DRIVE.match(path):
+            raise _DefectError("chart contains illegally named files", file=path)
+        if not path.isprintable():  # with a line break it could forge what helm prints in front of a document
+            raise _DefectError(f"the name of chart file {path[:200]!r} has characters that cannot be printed")
 
 
 def _check_sizes(files: Mapping[str, bytes]) -> None:

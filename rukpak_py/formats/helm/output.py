@@ -2,8 +2,8 @@
 
 Helm puts `---` and `# Source: PATH` before everything: first the files of crds/, as they are, then one section for each
 document of a template. No template can forge such a mark: helm cuts what it renders at every line that begins with
-`---`. A file of crds/ can hold one (it may be the output of helm), so these files are known beforehand, and skipped as
-a whole.
+`---`, and names of files have no line breaks. A file of crds/ can hold one (it may be the output of helm), so these
+files are known beforehand, and skipped as a whole.
 """
 
 import re

@@ -10,29 +10,24 @@
 """
 
 import re
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from rukpak_py.content import yaml
 from rukpak_py.content.tar import write_tgz
 from rukpak_py.content.tree import Tree
-from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, readable_size
-from rukpak_py.core.objects import Object, ObjectKey, canonical_json
+from rukpak_py.core.objects import Object, canonical_json
 from rukpak_py.formats.helm.chart import Chart, read_chart
-from rukpak_py.formats.helm.hooks import Hook, hook_of, is_hook, is_test
+from rukpak_py.formats.helm.hooks import Hook
 from rukpak_py.formats.helm.layout import archived, chart_of
-from rukpak_py.formats.helm.output import Section, crd_files, sections
+from rukpak_py.formats.helm.output import crd_files, sections
 from rukpak_py.formats.helm.process import Bounds, Ended, Stop, memory_file, path_of
 from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.rendered_objects import RenderedObjects
 from rukpak_py.formats.helm.request import HelmRequest, merged_values, without_secrets
 from rukpak_py.formats.helm.schemas import outside_references
-from rukpak_py.formats.manifests import excerpt, has_kind, items_of, not_an_object
-from rukpak_py.formats.plain_rules import no_name, no_version
-from rukpak_py.formats.rendered_size import RenderedSize
 
 _UNKNOWN_HOOK: Final = re.compile(r'info: skipping unknown hook: "(.*)"')
 _OUT_OF_MEMORY: Final = re.compile(r"out of memory|cannot allocate memory|failed to create new OS thread")
@@ -49,9 +44,7 @@ class HelmRendering:
     objects: tuple[Object, ...]
     hooks: tuple[Hook, ...]
     test_hooks: int  # left out
-    unknown_hooks: tuple[
-        str, ...
-    ] = ()  # annotations with an event that helm does not know; it leaves these objects out
+    unknown_hooks: tuple[str, ...] = ()  # events that helm does not know; it leaves such objects out
     unchecked: tuple[str, ...] = ()  # what schemas refer to elsewhere; values were not checked by schemas then
 
 
@@ -68,7 +61,7 @@ def render_chart(
     unchecked = outside_references(chart)
     ended = _run(tree, request, program, limits, is_checked=not unchecked)
     try:
-        collected = _Collection(request.namespace, limits)
+        collected = RenderedObjects(request.namespace, limits)
         for section in sections(ended.output, crd_files(chart)):
             collected.add(section)
     except ContentError as error:
@@ -149,68 +142,3 @@ def _cleaned(said: str, request: HelmRequest, limits: Limits) -> str:
         return text
     start = _LONGEST_ERROR // 4  # a template that calls templates says the cause at the end
     return f"{text[:start]} ... {text[start - _LONGEST_ERROR :]}"
-
-
-class _Collection:
-    """The objects of a rendering as they come, each identity once."""
-
-    def __init__(self, namespace: str, limits: Limits) -> None:
-        self._namespace = namespace
-        self._limits = limits
-        self._size = RenderedSize(limits)
-        self._aliases = AliasBudget(limits)
-        self._sources: dict[ObjectKey, str] = {}
-        self.crds: dict[ObjectKey, Object] = {}
-        self.objects: dict[ObjectKey, Object] = {}
-        self.hooks: list[Hook] = []
-        self.test_hooks = 0
-
-    def add(self, section: Section) -> None:
-        try:
-            for document in yaml.documents(section.text, limits=self._limits, aliases=self._aliases):
-                self._add_document(document, section)
-        except ContentError as error:
-            raise type(error)(f"{section.source}: {error}") from error
-
-    def _add_document(self, document: Any, section: Section) -> None:
-        if document is None:
-            return
-        for manifest in _flattened(document):
-            if section.is_crd or not is_hook(document):
-                self._add_object(self._rendered(manifest), section)
-            elif is_test(document):
-                self.test_hooks += 1
-            elif hook := hook_of(document, self._rendered(manifest)):
-                self.hooks.append(hook)
-
-    def _add_object(self, rendered: Object, section: Section) -> None:
-        key = rendered.head.key
-        identity = key if key.namespace else key._replace(namespace=self._namespace)
-        first = self._sources.setdefault(identity, section.source)
-        if section.is_crd:  # as helm does it, which skips what is there already
-            self.crds.setdefault(identity, rendered)
-            return
-        if identity in self.crds or identity in self.objects:
-            raise ContentError(f"{key} is there already, from {first}: give one of them another name, or remove it")
-        self.objects[identity] = rendered
-
-    def _rendered(self, manifest: dict[str, Any]) -> Object:
-        rendered = self._size.render(manifest)
-        if problem := no_version(rendered.head) or no_name(rendered.head):
-            raise ContentError(problem)
-        return rendered
-
-
-def _flattened(document: Any) -> Iterator[dict[str, Any]]:
-    waiting = [document]
-    while waiting:
-        manifest = waiting.pop(0)
-        if not isinstance(manifest, dict):
-            raise ContentError(not_an_object(manifest))
-        if not has_kind(manifest):
-            raise ContentError(f"Object 'Kind' is missing in '{excerpt(manifest)}'")
-        items = items_of(manifest)
-        if items is None:
-            yield manifest
-        else:
-            waiting += items

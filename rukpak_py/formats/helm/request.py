@@ -59,9 +59,7 @@ class HelmRequest:
     release_name: str = DEFAULT_RELEASE
     namespace: str  # .Release.Namespace; objects without a namespace go there
     values: tuple[ValuesDocument, ...] = ()
-    settings: tuple[str, ...] = field(
-        default=(), repr=False
-    )  # key=value, with helm's syntax of --set; they win over the documents
+    settings: tuple[str, ...] = field(default=(), repr=False)  # key=value as in --set of helm; on its command line
     kube_version: str | None = None  # None: what this helm takes for the newest
     api_versions: tuple[str, ...] | None = None  # `apps/v1`, `apps/v1/Deployment`; they add to those that helm knows
     is_upgrade: bool = False

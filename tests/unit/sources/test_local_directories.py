@@ -34,9 +34,10 @@ def test_a_checkout_is_read_as_far_as_formats_read_it(tmp_path: Path) -> None:
     assert not tree.empty_directories
 
 
-def test_of_a_chart_its_files_are_read(tmp_path: Path) -> None:
-    chart = {"Chart.yaml": b"c", "values.yaml": b"v", "templates/a": b"t", "charts/b/Chart.yaml": b"b", "crds/c": b"d"}
-    assert dict(open_tree(written(tmp_path, {**chart, "docs/x": b"1", "main.py": b"2"}))) == chart
+def test_of_a_chart_everything_is_read(tmp_path: Path) -> None:
+    """Its templates may read any file of it."""
+    chart = {"Chart.yaml": b"c", "templates/a": b"t", "crds/c": b"d", "docs/x": b"1", "main.py": b"2"}
+    assert dict(open_tree(written(tmp_path, {**chart, ".git/x": b"3"}))) == chart
 
 
 def test_where_no_bundle_is_the_names_for_advice_are_read(tmp_path: Path) -> None:

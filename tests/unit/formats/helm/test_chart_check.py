@@ -91,6 +91,8 @@ REFUSED = [
         chart({"charts/sub.tgz": packed({"Chart.yaml": metadata("sub")}, root="")}),
         "error unpacking subchart sub.tgz in web: ",
     ),
+    (chart({"..hidden": "x"}), "chart illegally references parent directory"),
+    (chart({"c:/a": "x"}), "chart contains illegally named files"),
     (chart({"charts/README.md": "x"}), "error unpacking subchart README.md in web: Chart.yaml file is missing"),
 ]
 # Where our YAML and helm's word things differently, and limits.
@@ -100,6 +102,10 @@ REFUSED_IN_OUR_WORDS = [
         "cannot load Chart.yaml: yaml: line 1, column 5: mapping values are not allowed",
     ),
     (chart({"values.yaml": "a: [\n"}), "cannot load values.yaml: yaml: line 2, column 1: "),
+    (
+        chart({"templates/a\n---\n# Source: web/crds/a.yaml": "x"}),
+        r"the name of chart file 'templates/a\n---\n# Source: web/crds/a.yaml' has characters that",
+    ),
     (chart({"files/large": bytes(5 * MIB + 1)}), "chart file 'files/large' is larger than the 5242880 bytes"),
 ]
 ACCEPTED = [
