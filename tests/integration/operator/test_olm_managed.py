@@ -5,13 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.resources import CONFIG_MAPS, Resource
+from rukpak_py.kube.resources import Resource
 from tests.integration.definitions import install, remove
+from tests.integration.operator.olm import published
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.unit.bundles import bundle, crd, csv_document, deployment, owned_crd
+from tests.unit.bundles import crd
 
 GROUP = "operators.coreos.com"
 SUBSCRIPTIONS = Resource(
@@ -32,35 +32,19 @@ def head(resource: Resource) -> dict[str, Any]:
     return {"apiVersion": resource.gvk.api_version, "kind": resource.gvk.kind}
 
 
-async def publish(tenant: Tenant, package: str) -> list[dict[str, Any]]:
-    """An OLM bundle; the answer is the list of its ConfigMaps."""
-    group = f"{package}.example.com"
-    idle = deployment()
-    idle["spec"]["replicas"] = 0
-    csv = csv_document(f"{package}.v1.0.0", owned=[owned_crd(f"demos.{group}")], deployments=[idle])
-    tree = bundle(csv=csv, crds=[crd(group=group)], package=package)
-    items = []
-    for path in ("manifests", "metadata"):
-        data = {file.partition("/")[2]: tree[file].decode() for file in tree if file.startswith(f"{path}/")}
-        manifest = {**head(CONFIG_MAPS), "metadata": {"name": f"{package}-{path}"}, "immutable": True, "data": data}
-        await tenant.admin.create(CONFIG_MAPS, tenant.system, orjson.dumps(manifest))
-        items.append({"path": path, "configMap": {"name": f"{package}-{path}"}})
-    return items
-
-
 @pytest.mark.parametrize("by", ["subscription", "csv", "label"])
 async def test_a_package_that_olm_manages(tenant: Tenant, operator: Operator, by: str) -> None:
     package = f"demo-{tenant.namespace}"
-    items = await publish(tenant, package)
+    spec = await published(tenant, package)
     await install(tenant.admin, [served(resource) for resource in (SUBSCRIPTIONS, CSVS)])
     try:
-        await managed(tenant, package, items, by)
+        await managed(tenant, package, spec, by)
     finally:
         for resource in (SUBSCRIPTIONS, CSVS):
             await remove(tenant.admin, resource.plural, GROUP)
 
 
-async def managed(tenant: Tenant, package: str, items: list[dict[str, Any]], by: str) -> None:
+async def managed(tenant: Tenant, package: str, spec: dict[str, Any], by: str) -> None:
     resource, name, labels = {
         "subscription": (SUBSCRIPTIONS, "mine", {}),
         "csv": (CSVS, f"{package}.v1.0.0", {}),
@@ -73,13 +57,6 @@ async def managed(tenant: Tenant, package: str, items: list[dict[str, Any]], by:
     theirs = {**head(resource), "metadata": {"name": name, "labels": labels}, "spec": {"name": package}}
     await tenant.admin.create(resource, tenant.namespace, orjson.dumps(theirs))
 
-    source = {"type": "configMaps", "configMaps": items}
-    template = {"spec": {"provisionerClassName": REGISTRY_CLASS, "source": source}}
-    spec: dict[str, Any] = {
-        "provisionerClassName": REGISTRY_CLASS,
-        "installNamespace": tenant.namespace,
-        "template": template,
-    }
     await tenant.deploy(**spec)
     told = f'OLM manages the package "{package}" in this cluster ({resource.gvk.kind} {tenant.namespace}/{name})'
     await tenant.until(

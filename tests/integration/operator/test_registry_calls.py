@@ -1,0 +1,106 @@
+"""Exact numbers of requests for an OLM bundle with webhooks: what plain content costs, and its certificates."""
+
+import orjson
+import pytest
+
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import JSON_PATCH
+from rukpak_py.kube.resources import SECRETS, Resource
+from tests.integration.operator.counting import Calls, calls_during, has_seen, settled
+from tests.integration.operator.olm import published
+from tests.integration.operator.process import Operator
+from tests.integration.operator.tenant import Tenant
+from tests.unit.bundles import webhook
+
+VALIDATING = Resource(
+    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
+    plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
+SECRET = "demo-controller-service-cert"
+NAMESPACED = ("deployments", "serviceaccounts", "services")
+CLUSTER_SCOPED = ("clusterrolebindings", "clusterroles", "customresourcedefinitions", "validatingwebhookconfigurations")
+OBJECTS = (*NAMESPACED, *CLUSTER_SCOPED)
+FIRST_INSTALL = {
+    ("get", "configmaps", "200"): 2,  # the source
+    ("create", "bundles", "201"): 1,
+    ("patch", "bundles/status", "200"): 1,
+    ("patch", "bundledeployments", "200"): 1,  # the finalizer for ordered deletion
+    ("patch", "bundledeployments/status", "200"): 2,  # the kinds; applied and healthy
+    **{("get", plural, "404"): 1 for plural in OBJECTS},
+    **{("apply", plural, "201"): 1 for plural in OBJECTS},
+    ("create", "secrets", "201"): 1,  # the serving certificate
+    ("apply", "validatingwebhookconfigurations", "200"): 1,  # its CA
+}
+
+
+@pytest.fixture
+def package(tenant: Tenant) -> str:
+    return f"demo-{tenant.namespace}"
+
+
+def hook(package: str) -> dict[str, object]:
+    rule = {"apiGroups": [f"{package}.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    return webhook(f"validate.{package}.example.com", rules=[{**rule, "resources": ["demos"]}])
+
+
+async def installed(tenant: Tenant, package: str, **spec: str) -> None:
+    published_spec = await published(tenant, package, webhooks=[hook(package)])
+    await tenant.deploy(name=package, **published_spec | spec)
+    await tenant.ready(name=package)
+
+
+def without_watches(found: Calls) -> dict[tuple[str, str, str], int]:
+    return {call: count for call, count in found.items() if call[0] != "watch"}
+
+
+async def test_a_first_install(tenant: Tenant, operator: Operator, package: str) -> None:
+    await installed(tenant, f"{package}-first", installNamespace=tenant.system)
+    sent = await calls_during(operator, lambda: installed(tenant, package))
+    assert without_watches(sent) == FIRST_INSTALL
+
+
+async def test_a_look_at_what_is_as_it_was_applied(tenant: Tenant, operator: Operator, package: str) -> None:
+    await installed(tenant, package)
+
+    async def ask() -> None:
+        spec = await tenant.deployment(package)
+        await tenant.deploy(name=package, **spec["spec"])
+
+    assert without_watches(await calls_during(operator, ask)) == {}
+
+
+async def test_a_ca_that_somebody_changed(tenant: Tenant, operator: Operator, package: str) -> None:
+    await installed(tenant, package)
+    name = f"validate.{package}.example.com"
+
+    async def change() -> None:
+        patch = orjson.dumps([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}])
+        await tenant.admin.patch(VALIDATING, "", name, patch, content_type=JSON_PATCH)
+
+    repaired = {("get", VALIDATING.plural, "200"): 1, ("apply", VALIDATING.plural, "200"): 1}
+    assert without_watches(await calls_during(operator, change)) == repaired
+
+
+async def test_a_deleted_secret(tenant: Tenant, operator: Operator, package: str) -> None:
+    await installed(tenant, package)
+
+    async def delete() -> None:
+        await tenant.admin.delete(SECRETS, tenant.namespace, SECRET)
+
+    remade = {("create", "secrets", "201"): 1, ("apply", VALIDATING.plural, "200"): 1}
+    assert without_watches(await calls_during(operator, delete)) == remade
+
+
+async def test_a_restart_reads_the_secret_and_its_caller_and_writes_nothing(
+    tenant: Tenant, operator: Operator, package: str
+) -> None:
+    await installed(tenant, package)
+    await operator.stop()
+    await operator.start()
+    await tenant.ready(name=package)
+    await has_seen(operator, (VALIDATING.plural,), 0)
+    sent = without_watches(await settled(operator))
+    assert {call for call in sent if call[0] not in {"get", "list"}} == set()
+    assert sent["get", VALIDATING.plural, "200"] == 1
+    assert {call[1] for call in sent} <= {VALIDATING.plural, "secrets", "endpointslices"}
