@@ -1,22 +1,28 @@
 """Exact numbers of requests for an OLM bundle with webhooks: what plain content costs, and its certificates."""
 
+import base64
+
 import orjson
 import pytest
 
+from e2e.cluster.pki import Authority
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import SECRETS, Resource
+from tests.integration.definitions import install, remove
 from tests.integration.operator.counting import Calls, calls_during, has_seen, settled
 from tests.integration.operator.olm import published
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.unit.bundles import webhook
+from tests.unit.bundles import crd, webhook
 
 VALIDATING = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
     plural="validatingwebhookconfigurations",
     namespaced=False,
 )
+CERT_MANAGER = "cert-manager.io"
+CA = base64.b64encode(Authority.create("of cert-manager").pair.certificate).decode()
 SECRET = "demo-controller-service-cert"
 NAMESPACED = ("deployments", "serviceaccounts", "services")
 CLUSTER_SCOPED = ("clusterrolebindings", "clusterroles", "customresourcedefinitions", "validatingwebhookconfigurations")
@@ -44,7 +50,7 @@ def hook(package: str) -> dict[str, object]:
     return webhook(f"validate.{package}.example.com", rules=[{**rule, "resources": ["demos"]}])
 
 
-async def installed(tenant: Tenant, package: str, **spec: str) -> None:
+async def installed(tenant: Tenant, package: str, **spec: object) -> None:
     published_spec = await published(tenant, package, webhooks=[hook(package)])
     await tenant.deploy(name=package, **published_spec | spec)
     await tenant.ready(name=package)
@@ -104,3 +110,30 @@ async def test_a_restart_reads_the_secret_and_its_caller_and_writes_nothing(
     assert {call for call in sent if call[0] not in {"get", "list"}} == set()
     assert sent["get", VALIDATING.plural, "200"] == 1
     assert {call[1] for call in sent} <= {VALIDATING.plural, "secrets", "endpointslices"}
+
+
+async def test_the_ca_that_cert_manager_injects_is_left_alone(tenant: Tenant, operator: Operator, package: str) -> None:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+    kinds = {"certificates": "Certificate", "issuers": "Issuer"}
+    crds = [crd(plural, group=CERT_MANAGER, kind=kind, versions=versions) for plural, kind in kinds.items()]
+    await install(tenant.admin, crds)
+    try:
+        await installed(tenant, package, config={"certificates": "cert-manager"})
+        name = f"validate.{package}.example.com"
+        body = {"metadata": {"name": name}, "webhooks": [{"name": name, "clientConfig": {"caBundle": CA}}]}
+        head = {"apiVersion": VALIDATING.gvk.api_version, "kind": VALIDATING.gvk.kind}
+
+        async def inject() -> None:
+            manifest = orjson.dumps({**head, **body})
+            await tenant.admin.apply(
+                VALIDATING, "", name, manifest, field_manager="cert-manager-cainjector", force=True
+            )
+
+        assert without_watches(await calls_during(operator, inject)) == {}
+        found = orjson.loads(await tenant.admin.get(VALIDATING, "", name))
+        assert found["webhooks"][0]["clientConfig"]["caBundle"] == CA
+    finally:
+        await tenant.end()  # before its kinds go
+        for plural in kinds:
+            await remove(tenant.admin, plural, CERT_MANAGER)
