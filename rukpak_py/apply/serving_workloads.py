@@ -20,51 +20,51 @@ Manifest = Mapping[str, Any]
 
 
 def serving_workloads(desired: Iterable[Desired]) -> dict[GroupKind, frozenset[ObjectKey]]:
-    """By kind. Content without webhooks is not decoded: its CRDs may be large."""
+    """By kind. Only what has a webhook is decoded: CRDs may be large."""
     desired = tuple(desired)
+    crds = [one for one in desired if one.phase is Phase.CRDS]
     configurations = [_manifest(one) for one in desired if one.head.gvk.kind in _CONFIGURATIONS]
-    crds = [
-        _manifest(one)
-        for one in desired
-        if one.phase is Phase.CRDS and (configurations or b'"strategy":"Webhook"' in one.form.body)
-    ]
-    kinds = {_resource_of(crd): _kind_of(crd) for crd in crds}
+    kinds = {one.key.name: kind for one in crds for kind in one.defines}
     services: dict[GroupKind, set[ObjectKey]] = {}
     for kind, service in (*_converted(crds), *_admitted(configurations, kinds)):
         services.setdefault(kind, set()).add(service)
     if not services:
         return {}
-    wanted = frozenset[ObjectKey]().union(*services.values())
-    workloads = _workloads_of(desired, wanted)
-    found = {kind: frozenset().union(*(workloads.get(one, ()) for one in of)) for kind, of in services.items()}
+    workloads = _workloads_of(desired, frozenset[ObjectKey]().union(*services.values()))
+    found = {
+        kind: frozenset[ObjectKey]().union(*(workloads.get(one, ()) for one in of)) for kind, of in services.items()
+    }
     return {kind: keys for kind, keys in found.items() if keys}
 
 
-def _converted(crds: Iterable[Manifest]) -> Iterator[tuple[GroupKind, ObjectKey]]:
+def _converted(crds: Iterable[Desired]) -> Iterator[tuple[GroupKind, ObjectKey]]:
     for crd in crds:
-        webhook = _inside(crd, "spec", "conversion", "webhook")
-        service = _service(webhook)
-        if service is not None:
-            yield _kind_of(crd), service
+        if b'"strategy":"Webhook"' in crd.form.body:
+            service = _service(_inside(_manifest(crd), "spec", "conversion", "webhook"))
+            if service is not None:
+                yield from ((kind, service) for kind in crd.defines)
 
 
 def _admitted(
-    configurations: Iterable[Manifest], kinds: Mapping[tuple[str, str], GroupKind]
+    configurations: Iterable[Manifest], kinds: Mapping[str, GroupKind]
 ) -> Iterator[tuple[GroupKind, ObjectKey]]:
-    """Kinds that a rule names; one that names all groups is about everything, and waits for nothing."""
+    """Kinds, by the names of their CRDs, that a rule names; one about all groups waits for nothing."""
     for configuration in configurations:
         for webhook in _list(configuration, "webhooks"):
             service = _service(webhook)
-            if service is None:
-                continue
-            for rule in _list(webhook, "rules"):
-                for group in rule.get("apiGroups") or ():
-                    for resource in rule.get("resources") or ():
-                        yield from (
-                            (kind, service)
-                            for (of_group, plural), kind in kinds.items()
-                            if group == of_group and resource in {plural, "*", "*/*", f"{plural}/*"}
-                        )
+            named = {
+                (group, resource)
+                for rule in _list(webhook, "rules")
+                for group in _strings(rule, "apiGroups")
+                for resource in _strings(rule, "resources")
+            }
+            if service is not None:
+                yield from ((kind, service) for crd, kind in kinds.items() if _is_named(crd, named))
+
+
+def _is_named(crd: str, rules: Collection[tuple[str, str]]) -> bool:
+    plural, _, group = crd.partition(".")
+    return any((group, resource) in rules for resource in (plural, f"{plural}/*", "*", "*/*"))
 
 
 def _workloads_of(desired: Iterable[Desired], services: Collection[ObjectKey]) -> dict[ObjectKey, set[ObjectKey]]:
@@ -87,14 +87,6 @@ def _service(webhook: Manifest) -> ObjectKey | None:
     return ObjectKey("", "Service", namespace, name) if isinstance(namespace, str) and isinstance(name, str) else None
 
 
-def _resource_of(crd: Manifest) -> tuple[str, str]:
-    return str(_inside(crd, "spec").get("group")), str(_inside(crd, "spec", "names").get("plural"))
-
-
-def _kind_of(crd: Manifest) -> GroupKind:
-    return GroupKind(str(_inside(crd, "spec").get("group")), str(_inside(crd, "spec", "names").get("kind")))
-
-
 def _manifest(one: Desired) -> Manifest:
     manifest: dict[str, Any] = orjson.loads(one.form.body)
     return manifest
@@ -110,3 +102,8 @@ def _inside(manifest: Manifest, *path: str) -> Manifest:
 def _list(manifest: Manifest, name: str) -> list[Manifest]:
     value = manifest.get(name)
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _strings(manifest: Manifest, name: str) -> list[str]:
+    value = manifest.get(name)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

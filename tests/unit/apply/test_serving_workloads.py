@@ -92,6 +92,18 @@ def test_nothing_of_the_content_serves_it(manifests: list[Manifest]) -> None:
     assert served(*manifests) == {}
 
 
+@pytest.mark.parametrize("odd", [None, 5, "x", [5], [{}], {"a": "b"}], ids=str)
+def test_what_is_no_webhook_serves_nothing(odd: Any) -> None:
+    broken = configuration([KIND.group], ["baskets"])
+    broken["webhooks"][0]["rules"] = [{"apiGroups": odd, "resources": odd}, odd]
+    selecting = service(app="web")
+    selecting["spec"]["selector"] = odd
+    converting = crd(converts=True)
+    converting["spec"]["conversion"]["webhook"] = odd
+    assert served(converting, broken, selecting, workload(app="web")) == {}
+    assert served(crd(converts=False), {**broken, "webhooks": odd}, workload(app="web")) == {}
+
+
 def test_several_workloads_behind_one_service() -> None:
     other = workload("other", kind="StatefulSet", app="web")
     found = served(crd(converts=True), service(app="web"), workload(app="web"), other)
