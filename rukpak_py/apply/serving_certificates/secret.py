@@ -1,13 +1,15 @@
 """The Secret of a serving certificate as values: whether it is ours, what a decision sees of it, and what is written.
 
 Ours is a Secret that the deployment controls by its uid and that carries a mark of the signer, but not the labels of
-what the content brings. Anything else is somebody else's: nothing of it is used and nothing of it is overwritten.
+what the content brings. One that carries the mark for a deployment of this name, and that nobody controls, was
+orphaned or restored from a backup: it becomes ours, but nothing of it is used. Anything else is somebody else's:
+nothing of it is used and nothing of it is overwritten.
 
 Private keys pass through here from an answer to a write and stand in no value that is kept.
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -42,6 +44,7 @@ class StoredSecret:
     version: int
     stored: Stored
     is_deleted: bool
+    is_orphan: bool = False
 
 
 def is_ours(metadata: Metadata, owner: Owner) -> bool:
@@ -56,9 +59,25 @@ def is_ours(metadata: Metadata, owner: Owner) -> bool:
     )
 
 
+def _is_orphan(metadata: Metadata, owner: Owner) -> bool:
+    return (
+        not metadata.owner_references
+        and metadata.labels.get(SERVING_CERTIFICATE_LABEL) == owner.name
+        and OWNER_KIND_LABEL not in metadata.labels
+    )
+
+
 def read_secret(json: bytes, owner: Owner) -> StoredSecret | None:
     """None when it is not ours: then no byte of its data was looked at."""
     metadata = decode_metadata(json)
+    if _is_orphan(metadata, owner):
+        return StoredSecret(
+            uid=metadata.uid,
+            version=metadata.version,
+            stored=Stored(),
+            is_deleted=metadata.is_deleted,
+            is_orphan=True,
+        )
     if not is_ours(metadata, owner):
         return None
     data = _data(json)
@@ -105,6 +124,7 @@ def new_secret(wanted: ServingCertificate, owner: Owner, issued: Issued) -> byte
 def issued_again(secret: StoredSecret, owner: Owner, issued: Issued) -> bytes:
     return _patch(
         secret,
+        owners=[owner.reference] if secret.is_orphan else None,
         labels={SERVING_CERTIFICATE_LABEL: owner.name},
         annotations={**_expiry(issued.pair.certificate), TRUSTED_SINCE_ANNOTATION: None},
         data={**_pair(CURRENT, issued.pair), **dict.fromkeys(NEXT), TRUST: issued.trust},
@@ -140,12 +160,15 @@ def trusted_since(secret: StoredSecret, now: datetime | None) -> bytes:
 def _patch(
     secret: StoredSecret,
     *,
+    owners: Sequence[Mapping[str, Any]] | None = None,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str | None] | None = None,
     data: Mapping[str, bytes | None] | None = None,
 ) -> bytes:
     """A merge patch of the object that was judged, in the version that was judged."""
     metadata: dict[str, Any] = {"uid": secret.uid, "resourceVersion": str(secret.version)}
+    if owners:
+        metadata["ownerReferences"] = owners
     if labels:
         metadata["labels"] = labels
     if annotations:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core import x509
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import CRDS, SECRETS, Resource
 from tests.integration.scenarios.olm_bundles import MODES, deploy, registry_source
-from tests.integration.scenarios.stage import Document, Stage, eventually, says
+from tests.integration.scenarios.stage import COLLECTOR_SECONDS, Document, Stage, eventually, says
 from tests.unit.bundles import webhook
 
 ADMISSION = "admissionregistration.k8s.io"
@@ -152,6 +153,27 @@ async def test_a_secret_of_somebody_else_is_a_conflict(stage: Stage) -> None:
     await stage.client.delete(SECRETS, stage.namespace, SECRET)
     await stage.run_kubectl("annotate", "bundledeployment", stage.name, "core.rukpak.io/reconcile-at=now")
     await stage.until_ready(stage.name)
+
+
+async def test_a_secret_that_was_orphaned_is_taken_and_signed_anew(stage: Stage) -> None:
+    """With everything else of the deployment; the webhooks still trust what their pods serve."""
+    await installed(stage, validating(stage))
+    former, before = await stage.deployment(), await trust(stage)
+    await stage.run_kubectl("delete", "bundledeployment", stage.name, "--cascade=orphan", "--timeout=60s")
+
+    async def is_orphan() -> bool:
+        secret = await stage.get(SECRETS, stage.namespace, SECRET)
+        return "ownerReferences" not in secret["metadata"]
+
+    await eventually(is_orphan, what="the collector has let go of the Secret", seconds=COLLECTOR_SECONDS)
+    await stage.create(BUNDLE_DEPLOYMENTS, "", {**former, "metadata": {"name": stage.name}, "status": {}})
+    found = await stage.until_ready(stage.name)
+    secret = await stage.get(SECRETS, stage.namespace, SECRET)
+    assert [owner["uid"] for owner in secret["metadata"]["ownerReferences"]] == [found["metadata"]["uid"]]
+    now = await trust(stage)
+    assert now != before
+    assert before.strip() in now
+    assert await bundles_in_place(stage) == {now}
 
 
 async def test_cert_manager_is_left_to_its_work(stage: Stage) -> None:

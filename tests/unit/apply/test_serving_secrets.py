@@ -94,15 +94,23 @@ def test_no_key_is_in_what_is_remembered() -> None:
     assert "PRIVATE KEY" not in repr(read(secret()))
 
 
+def test_what_was_orphaned_becomes_ours_and_nothing_of_it_is_used() -> None:
+    found = read(secret(ownerReferences=[]))
+    assert found is not None
+    assert found.is_orphan
+    assert found.stored == Stored()
+
+
 @pytest.mark.parametrize(
     "metadata",
     [
-        {"ownerReferences": []},
+        {"ownerReferences": [], "labels": {}},
+        {"ownerReferences": [], "labels": {SERVING_CERTIFICATE_LABEL: OTHER.name}},
         {"ownerReferences": [OTHER.reference]},
         {"ownerReferences": [REPLICA_SET]},
         {"ownerReferences": [{**OWNER.reference, "controller": False}]},
         {"ownerReferences": [{**OWNER.reference, "kind": "Other"}]},
-        {"ownerReferences": [], "annotations": {OWNER_UID_ANNOTATION: OWNER.uid}},
+        {"ownerReferences": [], "labels": {}, "annotations": {OWNER_UID_ANNOTATION: OWNER.uid}},
         {"labels": {}, "annotations": {}},
         {"labels": {**OWNER.labels, SERVING_CERTIFICATE_LABEL: OWNER.name}},
     ],
