@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.caller_outline import caller_outline
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.order import Phase
 from rukpak_py.core.objects import GroupKind, ObjectKey
@@ -40,7 +41,7 @@ def serving_workloads(desired: Iterable[Desired]) -> dict[GroupKind, frozenset[O
 def _converted(crds: Iterable[Desired]) -> Iterator[tuple[GroupKind, ObjectKey]]:
     for crd in crds:
         if b'"strategy":"Webhook"' in crd.form.body:
-            service = _service(_inside(_manifest(crd), "spec", "conversion", "webhook"))
+            service = _service(_inside(caller_outline(crd.form.body), "spec", "conversion", "webhook"))
             if service is not None:
                 yield from ((kind, service) for kind in crd.defines)
 

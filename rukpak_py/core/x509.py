@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -18,6 +18,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 CA_LIFE = timedelta(days=365)
 SERVING_LIFE = timedelta(days=90)
 _CLOCK_SKEW = timedelta(minutes=5)
+# What comes of a certificate or a key that somebody else wrote: no PEM, no DER, or an algorithm that nobody knows.
+UNREADABLE = (ValueError, UnsupportedAlgorithm)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ def rotation_due(certificate: bytes) -> datetime | None:
     """When two thirds of its life are over; None when it cannot be read."""
     try:
         parsed = x509.load_pem_x509_certificate(certificate)
-    except ValueError:
+    except UNREADABLE:
         return None
     life = parsed.not_valid_after_utc - parsed.not_valid_before_utc
     return parsed.not_valid_before_utc + life * 2 / 3
@@ -83,7 +85,7 @@ def expiry(certificate: bytes) -> datetime | None:
     """When its life is over; None when it cannot be read."""
     try:
         return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
-    except ValueError:
+    except UNREADABLE:
         return None
 
 
@@ -92,14 +94,14 @@ def is_pair(pair: KeyPair) -> bool:
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate)
         return _load_key(pair.key).public_key() == certificate.public_key()
-    except (ValueError, TypeError):
+    except (*UNREADABLE, TypeError):
         return False
 
 
 def is_signed_by(certificate: bytes, ca: bytes) -> bool:
     try:
         x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(x509.load_pem_x509_certificate(ca))
-    except (ValueError, TypeError, InvalidSignature):
+    except (*UNREADABLE, TypeError, InvalidSignature):
         return False
     return True
 
@@ -109,7 +111,7 @@ def covers(certificate: bytes, hosts: Iterable[str]) -> bool:
     try:
         extensions = x509.load_pem_x509_certificate(certificate).extensions
         named = set(extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
-    except (ValueError, x509.ExtensionNotFound):
+    except (*UNREADABLE, x509.ExtensionNotFound):
         return False
     return named.issuperset(_alternative_names(hosts))
 
@@ -138,7 +140,7 @@ def split(bundle: bytes) -> list[bytes]:
 def _load_bundle(bundle: bytes) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(bundle)
-    except ValueError:
+    except UNREADABLE:
         return []
 
 
@@ -201,5 +203,5 @@ def _alternative_names(hosts: Iterable[str]) -> list[x509.GeneralName]:
 def _alternative_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
+    except UNREADABLE:
         return x509.DNSName(host)

@@ -111,6 +111,7 @@ class DeploymentParts:
                 existence=existence,
                 deployments=deployments,
                 states=self._states,
+                release=certificates.release,
             ),
             applier=Applier(
                 engine,

@@ -4,13 +4,19 @@
 them refuses is named. The gates of a plan may cost calls: the first that refuses ends it.
 """
 
-from rukpak_py.apply.preflight import kinds, namespaces, requirements
+from rukpak_py.apply.preflight import certificates, kinds, namespaces, requirements
 from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.refusal import Refusal, merged
 
 __all__ = ["BEFORE_LOOKING", "Candidate", "Refusal", "refusal_before_looking"]
 
-BEFORE_LOOKING = (kinds.missing, kinds.not_storable, requirements.missing, namespaces.missing)
+BEFORE_LOOKING = (
+    kinds.missing,
+    kinds.not_storable,
+    requirements.missing,
+    namespaces.missing,
+    certificates.wrong,
+)
 
 
 def refusal_before_looking(candidate: Candidate) -> Refusal | None:

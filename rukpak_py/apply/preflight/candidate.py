@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
+from rukpak_py.apply.results import Failure
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.format import Requirement
 
@@ -18,3 +19,4 @@ class Candidate:
     requirements: Sequence[Requirement] = ()
     install_namespace: str = ""  # where objects go that name none
     makes_namespace: str = ""  # it is made, when it is missing, before anything else
+    wrong_certificates: Sequence[Failure] = ()  # of what the content asks of the signer

@@ -14,8 +14,9 @@ from rukpak_py.kube.resources import NAMESPACES
 NOT_FOUND = "required resource not found: "
 
 
-async def refusal(engine: Engine, target: Target, plan: Plan) -> Refusal | None:
-    failures = await engine.dry_run(target, plan, skip=not_checkable(plan))
+async def refusal(engine: Engine, target: Target, plan: Plan, *, makes_namespace: str = "") -> Refusal | None:
+    """`makes_namespace`: this one is made before the first object, when it is missing."""
+    failures = await engine.dry_run(target, plan, skip=not_checkable(plan, makes_namespace))
     return refusal_of(failures)
 
 
@@ -31,10 +32,11 @@ def refusal_of(failures: list[Failure]) -> Refusal | None:
     )
 
 
-def not_checkable(plan: Plan) -> Callable[[Change], bool]:
+def not_checkable(plan: Plan, makes_namespace: str = "") -> Callable[[Change], bool]:
     """What cannot be tried out yet: objects in namespaces that the plan creates, and of kinds that it defines."""
     writes = plan.writes
     namespaces = {change.key.name for change in writes if change.desired.head.gvk.group_kind == NAMESPACES.group_kind}
+    namespaces |= {makes_namespace} - {""}
     kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in writes))
 
     def skip(change: Change) -> bool:

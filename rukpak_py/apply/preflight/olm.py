@@ -22,6 +22,7 @@ SUBSCRIPTION = GroupVersionKind(GROUP, "v1alpha1", "Subscription")
 CSV = GroupVersionKind(GROUP, "v1alpha1", "ClusterServiceVersion")
 COPIED_LABEL = "olm.copiedFrom"  # on copies of a CSV in other namespaces
 NAMED = 3
+LABEL_NAME_LENGTH = 63
 
 
 class _SubscriptionSpec(msgspec.Struct):
@@ -63,9 +64,14 @@ async def _managed(
                 for live in page.items:
                     if (
                         live.key.name == olm.csv
-                        or f"{GROUP}/{olm.package}.{live.key.namespace}" in live.metadata.labels
+                        or _component_label(olm.package, live.key.namespace) in live.metadata.labels
                     ):
                         yield live
+
+
+def _component_label(package: str, namespace: str) -> str:
+    """Which OLM puts on everything of a package, cut to what the name of a label may be long."""
+    return f"{GROUP}/{f'{package}.{namespace}'[:LABEL_NAME_LENGTH].rstrip('-._')}"
 
 
 def _package_of(subscription: LiveObject) -> str:

@@ -19,6 +19,7 @@ from rukpak_py.apply.serving_certificates.passes import CertificateResult, Pass
 from rukpak_py.apply.serving_certificates.secret import (
     StoredSecret,
     is_ours,
+    is_served_by_another,
     labelled,
     staged,
     trusted_since,
@@ -118,7 +119,7 @@ class ServingCertificates:
         for key, metadata in self._secrets.of(target.owner.uid):
             if key in wanted.certificates or metadata.is_deleted:
                 continue
-            if not is_ours(metadata, target.owner):
+            if not is_ours(metadata, target.owner) or is_served_by_another(metadata):
                 continue
             try:
                 left = await target.client.delete(

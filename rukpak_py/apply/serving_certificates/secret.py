@@ -36,6 +36,7 @@ CURRENT = ("tls.crt", "tls.key")
 NEXT = ("next.crt", "next.key")
 TRUST = "ca.crt"
 _TYPE = "kubernetes.io/tls"
+_OTHER_ISSUERS = ("cert-manager.io/", "service.beta.openshift.io/", "service.alpha.openshift.io/")  # annotations
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +58,11 @@ def is_ours(metadata: Metadata, owner: Owner) -> bool:
         and is_marked
         and OWNER_KIND_LABEL not in metadata.labels
     )
+
+
+def is_served_by_another(metadata: Metadata) -> bool:
+    """Another issuer writes into it now, because the deployment was told to use that one."""
+    return any(name.startswith(_OTHER_ISSUERS) for name in metadata.annotations)
 
 
 def _is_orphan(metadata: Metadata, owner: Owner) -> bool:

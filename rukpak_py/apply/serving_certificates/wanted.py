@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
+from rukpak_py.apply.caller_outline import caller_outline
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.normalise.authorities import other_injectors
 from rukpak_py.apply.results import Failure, FailureKind
@@ -67,7 +66,7 @@ class WantedCertificates:
 def wanted_certificates(desired: Iterable[Desired]) -> WantedCertificates:
     desired = list(desired)
     annotated = [
-        (one, orjson.loads(one.form.body)) for one in desired if any(name in one.form.body for name in _ANNOTATIONS)
+        (one, caller_outline(one.form.body)) for one in desired if any(name in one.form.body for name in _ANNOTATIONS)
     ]
     failures: list[Failure] = []
     taken = {one.key for one in desired if one.key.group == "" and one.key.kind == "Secret"}

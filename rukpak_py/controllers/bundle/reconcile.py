@@ -103,6 +103,9 @@ class BundleReconciler:
             return DONE
         async with self._jobs.turns.of(uid):
             result = self._jobs.take(bundle)
+            if _is_refused(result) and self._jobs.is_judged_anew(bundle):
+                result = None  # judged for a class that its deployment does not have any more
+                self._useless.discard(uid)
             if result is not None:
                 if not _is_on_its_way(result):
                     self._end_refill(uid)
@@ -272,6 +275,10 @@ class BundleReconciler:
         if UPSTREAM_BUNDLE_FINALIZER in bundle.metadata.finalizers:
             await remove_finalizer(self._client, BUNDLES, bundle.metadata, UPSTREAM_BUNDLE_FINALIZER)
         return DONE
+
+
+def _is_refused(result: Result | None) -> bool:
+    return isinstance(result, Failed) and isinstance(result.error, ContentError)
 
 
 def _is_on_its_way(result: Result) -> bool:

@@ -4,16 +4,18 @@ What is uploaded while a job runs makes its result outdated. Whoever takes a res
 stores an upload, does so in the Bundle's turn: an upload is part of what is written down, or it comes after it.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.source import Source
+from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.jobs import ContentBudget, Jobs
 from rukpak_py.controllers.ports import Content, Sources
 from rukpak_py.controllers.turns import Turns
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.core.metrics import FETCH_SECONDS
 from rukpak_py.formats.by_class import Classes
@@ -133,7 +135,7 @@ class UnpackJobs:
                     provisioner_class=classes.bundle,
                     content_arrives=content_arrives,
                 )
-                result = await _unpack(request, classes, self._sources, self._content)
+                result = await self._unpack(request, classes, pinned=bundle.status.digest)
             if isinstance(result, Waiting):
                 return result
             FETCH_SECONDS.labels(source.type, type(result).__name__.lower()).observe(perf_counter() - started)
@@ -141,23 +143,32 @@ class UnpackJobs:
 
         return work
 
+    async def _unpack(self, request: FetchRequest, classes: Classes, *, pinned: str) -> Result:
+        prefix = "source bundle content: "
+        try:
+            fetched = await self._sources.fetch(request)
+            if isinstance(fetched, Waiting):
+                return fetched
+            await request.content_arrives()  # it has, whether the source said so or not
+            prefix = ""
+            converted = await self._checked(fetched.tree, classes, pinned=pinned)
+            prefix = "persist bundle content: "
+            digest = await self._content.keep(fetched.tree, converted)
+            return Unpacked(digest=digest, resolved=fetched.resolved)
+        except ContentPendingError as pending:
+            return Pending(message=str(pending))
+        except RukPakError as error:
+            return Failed(message=f"{prefix}{advised(error)}", error=error)
+
+    async def _checked(self, tree: Tree, classes: Classes, *, pinned: str) -> Tree | None:
+        """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""
+        try:
+            return await self._content.check(classes, tree)
+        except ContentError:
+            if not pinned or await asyncio.to_thread(lambda: tree.digest) != pinned:
+                raise
+            return None
+
 
 def _key(bundle: Bundle) -> tuple[str]:
     return (bundle.metadata.uid,)
-
-
-async def _unpack(request: FetchRequest, classes: Classes, sources: Sources, content: Content) -> Result:
-    prefix = "source bundle content: "
-    try:
-        fetched = await sources.fetch(request)
-        if isinstance(fetched, Waiting):
-            return fetched
-        await request.content_arrives()  # it has, whether the source said so or not
-        prefix = ""
-        converted = await content.check(classes, fetched.tree)
-        prefix = "persist bundle content: "
-        return Unpacked(digest=await content.keep(fetched.tree, converted), resolved=fetched.resolved)
-    except ContentPendingError as pending:
-        return Pending(message=str(pending))
-    except RukPakError as error:
-        return Failed(message=f"{prefix}{advised(error)}", error=error)

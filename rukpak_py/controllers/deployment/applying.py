@@ -6,7 +6,7 @@ changes again as often as it is reverted is left alone for a minute at a time.
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import KeptObject
@@ -17,6 +17,7 @@ from rukpak_py.apply.ownership import adopted
 from rukpak_py.apply.plan import make_plan
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.prune import prune
+from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment import texts
@@ -30,6 +31,7 @@ from rukpak_py.controllers.deployment.stage import StageResult, waiting
 from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.controllers.outcome import again, retry_unless_stalled
 from rukpak_py.controllers.ports import Recorder
+from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.core.wording import joined, named
@@ -75,16 +77,15 @@ class Applier:
         resting = state.drift.resting(writes, monotonic()) if is_drift else frozenset[ObjectKey]()
         plan = planned.plan.without(resting)
         if plan.writes:
+            failures = await self._prepare(attempt, rendered, planned)
+            if failures and not is_drift:
+                return replace(self._failed(attempt, failures, is_drift=False), wrote_nothing=True)
             try:
                 await self._record.record(attempt.deployment, rendered.desired)
             except (NotFoundError, StaleError):
                 return StageResult(outcome=again(1.0), wrote_nothing=True)  # its event is on the way
             if not is_drift:
                 state.applying(attempt.content)
-            await self._make_namespace(planned.target, rendered.namespace)
-            issued = await self._certificates.issue_missing(attempt)
-            if issued.failures and not is_drift:
-                return self._failed(attempt, issued.failures, is_drift=False)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
         change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by)
         self._note(attempt, change_set, drifted=known if is_drift else frozenset())
@@ -92,12 +93,16 @@ class Applier:
         kept = attempt.deployment.status.kept
         return unfinished or Applied(attempt=attempt, planned=planned, resting=resting, kept=kept)
 
-    async def _make_namespace(self, target: Target, name: str) -> None:
-        """The one that the content chose: others may use it, too, so it is nobody's and is never pruned."""
-        if name and not self._has_namespace(name):
-            manifest = {"apiVersion": "v1", "kind": NAMESPACES.gvk.kind, "metadata": {"name": name}}
-            with suppress(AlreadyExistsError):
-                await target.client.create(NAMESPACES, "", canonical_json(manifest))
+    async def _prepare(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> list[Failure]:
+        """What has to be there before the first object: the namespace that the content chose, and certificates."""
+        name = rendered.facts.namespace
+        try:
+            if name and not self._has_namespace(name):
+                await _make_namespace(planned.target, name)
+        except RukPakError as error:
+            return [failure_of(NAMESPACES.key("", name), error)]
+        issued = await self._certificates.issue_missing(attempt)
+        return issued.failures
 
     async def withdraw(self, attempt: Attempt, planned: Planned, owned: dict[ObjectKey, ObservedObject]) -> None:
         """A first install that lost a race for a name is refused like one that came later: nothing of it stays.
@@ -168,6 +173,13 @@ class Applier:
     def _warn(self, attempt: Attempt, reason: str, text: str) -> None:
         metadata = attempt.deployment.metadata
         self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+
+
+async def _make_namespace(target: Target, name: str) -> None:
+    """Others may use it, too, so it is nobody's and is never pruned."""
+    manifest = {"apiVersion": "v1", "kind": NAMESPACES.gvk.kind, "metadata": {"name": name}}
+    with suppress(AlreadyExistsError):
+        await target.client.create(NAMESPACES, "", canonical_json(manifest))
 
 
 def lagging(attempt: Attempt, failure_kinds: Collection[FailureKind], message: str) -> StageResult | None:

@@ -5,10 +5,13 @@ may be found as it was applied without rendering anything; one that has such cer
 because they grow old.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from rukpak_py.api.conditions import Summary
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.results import Failure
 from rukpak_py.apply.serving_certificates import (
     CertificateResult,
     ServingCertificates,
@@ -20,6 +23,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.failures import failed
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.outcome import again, both, retry_unless_stalled
+from rukpak_py.core.wording import joined
 
 LOOK_AGAIN_SECONDS = 1.0  # at what somebody changed meanwhile, or is not there yet
 NOTHING = WantedCertificates()
@@ -55,10 +59,8 @@ class CertificateStage:
 
     async def issue_missing(self, attempt: Attempt) -> CertificateResult:
         """Before workloads are applied, which mount the Secrets."""
-        if not _wanted(attempt).certificates:
-            return CertificateResult(failures=[*_wanted(attempt).failures])
-        if not self._secrets.is_synced:
-            return CertificateResult()  # what comes after the apply waits for it
+        if not _wanted(attempt).certificates or not self._secrets.is_synced:
+            return CertificateResult()  # what comes after the apply waits for the watch
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
         return await self._certificates.issue_missing(self._target_of(attempt), _wanted(attempt), owned)
 
@@ -73,25 +75,40 @@ class CertificateStage:
         return await self._certificates.reconcile(self._target_of(attempt), wanted, owned)
 
     async def remove_unwanted(self, attempt: Attempt) -> CertificateResult:
-        """Former content is pruned: its Secrets go, too."""
-        if not self._secrets.of(attempt.deployment.metadata.uid):
+        """Former content is pruned: its Secrets go, too. Nothing goes while nobody knows what is wanted."""
+        deployment = attempt.deployment
+        is_pruned = deployment.spec.prune.enabled and attempt.facts is not None
+        if not is_pruned or not self._secrets.of(deployment.metadata.uid):
             return CertificateResult()
         return await self._certificates.remove_unwanted(self._target_of(attempt), _wanted(attempt))
 
 
 def with_certificates(attempt: Attempt, result: StageResult, kept: CertificateResult) -> StageResult:
     """What came of the objects, and what came of the certificates beside them."""
-    if kept.failures and (result.report is None or result.is_finished or not result.wrote_nothing):
-        report = failed(attempt.deployment, kept.failures, is_drift=attempt.is_settled)
-        if result.report is not None:
-            report = replace(report, fields=result.report.fields, healthy=result.report.healthy)
-        outcome = retry_unless_stalled(report.summary, max(failure.retry_after for failure in kept.failures))
-        return replace(result, report=report, outcome=both(result.outcome, outcome), is_finished=False)
-    if kept.waiting:
-        return replace(result, outcome=both(result.outcome, again(LOOK_AGAIN_SECONDS)))
-    if kept.look_again_seconds is not None:
-        return replace(result, outcome=both(result.outcome, again(kept.look_again_seconds)))
-    return result
+    if kept.failures:
+        return _with_failures(attempt, result, kept.failures)
+    pauses = [LOOK_AGAIN_SECONDS] if kept.waiting else []
+    pauses += [kept.look_again_seconds] if kept.look_again_seconds is not None else []
+    return replace(result, outcome=both(result.outcome, again(min(pauses)))) if pauses else result
+
+
+def _with_failures(attempt: Attempt, result: StageResult, failures: Sequence[Failure]) -> StageResult:
+    """Objects that could not be applied are named as well. What the status records is not all there is: after a
+    restart it must not pass for it.
+    """
+    report = failed(attempt.deployment, failures, is_drift=attempt.is_settled)
+    if result.report is not None:
+        report = replace(report, fields=_without_proof(result.report.fields), healthy=result.report.healthy)
+        if result.report.summary in {Summary.RETRYING, Summary.STALLED}:
+            text = joined([result.report.message, report.message])
+            installed = replace(report.installed, message=text) if report.installed is not None else None
+            report = replace(report, message=text, installed=installed, summary=Summary.RETRYING)
+    outcome = retry_unless_stalled(report.summary, max(failure.retry_after for failure in failures))
+    return replace(result, report=report, outcome=both(result.outcome, outcome), is_finished=False)
+
+
+def _without_proof(fields: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return {**fields, "applied_digest": ""} if fields is not None else None
 
 
 def _wanted(attempt: Attempt) -> WantedCertificates:

@@ -1,5 +1,6 @@
 """The gates that need the cluster: asked in order, after looking and before the first write."""
 
+from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -26,7 +27,10 @@ class Gates:
         existence: Existence[BundleDeployment],
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
+        release: Callable[[Attempt], Awaitable[object]],
     ) -> None:
+        """`release`: give up fields that the content drops, for whose sake the server would refuse the dry-run."""
+        self._release = release
         self._client = client
         self._engine = engine
         self._cluster = cluster
@@ -43,7 +47,8 @@ class Gates:
                 is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
                 requirements=rendered.requirements,
                 install_namespace=attempt.namespace,
-                makes_namespace=rendered.namespace,
+                makes_namespace=rendered.facts.namespace,
+                wrong_certificates=rendered.facts.certificates.failures,
             )
         )
 
@@ -63,12 +68,16 @@ class Gates:
         if gone is not None:
             return gone
         is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
-        if rendered.olm is not None and not is_installed:
+        if rendered.olm is not None and not is_installed and attempt.state.free_of_olm != attempt.content:
             managed = await olm.refusal(self._client, rendered.olm, self._cluster.resource_of)
             if managed is not None:
                 return managed
+            attempt.state.free_of_olm = attempt.content
         if _is_upgrade(attempt, active):
-            return await dry_run.refusal(self._engine, planned.target, planned.plan)
+            await self._release(attempt)
+            return await dry_run.refusal(
+                self._engine, planned.target, planned.plan, makes_namespace=rendered.facts.namespace
+            )
         return None
 
     def _about_to_return(self, attempt: Attempt, planned: Planned) -> dict[ObjectKey, str]:

@@ -6,7 +6,7 @@ Objects of kinds that are not served are never asked for, created or pruned; the
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-import orjson
+import msgspec
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.desired import Desired
@@ -138,11 +138,36 @@ class ResourceOf:
 def _brought_by(obj: Object) -> dict[GroupVersionKind, Resource]:
     if obj.head.gvk.group_kind != CRDS.group_kind:
         return {}
-    spec = orjson.loads(obj.json).get("spec")
     try:
-        group, names, namespaced = spec["group"], spec["names"], spec["scope"] == "Namespaced"
-        served = [version for version in spec["versions"] if version.get("served", True)]
-        gvks = [GroupVersionKind(group, version["name"], names["kind"]) for version in served]
-        return {gvk: Resource(gvk=gvk, plural=names["plural"], namespaced=namespaced) for gvk in gvks}
-    except (KeyError, TypeError, AttributeError):
+        spec = _CRD.decode(obj.json).spec
+    except msgspec.ValidationError:
         return {}  # not a usable CRD: the server will say what is wrong with it
+    gvks = [GroupVersionKind(spec.group, version.name, spec.names.kind) for version in spec.versions if version.served]
+    namespaced = spec.scope == "Namespaced"
+    return {gvk: Resource(gvk=gvk, plural=spec.names.plural, namespaced=namespaced) for gvk in gvks}
+
+
+class _CrdNames(msgspec.Struct):
+    kind: str
+    plural: str
+
+
+class _CrdVersion(msgspec.Struct):
+    name: str
+    served: bool = True
+
+
+class _CrdSpec(msgspec.Struct):
+    group: str
+    names: _CrdNames
+    scope: str
+    versions: list[_CrdVersion]
+
+
+class _Crd(msgspec.Struct):
+    """Without its schemas, which may be megabytes."""
+
+    spec: _CrdSpec
+
+
+_CRD = msgspec.json.Decoder(_Crd)

@@ -18,6 +18,7 @@ from rukpak_py.apply.leaving import kept_for_instances, without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.controllers.deployment import failures
 from rukpak_py.controllers.deployment.applying import Applied, Applier, lagging
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -81,8 +82,7 @@ class ContentReconciler:
             return unfinished
         untouched = self._as_applied(attempt, hidden)
         if untouched is not None:
-            kept = await self._certificates.keep(attempt)
-            return with_certificates(attempt, await self._finish_with_secrets(untouched, hidden), kept)
+            return await self._kept(untouched, hidden)
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, StageResult):
             return rendered
@@ -93,13 +93,12 @@ class ContentReconciler:
         seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)
         if isinstance(seen, StageResult):
             return seen
-        await self._certificates.release(attempt)
         planned = await self._planner.plan(attempt, rendered, seen)
         refusal = await self._gates.of_plan(attempt, rendered, planned, active)
         if refusal is not None:
             return await self._refused_plan(attempt, planned, refusal)
         applied = await self._applier.apply(attempt, rendered, planned)
-        kept = await self._certificates.keep(attempt)  # custom resources may need the very webhooks that lack a CA
+        kept = await self._certificates_of(attempt, applied)
         may_be_hidden = attempt.is_settled or (is_installed and rendered.resolution.knows_all_kinds)
         if lacking is not None:
             result = self._lacking(attempt, applied, lacking)
@@ -109,6 +108,23 @@ class ContentReconciler:
             unfinished = self._set_apart(attempt, planned, may_be_hidden=may_be_hidden)
             result = unfinished or await self._finished(applied, rendered, seen)
         return with_certificates(attempt, result, kept)
+
+    async def _certificates_of(self, attempt: Attempt, applied: Applied | StageResult) -> CertificateResult:
+        """Also when it failed half-way: custom resources may need the very webhooks that lack a CA."""
+        if isinstance(applied, StageResult) and applied.wrote_nothing:
+            return CertificateResult()
+        return await self._certificates.keep(attempt)
+
+    async def _kept(self, untouched: Applied, hidden: Hidden) -> StageResult:
+        """All objects are as they were applied; what becomes of certificates is not seen from them."""
+        attempt = untouched.attempt
+        if self._certificates.must_render(attempt):
+            rendered = await self._rendering.rendered(attempt)
+            if isinstance(rendered, StageResult):  # meanwhile everything else is as it should be
+                result = await self._finish.finish(untouched, hidden)
+                return replace(result, outcome=both(result.outcome, rendered.outcome))
+        kept = await self._certificates.keep(attempt)
+        return with_certificates(attempt, await self._finish_with_secrets(untouched, hidden), kept)
 
     async def correct_drift(self, active: Attempt) -> StageResult:
         """Keep the active content as it should be while its successor is refused.
@@ -121,8 +137,6 @@ class ContentReconciler:
     def _as_applied(self, attempt: Attempt, hidden: Hidden) -> Applied | None:
         """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""
         if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
-            return None
-        if self._certificates.must_render(attempt):
             return None
         found = differences(attempt.state.applied, without_kept(self._owned(attempt), attempt.deployment.status.kept))
         different = {key for key in found if key not in hidden}
@@ -139,9 +153,9 @@ class ContentReconciler:
 
     async def _finish_with_secrets(self, applied: Applied, hidden: Hidden) -> StageResult:
         result = await self._finish.finish(applied, hidden)
-        if result.is_finished:
-            await self._certificates.remove_unwanted(applied.attempt)
-        return result
+        if not result.is_finished:
+            return result
+        return with_certificates(applied.attempt, result, await self._certificates.remove_unwanted(applied.attempt))
 
     def _lacking(self, attempt: Attempt, applied: Applied | StageResult, refusal: Refusal) -> StageResult:
         """Of installed content: everything else is as it should be, or could not be made so."""

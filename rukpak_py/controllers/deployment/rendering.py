@@ -30,7 +30,7 @@ from rukpak_py.kube.resources import NAMESPACES
 
 BUDGET_BYTES = 64 * 1024 * 1024
 REMEMBERED_ERRORS = 1000
-OBJECTS_PER_TURN = 50  # between two chances for the rest of the process
+TURN_BYTES = 64 * 1024  # of manifests, between two chances for the rest of the process
 RENDER_SECONDS = 600.0
 LANE = "render"
 
@@ -48,7 +48,7 @@ class Rendered:
     resolution: Resolution
     objects: tuple[Object, ...]  # empty when all kinds are served: nothing is found anew then
     size: int
-    namespace: str = ""  # that the content chose; made when it is missing, and shared. Empty: it did not
+    facts: ContentFacts = field(default_factory=ContentFacts)
     requirements: tuple[Requirement, ...] = ()
     olm: OlmIdentity | None = None
     served_by: Mapping[GroupKind, frozenset[ObjectKey]] = field(default_factory=dict)  # workloads of the content
@@ -74,6 +74,7 @@ class Renderer:
         kept = self._kept.get(key)
         if kept is not None:
             self._kept.move_to_end(key)
+            attempt.state.rendered(key, kept.facts)
             return await self._refreshed(attempt, kept)
         try:
             content = await self._content_of(attempt)
@@ -134,7 +135,7 @@ class Renderer:
         if resolution == kept.resolution:
             return kept
         content = RenderedContent(
-            objects=kept.objects, default_namespace=kept.namespace, requirements=kept.requirements, olm=kept.olm
+            objects=kept.objects, default_namespace=kept.facts.namespace, requirements=kept.requirements, olm=kept.olm
         )
         rendered = await self._desired(attempt, content, resolution)
         self._keep(attempt.content, rendered)
@@ -161,7 +162,7 @@ class Renderer:
             resolution=resolution,
             objects=() if is_settled else tuple(objects),
             size=size if is_settled else size + sum(len(obj.json) for obj in objects),
-            namespace=content.default_namespace,
+            facts=facts,
             requirements=tuple(content.requirements),
             olm=content.olm,
             served_by=serving_workloads(desired),
@@ -184,7 +185,8 @@ class Renderer:
 
 async def _desire_all(objects: Iterable[Object], resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
     desired: dict[object, Desired] = {}
-    for number, obj in enumerate(objects):
+    turn = 0
+    for obj in objects:
         resource = resolution.resources.get(obj.head.gvk)
         if resource is None:
             continue
@@ -192,7 +194,9 @@ async def _desire_all(objects: Iterable[Object], resolution: Resolution, attempt
         known = desired.setdefault(one.key, one)
         if known.form.digest != one.form.digest:
             raise ContentError(f"the content has two different objects of the same name: {one.key}")
-        if number % OBJECTS_PER_TURN == 0:
+        turn += len(obj.json)
+        if turn > TURN_BYTES:
+            turn = 0
             await asyncio.sleep(0)
     return tuple(desired.values())
 

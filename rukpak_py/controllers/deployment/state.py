@@ -154,6 +154,7 @@ class DeploymentState:
     former: FormerObjects = field(default_factory=FormerObjects)
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
+    free_of_olm: ContentKey = ()  # content whose package OLM did not manage when it was asked
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 
@@ -165,9 +166,10 @@ class DeploymentState:
         return self._template_hash[1]
 
     def rendered(self, content: ContentKey, facts: ContentFacts) -> None:
-        if len(self.facts) >= REMEMBERED_CONTENTS:
-            self.facts.clear()
+        self.facts.pop(content, None)
         self.facts[content] = facts
+        while len(self.facts) > REMEMBERED_CONTENTS:
+            del self.facts[next(iter(self.facts))]  # what was rendered longest ago
 
     def waited(self, what: str, content: ContentKey = ()) -> float:
         return self.waits.waited(what, monotonic(), content)

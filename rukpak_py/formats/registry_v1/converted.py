@@ -7,13 +7,15 @@ the original's order. A deployment of class plain installs the same objects; the
 
 from collections.abc import Iterator
 
+from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.content.yaml_dump import dump_all
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import InvalidBundleError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object
-from rukpak_py.formats.format import Certificates, RenderedContent, RenderOptions
+from rukpak_py.formats.format import Certificates, OlmIdentity, RenderedContent, RenderOptions
+from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Json
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.read import read
@@ -32,10 +34,17 @@ class ConvertedFormat:
 
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
         bundle = _read(tree, options.limits)
+        namespace = own_namespace(bundle)
+        if options.install_namespace:
+            raise ContentError(
+                f"class {PLAIN_CLASS} installs an OLM bundle without options: remove spec.installNamespace (it goes to "
+                f'"{namespace}"), or set spec.provisionerClassName to {REGISTRY_CLASS}'
+            )
         manifests = _convert(bundle, tree, options.limits)
         return RenderedContent(
             objects=[Object.from_manifest(one) for one in manifests],
-            default_namespace=install_namespace(bundle),
+            default_namespace=namespace,
+            olm=OlmIdentity(package=bundle.metadata.package, csv=bundle.csv.name),
         )
 
     def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - a CSV is typed and checked, which takes its time
@@ -44,9 +53,21 @@ class ConvertedFormat:
 
 def converted(bundle: Bundle, tree: Tree, limits: Limits) -> Tree | None:
     """The converted form of a bundle that can be rendered; None when it cannot be converted."""
-    if any(_refused(bundle)):
+    try:
+        return _archive(bundle, _convert(bundle, tree, limits), limits)
+    except ContentError:
         return None
-    return _archive(bundle, _convert(bundle, tree, limits), limits)
+
+
+def own_namespace(bundle: Bundle) -> str:
+    """Where the bundle goes by its own choice."""
+    namespace = install_namespace(bundle)
+    if dns.label(namespace):
+        raise ContentError(
+            f'the namespace that the bundle chooses, "{namespace}", is not a valid namespace name; '
+            "set spec.installNamespace"
+        )
+    return namespace
 
 
 def _read(tree: Tree, limits: Limits) -> Bundle:

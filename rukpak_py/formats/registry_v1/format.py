@@ -5,10 +5,10 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1.aggregated_roles import aggregated_roles
-from rukpak_py.formats.registry_v1.converted import converted
+from rukpak_py.formats.registry_v1.converted import converted, own_namespace
 from rukpak_py.formats.registry_v1.deployment_settings import DeploymentSettings
 from rukpak_py.formats.registry_v1.read import read
-from rukpak_py.formats.registry_v1.render import install_namespace, render
+from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.formats.registry_v1.requirements import requirements
 from rukpak_py.formats.registry_v1.rules import demand_renderable
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
@@ -30,7 +30,7 @@ class RegistryV1Format:
             manifests = [*manifests, *aggregated_roles(bundle)]
         return RenderedContent(
             objects=[Object.from_manifest(made) for made in manifests],
-            default_namespace="" if options.install_namespace else install_namespace(bundle),
+            default_namespace="" if options.install_namespace else own_namespace(bundle),
             requirements=requirements(bundle),
             olm=OlmIdentity(package=bundle.metadata.package, csv=bundle.csv.name),
         )

@@ -112,6 +112,25 @@ async def test_a_namespace_that_the_bundle_suggests(stage: Stage) -> None:
     assert await controller(stage, suggested)
 
 
+async def test_another_version_suggests_another_namespace(stage: Stage) -> None:
+    names = [f"{stage.name}-{version}" for version in ("one", "two")]
+    stage.made += [(NAMESPACES, "", name) for name in names]
+    sources = [
+        await registry_source(
+            stage, annotations={"operatorframework.io/suggested-namespace": name}, version=f"1.{number}.0", name=name
+        )
+        for number, name in enumerate(names)
+    ]
+    await deploy(stage, sources[0])
+    await stage.until_ready(stage.name)
+    await stage.edit_template(stage.name, sources[1])
+    await stage.until_deployment(
+        stage.name, lambda one: one["status"].get("installNamespace") == names[1], says("Ready", "True")
+    )
+    assert await controller(stage, names[1])
+    await stage.until_gone(DEPLOYMENTS, names[0], "controller")
+
+
 async def test_a_given_namespace_is_not_made(stage: Stage) -> None:
     missing = f"{stage.name}-missing"
     await deploy(stage, await registry_source(stage), installNamespace=missing)

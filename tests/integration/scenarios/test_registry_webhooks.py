@@ -22,6 +22,7 @@ VALIDATING = Resource(
     plural="validatingwebhookconfigurations",
     namespaced=False,
 )
+DEPLOYMENTS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
 SECRET = "controller-service-cert"
 SCHEMA = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
 VERSIONS = [
@@ -174,6 +175,23 @@ async def test_a_secret_that_was_orphaned_is_taken_and_signed_anew(stage: Stage)
     assert now != before
     assert before.strip() in now
     assert await bundles_in_place(stage) == {now}
+
+
+async def test_while_a_secret_is_somebody_elses_the_installed_version_is_kept(stage: Stage) -> None:
+    await installed(stage)
+    await stage.create(SECRETS, stage.namespace, {"metadata": {"name": SECRET}, "stringData": {"tls.crt": "theirs"}})
+    await stage.edit_template(
+        stage.name, await registry_source(stage, webhooks=[validating(stage)], version="1.1.0", name="next")
+    )
+    text = f"Secret {stage.namespace}/{SECRET} exists and was not made for this BundleDeployment"
+    await stage.until_deployment(stage.name, says("Installed", "False", "UpgradeFailed", text))
+    await stage.client.delete(DEPLOYMENTS, stage.namespace, "controller")
+
+    async def is_back() -> bool:
+        return await stage.exists(DEPLOYMENTS, stage.namespace, "controller")
+
+    await eventually(is_back, what="the installed version is corrected")
+    assert not await configurations(stage)
 
 
 async def test_cert_manager_is_left_to_its_work(stage: Stage) -> None:

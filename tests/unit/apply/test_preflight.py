@@ -106,6 +106,21 @@ def test_a_required_kind_that_is_served_or_brought_is_not() -> None:
     assert requirements.missing(needed) is None
 
 
+def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
+    wrong = Failure(key=key("a"), kind=FailureKind.CONTENT, message="Service a: not a DNS label")
+    refusal = before_looking(replace(candidate(config_map(), there="ns"), wrong_certificates=(wrong,)))
+    assert refusal is not None
+    assert refusal.message == "Service a: not a DNS label"
+    assert refusal.failure_kinds == {FailureKind.CONTENT}
+
+
+def test_what_goes_to_a_namespace_that_will_be_made_is_not_tried_out() -> None:
+    plan = plan_of(desired(config_map()))
+    (change,) = plan.writes
+    assert dry_run.not_checkable(plan, "ns")(change)
+    assert not dry_run.not_checkable(plan, "other")(change)
+
+
 def test_a_namespace_that_the_content_chose_is_made() -> None:
     assert namespaces.missing(candidate(config_map(), makes_namespace="ns")) is None
     assert namespaces.missing(candidate(config_map(), makes_namespace="other")) is not None

@@ -91,3 +91,15 @@ def test_trust_keeps_the_former_authority_until_it_expires(ca: KeyPair) -> None:
     assert x509.split(both) == [newer.certificate, ca.certificate]
     assert x509.trust_bundle(newer.certificate, both, NOW + timedelta(days=250)) == both
     assert x509.trust_bundle(newer.certificate, both, NOW + timedelta(days=366)) == newer.certificate
+
+
+def test_a_certificate_with_a_curve_that_nobody_knows_is_never_good(ca: KeyPair, serving: KeyPair) -> None:
+    """Whoever may write a Secret may write this."""
+    der = ssl.PEM_cert_to_DER_cert(serving.certificate.decode())
+    p256 = bytes.fromhex("06082a8648ce3d030107")
+    assert p256 in der
+    odd = ssl.DER_cert_to_PEM_cert(der.replace(p256, p256[:-1] + b"\x7f")).encode()
+    assert not x509.is_pair(KeyPair(certificate=odd, key=serving.key))
+    assert x509.issuers(odd, ca.certificate) == b""
+    assert x509.issuers(serving.certificate, odd) == b""
+    assert x509.trust_bundle(ca.certificate, odd, NOW)

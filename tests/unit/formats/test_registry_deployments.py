@@ -7,6 +7,7 @@ import yaml
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.format import Certificates, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1.converted import ConvertedFormat
@@ -79,6 +80,23 @@ def test_a_deployment_of_the_class_checks_without_converting() -> None:
 def test_a_given_namespace_is_not_the_content_s_choice() -> None:
     assert rendered(bundle()).default_namespace == "demo-system"
     assert rendered(bundle(), install_namespace="given").default_namespace == ""
+
+
+def test_a_plain_deployment_cannot_choose_where_an_olm_bundle_goes() -> None:
+    with pytest.raises(ContentError, match=r'remove spec.installNamespace \(it goes to "demo-system"\)'):
+        CONVERTED.render(bundle(), RenderOptions(install_namespace="given"))
+
+
+def test_a_namespace_that_cannot_be_is_not_chosen() -> None:
+    odd = bundle(package="my.package")
+    for form in (CONVERTED, REGISTRY):
+        with pytest.raises(ContentError, match='package-system", is not a valid namespace name'):
+            form.render(odd, RenderOptions())
+    assert rendered(odd, install_namespace="given").objects
+
+
+def test_a_bundle_whose_converted_form_is_too_large_is_served_as_it_came() -> None:
+    assert REGISTRY.check(bundle(), limits=Limits(file_bytes=1000)) is None
 
 
 def test_requirements_are_what_the_csv_and_the_dependencies_name() -> None:

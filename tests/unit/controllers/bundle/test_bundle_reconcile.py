@@ -287,6 +287,18 @@ async def test_content_that_was_wrong_is_judged_anew_for_a_deployment_of_another
     assert bench.woken == []
 
 
+async def test_a_class_that_changes_while_the_content_is_judged(bench: Bench) -> None:
+    """The result is of no interest any more, and nobody else would wake the Bundle."""
+    bench.put(replace(bundle(), metadata=replace(bundle().metadata, owner_references=(CONTROLLER,))))
+    bench.content.refusing = ContentError("empty")
+    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS)
+    await until(lambda: bench.woken)
+    bench.deployment_class, bench.content.refusing = REGISTRY_CLASS, None
+    bench.woken.clear()
+    assert await bench.unpack() == DONE
+    assert bench.stored.status.is_unpacked
+
+
 async def test_a_slow_job_is_told_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(jobs, "monotonic", clock)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from msgspec.structs import replace
 
+from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.unpacking import Failed, Result, Unpacked, UnpackJobs
@@ -214,3 +215,15 @@ async def test_the_jobs_of_a_bundle_that_is_gone_give_their_place_back() -> None
     await until(lambda: "good" in bench.ended)
     assert bench.result(MANY[0]) is None
     await bench.jobs.close()
+
+
+@pytest.mark.parametrize(("tree", "is_kept"), [(FILES, True), (tree(f=b"2"), False)], ids=["the same", "other content"])
+async def test_content_that_was_unpacked_once_is_not_judged_again(tree: Tree, *, is_kept: bool) -> None:
+    """Rules become stricter, and classes change; what is installed must come back all the same."""
+    content = FakeContent(refusing=ContentError("empty"))
+    bench = Bench(FakeSources(tree=tree), content)
+    pinned = replace(bundle("b"), spec=spec("b"), status=BundleStatus(digest=FILES.digest))
+    bench.jobs.start(pinned)
+    await until(lambda: bench.ended == ["b"])
+    assert isinstance(bench.result("b"), Unpacked if is_kept else Failed)
+    assert (FILES.digest in content.stored) is is_kept

@@ -75,6 +75,7 @@ class Bench:
     existence: GivenExistence = field(default_factory=GivenExistence)
     deployments: Cache[BundleDeployment] = field(default_factory=lambda: Cache(clock=Clock()))
     states: DeploymentStates = field(default_factory=DeploymentStates)
+    released: int = 0
 
     @property
     def gates(self) -> Gates:
@@ -85,7 +86,13 @@ class Bench:
             existence=cast("Existence[BundleDeployment]", self.existence),
             deployments=self.deployments,
             states=self.states,
+            release=self.release,
         )
+
+    async def release(self, _attempt: Attempt) -> None:
+        """What the content drops; before the server is asked."""
+        assert self.engine.dry_runs == 0
+        self.released += 1
 
     async def refusal(self, one: Attempt, active: Attempt | None = None, **lives: Any) -> Refusal | None:
         """Of a plan for one ConfigMap. `lives`: what is there under which name."""

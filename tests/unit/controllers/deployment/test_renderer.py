@@ -83,6 +83,16 @@ async def test_what_was_rendered_is_kept() -> None:
     assert (bench.content.renders, bench.cluster.refreshes) == (1, 0)
 
 
+async def test_what_content_asks_for_is_known_again_when_its_rendering_is_used_again() -> None:
+    bench, one = Bench(config_map("a")), attempt(bundle=unpacked(digest=FILES.digest))
+    await bench.renderer.rendered(one)
+    facts = one.facts
+    assert facts is not None
+    one.state.facts.clear()
+    await bench.renderer.rendered(one)
+    assert one.facts is facts
+
+
 async def test_every_deployment_has_its_own() -> None:
     bench = Bench(config_map("a"))
     one, other = await bench.rendered(uid="u"), await bench.rendered(uid="v")

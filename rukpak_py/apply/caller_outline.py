@@ -1,0 +1,35 @@
+"""What a manifest says about webhooks that are called for it, without the schemas of a CRD: they may be megabytes."""
+
+from typing import Any
+
+import msgspec
+import orjson
+
+
+class _Metadata(msgspec.Struct):
+    annotations: dict[str, str] | None = None
+
+
+class _Spec(msgspec.Struct):
+    service: Any = None
+    conversion: Any = None
+
+
+class _Outline(msgspec.Struct):
+    kind: str = ""
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    webhooks: Any = None
+    spec: _Spec | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Outline)
+
+
+def caller_outline(body: bytes) -> dict[str, Any]:
+    """A manifest with these fields only; one that has something else in their place comes whole."""
+    found: dict[str, Any]
+    try:
+        found = msgspec.to_builtins(_DECODER.decode(body))
+    except msgspec.ValidationError:
+        found = orjson.loads(body)
+    return found

@@ -1,0 +1,167 @@
+"""Certificates beside the objects: when they are looked at, and what is told of both."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import Prune
+from rukpak_py.api.conditions import Summary
+from rukpak_py.api.names import Reason
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.serving_certificates import CertificateResult, WantedCertificates
+from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.certificates import LOOK_AGAIN_SECONDS, CertificateStage, with_certificates
+from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, ContentFacts, DeploymentState
+from rukpak_py.controllers.deployment.status import Report
+from rukpak_py.controllers.outcome import DONE, again, both, retry
+from rukpak_py.core.objects import ObjectKey
+from tests.unit.controllers.deployment.parts import attempt
+
+if TYPE_CHECKING:
+    from rukpak_py.apply.inventory import Inventory
+    from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
+
+SECRET = ObjectKey("", "Secret", "ns", "cert")
+SERVICE = ObjectKey("", "Service", "ns", "hooks")
+WANTED = WantedCertificates(certificates={SECRET: ServingCertificate(secret=SECRET, hosts=("a",), service=SERVICE)})
+FAILURE = Failure(key=SECRET, kind=FailureKind.CONFLICT, message="theirs")
+READY = Report(summary=Summary.READY, reason=Reason.SUCCEEDED, message="well", fields={"applied_digest": "x", "a": 1})
+BROKEN = Report(summary=Summary.RETRYING, reason=Reason.INSTALL_FAILED, message="ConfigMap a is refused")
+
+
+@dataclass
+class Signer:
+    asked: list[str] = field(default_factory=list)
+
+    async def issue_missing(self, *_: object) -> CertificateResult:
+        self.asked.append("issue")
+        return CertificateResult()
+
+    async def reconcile(self, *_: object) -> CertificateResult:
+        self.asked.append("reconcile")
+        return CertificateResult()
+
+    async def remove_unwanted(self, *_: object) -> CertificateResult:
+        self.asked.append("remove")
+        return CertificateResult()
+
+
+@dataclass
+class Secrets:
+    is_synced: bool = True
+    owned: bool = True
+
+    def of(self, _uid: str) -> list[ObjectKey]:
+        return [SECRET] if self.owned else []
+
+
+class NothingOwned:
+    def owned_by(self, _uid: str) -> dict[ObjectKey, object]:
+        return {}
+
+
+@dataclass
+class Bench:
+    signer: Signer = field(default_factory=Signer)
+    secrets: Secrets = field(default_factory=Secrets)
+
+    @property
+    def stage(self) -> CertificateStage:
+        return CertificateStage(
+            cast("ServingCertificates", self.signer),
+            cast("ServingSecrets", self.secrets),
+            cast("Inventory", NothingOwned()),
+            target_of=lambda _: None,  # type: ignore[arg-type, return-value]  # the signer does not look at it
+        )
+
+
+def rendered(one: Attempt, wanted: WantedCertificates = WANTED) -> Attempt:
+    one.state.rendered(one.content, ContentFacts(certificates=wanted))
+    return one
+
+
+async def test_content_that_asks_for_none_costs_nothing() -> None:
+    bench, one = Bench(), rendered(attempt(), WantedCertificates())
+    assert (await bench.stage.issue_missing(one)).is_complete
+    assert (await bench.stage.keep(one)).is_complete
+    assert bench.signer.asked == []
+
+
+async def test_before_the_watch_has_listed_the_secrets_nothing_is_issued() -> None:
+    bench, one = Bench(secrets=Secrets(is_synced=False)), rendered(attempt())
+    await bench.stage.issue_missing(one)
+    assert (await bench.stage.keep(one)).look_again_seconds == LOOK_AGAIN_SECONDS
+    assert bench.signer.asked == []
+
+
+def test_what_was_issued_before_a_restart_is_asked_for_again_by_rendering() -> None:
+    assert Bench().stage.must_render(attempt())
+    assert not Bench().stage.must_render(rendered(attempt()))
+    assert not Bench(secrets=Secrets(owned=False)).stage.must_render(attempt())
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (rendered(attempt()), ["remove"]),
+        (attempt(), []),
+        (rendered(attempt(prune=Prune(enabled=False))), []),
+    ],
+    ids=["pruned", "nobody knows what is wanted", "what left the content stays"],
+)
+async def test_secrets_of_former_content_are_removed(one: Attempt, expected: list[str]) -> None:
+    bench = Bench()
+    await bench.stage.remove_unwanted(one)
+    assert bench.signer.asked == expected
+
+
+def test_the_facts_that_were_used_last_are_remembered() -> None:
+    state = DeploymentState()
+    for number in range(REMEMBERED_CONTENTS):
+        state.rendered((str(number),), ContentFacts())
+    state.rendered(("0",), ContentFacts())
+    state.rendered(("new",), ContentFacts())
+    assert ("0",) in state.facts
+    assert ("1",) not in state.facts
+    assert len(state.facts) == REMEMBERED_CONTENTS
+
+
+def test_nothing_to_say_leaves_the_result_as_it_is() -> None:
+    result = StageResult(outcome=DONE, report=READY, is_finished=True)
+    assert with_certificates(attempt(), result, CertificateResult()) is result
+
+
+@pytest.mark.parametrize(
+    ("kept", "seconds"),
+    [
+        (CertificateResult(look_again_seconds=60.0), 60.0),
+        (CertificateResult(waiting=["x"]), LOOK_AGAIN_SECONDS),
+        (CertificateResult(waiting=["x"], look_again_seconds=60.0), LOOK_AGAIN_SECONDS),
+    ],
+    ids=["due later", "waiting", "both"],
+)
+def test_it_is_looked_at_again(kept: CertificateResult, seconds: float) -> None:
+    result = StageResult(outcome=DONE, report=READY)
+    assert with_certificates(attempt(), result, kept).outcome == both(DONE, again(seconds))
+
+
+def test_a_certificate_that_cannot_be_had_is_told_and_no_restart_forgets_it() -> None:
+    result = StageResult(outcome=DONE, report=READY, is_finished=True)
+    told = with_certificates(attempt(), result, CertificateResult(failures=[FAILURE]))
+    assert told.report is not None
+    assert (told.report.summary, told.report.message) == (Summary.RETRYING, "theirs")
+    assert told.report.fields == {"applied_digest": "", "a": 1}
+    assert told.outcome.retry
+    assert not told.is_finished
+
+
+def test_what_could_not_be_applied_is_told_as_well() -> None:
+    result = StageResult(outcome=retry(), report=BROKEN)
+    told = with_certificates(attempt(), result, CertificateResult(failures=[FAILURE]))
+    assert told.report is not None
+    assert told.report.message == "ConfigMap a is refused && theirs"
+    assert told.report.installed is not None
+    assert told.report.installed.message == "ConfigMap a is refused && theirs"
