@@ -13,9 +13,9 @@ from rukpak_py.content.yaml_dump import dump_all
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import InvalidBundleError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.core.objects import Object
 from rukpak_py.formats.format import Certificates, OlmIdentity, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.applicable import applicable
 from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Json
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.read import read
@@ -42,7 +42,7 @@ class ConvertedFormat:
             )
         manifests = _convert(bundle, tree, options.limits)
         return RenderedContent(
-            objects=[Object.from_manifest(one) for one in manifests],
+            objects=applicable(bundle, manifests),
             default_namespace=namespace,
             olm=OlmIdentity(package=bundle.metadata.package, csv=bundle.csv.name),
         )

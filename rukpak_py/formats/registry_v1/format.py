@@ -2,9 +2,9 @@
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.core.objects import Object
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1.aggregated_roles import aggregated_roles
+from rukpak_py.formats.registry_v1.applicable import applicable
 from rukpak_py.formats.registry_v1.converted import converted, own_namespace
 from rukpak_py.formats.registry_v1.deployment_settings import DeploymentSettings
 from rukpak_py.formats.registry_v1.read import read
@@ -29,7 +29,7 @@ class RegistryV1Format:
         if settings.aggregated_roles:
             manifests = [*manifests, *aggregated_roles(bundle)]
         return RenderedContent(
-            objects=[Object.from_manifest(made) for made in manifests],
+            objects=applicable(bundle, manifests),
             default_namespace="" if options.install_namespace else own_namespace(bundle),
             requirements=requirements(bundle),
             olm=OlmIdentity(package=bundle.metadata.package, csv=bundle.csv.name),

@@ -166,3 +166,11 @@ def test_wrong_settings_are_named(config: dict[str, Any], text: str) -> None:
 def test_webhooks_without_certificates_are_refused() -> None:
     with pytest.raises(ContentError, match="certificate provider is nil"):
         rendered(bundle(csv=csv_document(webhooks=[webhook("w")])), config={"certificates": "none"})
+
+
+@pytest.mark.parametrize("format_", [CONVERTED, REGISTRY])
+def test_an_object_without_a_version_is_no_kind_that_could_come(format_: ConvertedFormat | RegistryV1Format) -> None:
+    """Three real bundles have one; nobody could ever provide its kind."""
+    tree = bundle(others=[{"kind": "ClusterRole", "metadata": {"name": "viewer"}, "rules": []}])
+    with pytest.raises(ContentError, match=r"^manifests/other-0\.yaml: ClusterRole 'viewer' has no apiVersion\. Add"):
+        format_.render(tree, RenderOptions())
