@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -19,6 +20,12 @@ def cpu_seconds(pid: int) -> float:
             # user and system time, its own and that of children it has waited for
             total += sum(int(field) for field in fields[11:15])
     return total / TICKS
+
+
+def children_cpu_seconds() -> float:
+    """Of the children of this process that have ended."""
+    times = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return times.ru_utime + times.ru_stime
 
 
 def pss_bytes(pid: int) -> int:

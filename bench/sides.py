@@ -1,7 +1,6 @@
 """The three ways to bring the same objects into a fresh cluster: our operator, kubectl, and our client alone."""
 
 import asyncio
-import resource
 import subprocess
 import tempfile
 import time
@@ -15,7 +14,7 @@ import orjson
 from bench import bare_client, drift, operator_metrics
 from bench.bare_client import Recipe
 from bench.operator_metrics import Requests
-from bench.process_tree import PeakMemory, cpu_seconds
+from bench.process_tree import PeakMemory, children_cpu_seconds, cpu_seconds
 from bench.readiness import Readiness
 from bench.workload import OBJECTS_EACH, SYSTEM, application, bundle_deployment, content
 from e2e.cluster import binaries
@@ -92,13 +91,13 @@ def by_kubectl(plane: ControlPlane, count: int) -> Measurement:
     with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
         file.write(body)
         file.flush()
-        began, used = time.perf_counter(), _children_cpu()
+        began, used = time.perf_counter(), children_cpu_seconds()
         subprocess.run(
             [*command, "apply", "--server-side", f"--filename={file.name}"], check=True, stdout=subprocess.DEVNULL
         )
         seconds = time.perf_counter() - began
     return Measurement(
-        seconds=seconds, cpu=_children_cpu() - used, apiserver_cpu=cpu_seconds(plane.pids[APISERVER]) - before
+        seconds=seconds, cpu=children_cpu_seconds() - used, apiserver_cpu=cpu_seconds(plane.pids[APISERVER]) - before
     )
 
 
@@ -166,8 +165,3 @@ def _content(name: str, replicas: int) -> bytes:
     manifests = [manifest for _, manifest in application(name, replicas=replicas)]
     assert len(manifests) == OBJECTS_EACH
     return content(name, manifests)
-
-
-def _children_cpu() -> float:
-    times = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return times.ru_utime + times.ru_stime

@@ -7,7 +7,7 @@ field is described, so every object fits.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class RealBundle:
     watch_namespaces: tuple[str, ...] | None  # None: the bundle decides
     manifests: tuple[Document, ...]  # as rendered
     required: frozenset[GroupVersionKind]
+    has_unknown_fields: bool  # which the operator leaves out, and kubectl does not
 
     @property
     def name(self) -> str:
@@ -82,7 +83,7 @@ class RealBundle:
         return any(hook.get("failurePolicy", "Fail") == "Fail" for one in configurations for hook in one["webhooks"])
 
     def body(self, server: str) -> Document:
-        """Its BundleDeployment; the content comes from the server, which has `archive_server` for its answers."""
+        """Its BundleDeployment; the content comes from the server, which answers with archives."""
         source = {"type": "http", "http": {"url": f"http://{server}/{self.name}.tgz"}}
         template = {"spec": {"provisionerClassName": REGISTRY_CLASS, "source": source}}
         spec: Document = {"provisionerClassName": REGISTRY_CLASS, "template": template}
@@ -101,6 +102,7 @@ def real_bundle(path: Path) -> RealBundle:
         watch_namespaces=watched,
         manifests=tuple(opened.render(RenderOptions(watch_namespaces=watched)).objects),
         required=frozenset(one.gvk for one in requirements(opened.bundle)),
+        has_unknown_fields=bool(opened.reading.unknown),
     )
 
 
@@ -114,8 +116,12 @@ def answer_with_archive(asked: Asked) -> Answer:
     folder = BUNDLES / Path(asked.path).stem
     if asked.path != f"/{folder.name}.tgz" or not folder.is_dir():
         return Answer(404)
-    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return Answer(200, body=tgz(files))
+    return Answer(200, body=archive(folder))
+
+
+@cache
+def archive(folder: Path) -> bytes:
+    return tgz({str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()})
 
 
 def can_meet(one: RealBundle, other: RealBundle) -> bool:
