@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.health import HealthStatus
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import Phase, is_builtin
@@ -25,7 +26,7 @@ from rukpak_py.apply.prune import delete
 from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.repair import without_fields
 from rukpak_py.apply.replacing import failure_of_change, why_not_deleted, why_replaced
-from rukpak_py.apply.results import ChangeSet, Failure
+from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import ConflictError, RukPakError
@@ -87,9 +88,8 @@ class Engine:
                 [change for change in changes if change.action in WRITES],
             )
             if phase is Phase.CRDS:
-                change_set.waiting += [
-                    f"{change.key} is not established yet" for change in changes if self._is_new(change)
-                ]
+                for change in changes:
+                    self._look_at_crd(change, change_set)
             if not change_set.is_complete:
                 break
         change_set.failures.sort(key=lambda failure: failure.key)
@@ -106,8 +106,15 @@ class Engine:
         live = self._inventory.get(key)
         return live is not None and live.health is not None and live.health.is_healthy
 
-    def _is_new(self, change: Change) -> bool:
-        return not all(map(self._is_established, change.desired.defines))
+    def _look_at_crd(self, change: Change, change_set: ChangeSet) -> None:
+        if all(map(self._is_established, change.desired.defines)):
+            return
+        live = self._inventory.get(change.key)
+        if live is not None and live.health is not None and live.health.status is HealthStatus.FAILED:
+            message = f"{change.key} is not established: {live.health.message}"
+            change_set.failures.append(Failure(key=change.key, kind=FailureKind.REFUSED, message=message))
+        else:
+            change_set.waiting.append(f"{change.key} is not established yet")
 
     async def _write(self, target: Target, change: Change, change_set: ChangeSet) -> None:
         try:
