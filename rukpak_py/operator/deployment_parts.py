@@ -100,7 +100,6 @@ class DeploymentParts:
             self._certificates, self.serving_secrets, inventory, target_of=planner.target_of
         )
         return ContentReconciler(
-            inventory=inventory,
             visibility=Visibility(inventory, kinds),
             rendering=RenderingStage(self.renderer, former=templates.former, want_content=around.want_content),
             planner=planner,

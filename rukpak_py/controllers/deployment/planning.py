@@ -45,6 +45,10 @@ class Planner:
         self._inventory = inventory
         self._kinds = kinds
 
+    def owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
+        """What the watches show of the deployment."""
+        return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
+
     def target_of(self, attempt: Attempt, resolution: Resolution | None = None) -> Target:
         """By whose identity and in which versions the objects of a deployment are written."""
         return Target(

@@ -13,7 +13,6 @@ from time import monotonic
 
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
-from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.leaving import kept_for_instances, without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import Refusal
@@ -43,7 +42,6 @@ class ContentReconciler:
     def __init__(
         self,
         *,
-        inventory: Inventory,
         visibility: Visibility,
         rendering: RenderingStage,
         planner: Planner,
@@ -52,7 +50,6 @@ class ContentReconciler:
         certificates: CertificateStage,
         finish: Finish,
     ) -> None:
-        self._inventory = inventory
         self._visibility = visibility
         self._rendering = rendering
         self._planner = planner
@@ -197,7 +194,7 @@ class ContentReconciler:
         return StageResult(outcome=outcome, report=report, wrote_nothing=True, waits_for=refusal.waits_for)
 
     def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
-        return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
+        return self._planner.owned(attempt)
 
 
 def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
