@@ -26,10 +26,12 @@ _DECODER = msgspec.json.Decoder(_Outline)
 
 
 def caller_outline(body: bytes) -> dict[str, Any]:
-    """A manifest with these fields only; one that has something else in their place comes whole."""
+    """A manifest with these fields only; one that has something else in their place, or is small, comes whole."""
     found: dict[str, Any]
     try:
-        found = msgspec.to_builtins(_DECODER.decode(body))
+        outline = _DECODER.decode(body)
     except msgspec.ValidationError:
-        found = orjson.loads(body)
+        outline = None
+    whole = outline is None or outline.kind == "APIService"
+    found = orjson.loads(body) if whole else msgspec.to_builtins(outline)
     return found

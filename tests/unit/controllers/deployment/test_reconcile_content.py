@@ -38,9 +38,7 @@ class Visibility:
 
 async def test_requests_that_fail_are_reported_when_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, visibility = controlled_clock(monkeypatch), Visibility()
-    stages: dict[str, Any] = dict.fromkeys(
-        ("rendering", "planner", "gates", "applier", "certificates", "finish")
-    )
+    stages: dict[str, Any] = dict.fromkeys(("rendering", "planner", "gates", "applier", "certificates", "finish"))
     content = ContentReconciler(visibility=visibility, **stages)  # type: ignore[arg-type]  # all that is asked
     one = attempt()
 
