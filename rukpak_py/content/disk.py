@@ -7,7 +7,7 @@ nothing or a temporary file, which `remove_temporary` takes away and which no na
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from io import BufferedReader
 from secrets import token_hex
@@ -52,10 +52,10 @@ def open_file(directory: int, name: str) -> BufferedReader:
     return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory), "rb")
 
 
-def create(directory: int, name: str) -> BinaryIO:
+def create(directory: int, name: str, mode: int = _FILE_MODE) -> BinaryIO:
     """A new file, to be written and read."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    return os.fdopen(os.open(name, flags, _FILE_MODE, dir_fd=directory), "w+b")
+    return os.fdopen(os.open(name, flags, mode, dir_fd=directory), "w+b")
 
 
 def publish(directory: int, file: BinaryIO, temporary: str, name: str) -> None:
@@ -66,10 +66,10 @@ def publish(directory: int, file: BinaryIO, temporary: str, name: str) -> None:
     os.fsync(directory)
 
 
-def write(directory: int, name: str, pieces: Iterator[bytes]) -> None:
+def write(directory: int, name: str, pieces: Iterable[bytes], mode: int = _FILE_MODE) -> None:
     temporary = temporary_name()
     try:
-        with create(directory, temporary) as file:
+        with create(directory, temporary, mode) as file:
             for piece in pieces:
                 file.write(piece)
             publish(directory, file, temporary, name)
