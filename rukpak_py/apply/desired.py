@@ -64,11 +64,13 @@ def desire(
     default_namespace: str,
     custom: bool,
     outlives: bool = False,
+    lasting: bool = False,
     overrides: Sequence[Override] = (),
 ) -> Desired:
     """`custom`: the kind is served by a CRD. `outlives`: the object stays when its deployment goes.
 
-    What an override says of the object wins over the object's own annotations.
+    What an override says of the object wins over the object's own annotations, and these over what the format says:
+    `lasting` is as if the annotation said that it is never pruned.
     """
     normal = normalise(obj.manifest(), namespaced=namespaced, default_namespace=default_namespace)
     manifest = normal.manifest
@@ -77,7 +79,8 @@ def desire(
         gvk=obj.head.gvk, namespace=manifest["metadata"].get("namespace", ""), name=manifest["metadata"]["name"]
     )
     override = override_of(overrides, head.key, install_namespace=default_namespace)
-    outlives = outlives or flag(annotations, PRUNE_ANNOTATION, override=override.prune) is False
+    may_prune = flag(annotations, PRUNE_ANNOTATION, override=override.prune)
+    outlives = outlives or may_prune is False or (may_prune is None and lasting)
     form = _form(manifest, owner, outlives=outlives)
     spares = obj.head.gvk.group_kind in OUTLIVES_WHEN_TAKEN and not outlives
     return Desired(

@@ -72,6 +72,7 @@ def desired(
     *,
     owner: Owner = OWNER,
     outlives: bool = False,
+    lasting: bool = False,
     overrides: tuple[Override, ...] = (),
 ) -> Desired:
     return desire(
@@ -81,6 +82,7 @@ def desired(
         default_namespace="ns",
         custom=False,
         outlives=outlives,
+        lasting=lasting,
         overrides=overrides,
     )
 

@@ -184,3 +184,20 @@ def test_an_override_wins_over_the_annotations_of_its_object(
     want = desired(config_map(annotations=annotations), overrides=overrides)
     assert ("ownerReferences" not in sent(want)["metadata"], want.force) == (outlives, force)
     assert desired(config_map("b"), overrides=overrides) == desired(config_map("b"))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "override", "stays"),
+    [
+        ({}, None, True),
+        ({PRUNE_ANNOTATION: "true"}, None, False),
+        ({}, ALWAYS, False),
+        ({PRUNE_ANNOTATION: "true"}, NEVER, True),
+    ],
+)
+def test_what_lasts_outlives_us_unless_annotation_or_override_says_otherwise(
+    annotations: dict[str, str], override: Override | None, *, stays: bool
+) -> None:
+    overrides = () if override is None else (override,)
+    want = desired(config_map(annotations=annotations), lasting=True, overrides=overrides)
+    assert ("ownerReferences" not in sent(want)["metadata"]) is stays
