@@ -1,7 +1,8 @@
 """Work that takes longer than a reconcile may: fetching, rendering. One mechanism for all of it.
 
 * Single-flight by key: while a job of a key runs, another one is not started.
-* Lanes: at most `LANE_WIDTH` jobs of a lane run at a time, so what hangs (a registry) holds its own lane only.
+* Lanes: at most `LANE_WIDTH` jobs of a lane run at a time, or as few as its user says, so what hangs (a registry)
+  holds its own lane only.
 * A deadline each, counted from the moment the job has its place in the lane.
 * The end of a job adds the name to the queue again; the reconcile that this brings takes the result, once.
 * `ContentBudget` bounds how many jobs hold content in memory, whatever their lanes.
@@ -13,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import Generic, TypeVar, cast
 
@@ -42,7 +43,7 @@ class Finished(Generic[T]):
 
 @dataclass(kw_only=True)
 class _Lane:
-    places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LANE_WIDTH))
+    places: asyncio.Semaphore
     users: int = 0
 
 
@@ -78,10 +79,20 @@ class Jobs(Generic[T]):
         self._lanes: dict[str, _Lane] = {}
         self._began: dict[Key, float] = {}  # when a job got its place
 
-    def start(self, name: str, key: Key, work: Callable[[], Awaitable[T]], *, lane: str, deadline: float) -> None:
-        """`key` begins with the uid of the object that the job is for."""
+    def start(
+        self,
+        name: str,
+        key: Key,
+        work: Callable[[], Awaitable[T]],
+        *,
+        lane: str,
+        deadline: float,
+        width: int = LANE_WIDTH,
+    ) -> None:
+        """`key` begins with the uid of the object that the job is for. `width`: of the lane, the same for all of it."""
         if key not in self._tasks:
-            task = asyncio.create_task(self._run(key, work, lane, deadline), name=f"job of {name}")
+            run = self._run(key, work, deadline, lane=lane, width=width)
+            task = asyncio.create_task(run, name=f"job of {name}")
             self._tasks[key] = task
             task.add_done_callback(lambda _: self._on_end(name))
 
@@ -117,18 +128,20 @@ class Jobs(Generic[T]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, key: Key, work: Callable[[], Awaitable[T]], name: str, deadline: float) -> Finished[T]:
-        lane = self._lanes.setdefault(name, _Lane())
-        lane.users += 1
+    async def _run(
+        self, key: Key, work: Callable[[], Awaitable[T]], deadline: float, *, lane: str, width: int
+    ) -> Finished[T]:
+        found = self._lanes.setdefault(lane, _Lane(places=asyncio.Semaphore(width)))
+        found.users += 1
         try:
-            async with lane.places:
+            async with found.places:
                 self._began[key] = monotonic()
                 return await _bounded(work, deadline)
         finally:
             self._began.pop(key, None)
-            lane.users -= 1
-            if not lane.users:
-                self._lanes.pop(name, None)
+            found.users -= 1
+            if not found.users:
+                self._lanes.pop(lane, None)
 
 
 async def _bounded(work: Callable[[], Awaitable[T]], seconds: float) -> Finished[T]:

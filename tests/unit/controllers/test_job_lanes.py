@@ -38,9 +38,9 @@ class Bench:
         return run
 
     def start(
-        self, name: str = "b", *, uid: str = "uid", lane: str = "lane", gate: asyncio.Event | None = None
+        self, name: str = "b", *, uid: str = "uid", lane: str = "lane", gate: asyncio.Event | None = None, **more: int
     ) -> None:
-        self.jobs.start(name, (uid, name), self.work(name, gate), lane=lane, deadline=LONG)
+        self.jobs.start(name, (uid, name), self.work(name, gate), lane=lane, deadline=LONG, **more)
 
     async def finished(self, work: Callable[[], Awaitable[str]], *, deadline: float = LONG) -> Finished[str] | None:
         """How a job with this work ends."""
@@ -303,3 +303,13 @@ class TestTheBudgetOfContent:
                 waiting.cancel()
                 await asyncio.gather(waiting, return_exceptions=True)
             await job()
+
+
+async def test_a_narrow_lane_holds_up_itself_only(bench: Bench) -> None:
+    for number in range(3):
+        bench.start(f"narrow-{number}", lane="narrow", width=1)
+        bench.start(f"wide-{number}", lane="wide")
+    await until(lambda: len(bench.started) == 4)
+    assert [name for name in bench.started if name.startswith("narrow")] == ["narrow-0"]
+    bench.gate.set()
+    await until(lambda: len(bench.ended) == 6)
