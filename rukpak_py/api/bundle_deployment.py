@@ -12,6 +12,7 @@ from rukpak_py.api.schema import ApiType, Rule, doc
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 WATCH_NAMESPACES_AT_MOST = 64
+HISTORY = 5
 _REGISTRY_CLASSES = [REGISTRY_CLASS, *(old for old, new in LEGACY_CLASSES.items() if new == REGISTRY_CLASS)]
 
 WatchedNamespace = Annotated[
@@ -112,7 +113,11 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     template: Annotated[BundleTemplate, doc("The Bundle whose content is installed.")]
     config: Annotated[
         dict[str, Any] | None,
-        doc("Settings for the provisioner, in its own form.", x_kubernetes_preserve_unknown_fields=True),
+        doc(
+            "Settings for the provisioner, in its own form. For the class `core-rukpak-io-helm`: `values`, a string of"
+            " YAML or an object.",
+            x_kubernetes_preserve_unknown_fields=True,
+        ),
     ] = None
     install_namespace: Annotated[
         str,
@@ -228,6 +233,12 @@ class Installation(ApiType, frozen=True, kw_only=True):
         doc("The provisioner's settings, in entries without `options`.", x_kubernetes_preserve_unknown_fields=True),
     ] = None
     options: Annotated[RecordedOptions | None, doc("The options it was installed with.")] = None
+    rendering_digest: Annotated[
+        str,
+        doc(
+            "Of a chart: SHA-256 of the objects that were rendered. What is rendered again may differ, and is compared."
+        ),
+    ] = ""
     template: Annotated[
         BundleTemplate | None, doc("The template, its source replaced by the resolved one: enough to go back to it.")
     ] = None
@@ -262,7 +273,9 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     applied_digest: Annotated[
         str, doc("One hash over all installed objects; used to detect drift after a restart.")
     ] = ""
-    history: Annotated[tuple[Installation, ...], doc("The last five installations, newest first.", maxItems=5)] = ()
+    history: Annotated[
+        tuple[Installation, ...], doc("The last five installations, newest first.", maxItems=HISTORY)
+    ] = ()
     last_handled_reconcile_at: HandledRequest = ""
 
 

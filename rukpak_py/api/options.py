@@ -97,6 +97,11 @@ def installed_options(entry: Installation, spec_options: InstallOptions) -> Inst
     return replace(spec_options, config=entry.config) if entry.config else spec_options
 
 
+def config_digest(config: Mapping[str, Any] | None) -> str:
+    """Empty for none."""
+    return _sha256(config) if config else ""
+
+
 def override_of(overrides: Iterable[Override], key: ObjectKey, *, install_namespace: str) -> Override:
     """What the overrides say of an object. One that names the namespace comes before one that leaves it out."""
     found = [one for one in overrides if matches(one, key, install_namespace=install_namespace)]

@@ -48,7 +48,19 @@ class Content(Protocol):
         """Whether rendering is quick and done in this process; else it waits for a worker process, and may be long."""
 
     async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
-        """The objects of the content, always the same for the same classes, tree and options."""
+        """The objects of the content, always the same for the same classes, tree and options, unless it varies."""
+
+
+class Renderings(Protocol):
+    """Renderings that cannot be made again, kept where nobody else can read them."""
+
+    async def load(self, key: str) -> RenderedContent | None:
+        """None: it was never kept, or is lost."""
+
+    async def keep(self, key: str, content: RenderedContent) -> None: ...
+
+    async def sweep(self, keep: AbstractSet[str]) -> None:
+        """Delete all others."""
 
 
 class Recorder(Protocol):

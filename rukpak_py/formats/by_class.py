@@ -2,16 +2,18 @@
 
 The class of a Bundle says what its content is, the class of a BundleDeployment how it is installed. A Bundle of OLM is
 installed in two ways: by a deployment of its own class with all its options, or, as the original does it, converted to
-plain manifests by a deployment of class plain. A Bundle that no deployment controls is judged as for the latter.
+plain manifests by a deployment of class plain. A Bundle that no deployment controls is judged as for the latter. Of a
+chart both classes are helm: its objects depend on the values of the deployment.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
+from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.content.store import Form
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.format import Format
+from rukpak_py.formats.helm.format import HelmFormat
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.formats.registry_v1.converted import ConvertedFormat
 from rukpak_py.formats.registry_v1.format import RegistryV1Format
@@ -28,13 +30,19 @@ _FORMATS: Mapping[Classes, Format] = {
     Classes(PLAIN_CLASS, PLAIN_CLASS): PlainFormat(),
     Classes(REGISTRY_CLASS, PLAIN_CLASS): ConvertedFormat(),
     Classes(REGISTRY_CLASS, REGISTRY_CLASS): RegistryV1Format(),
+    Classes(HELM_CLASS, HELM_CLASS): HelmFormat(),
 }
 CLASSES = frozenset(classes.bundle for classes in _FORMATS)
 
 
 def served_form(bundle_class: str) -> Form:
     """In which form the content of such a Bundle is served to others."""
-    return Form.CONVERTED if bundle_class == REGISTRY_CLASS else Form.ORIGINAL
+    return Form.CONVERTED if bundle_class in {REGISTRY_CLASS, HELM_CLASS} else Form.ORIGINAL
+
+
+def varies(classes: Classes) -> bool:
+    """Whether rendering again may give other objects: of random values, the time, or what the cluster serves."""
+    return classes.deployment == HELM_CLASS
 
 
 def format_of_bundle(classes: Classes) -> Format:

@@ -1,8 +1,8 @@
 """What a format is: it judges a Tree, and renders it to Objects.
 
-Both are pure and deterministic: the same Tree and options give the same Objects in the same order. Rendering is
-literal (nothing in content is ever taken for a template) and adds no labels; `apply` does that, and puts objects
-without a namespace of their own into the install namespace.
+The same Tree and options give the same Objects in the same order; charts alone may be random, so what is rendered of
+them has a digest and is kept. Nothing in other content is ever taken for a template. Rendering adds no labels; `apply`
+does that, and puts objects without a namespace of their own into the install namespace.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.core.objects import GroupVersionKind, Object
+from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey
 
 SMALL = 64 * 1024  # bytes; less work than a call of another process
 
@@ -27,6 +27,16 @@ class Certificates(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Release:
+    """What templates see of the installation and of the cluster, beside their values."""
+
+    name: str
+    is_upgrade: bool = False
+    kube_version: str | None = None  # None: the newest that helm knows
+    api_versions: tuple[str, ...] = ()  # `apps/v1`, `apps/v1/Deployment`
+
+
+@dataclass(frozen=True, kw_only=True)
 class RenderOptions:
     """What a format has no use for it ignores."""
 
@@ -35,6 +45,8 @@ class RenderOptions:
     certificates: Certificates = Certificates.OPERATOR
     deployment_config: Mapping[str, Any] | None = field(default=None, hash=False)
     config: Mapping[str, Any] | None = field(default=None, hash=False)  # of a BundleDeployment, as it was written
+    release: Release | None = None
+    helm: str | None = None  # the program; None: the one on PATH
     limits: Limits = DEFAULT_LIMITS
 
 
@@ -59,13 +71,16 @@ class RenderedContent:
     """The objects, and what has to be known beside them.
 
     `default_namespace`: where the content itself wants to be, because nobody said it; that namespace is made when it is
-    missing, and is shared with others.
+    missing, and is shared with others. `lasting`: objects that stay when they leave the content, and when the
+    deployment goes. `digest`: of what was rendered, where rendering again may give something else.
     """
 
     objects: Sequence[Object]
     default_namespace: str = ""
     requirements: Sequence[Requirement] = ()
     olm: OlmIdentity | None = None
+    lasting: frozenset[ObjectKey] = frozenset()  # as the content has them: without the namespace that it leaves out
+    digest: str = ""
 
 
 class Format(Protocol):

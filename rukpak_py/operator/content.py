@@ -23,7 +23,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.operator import content_work
-from rukpak_py.operator.worker_processes import WorkerProcesses
+from rukpak_py.operator.worker_processes import CALL_SECONDS, WorkerProcesses
 from rukpak_py.server.archives import Archive
 
 RECENT = 600.0  # seconds
@@ -34,11 +34,13 @@ Result = TypeVar("Result")
 
 
 class StoredContent:
-    def __init__(self, directory: Path, limits: Limits) -> None:
+    def __init__(self, directory: Path, limits: Limits, *, helm: str = "") -> None:
+        """`helm`: the program that renders charts; empty: the one on PATH."""
         self._directory = directory
         self._limits = limits
+        self._helm = helm or None
         self._opened: Store | None = None
-        self._workers = WorkerProcesses()
+        self._workers = WorkerProcesses(seconds=max(CALL_SECONDS, limits.helm_seconds + CALL_SECONDS / 2))
         self._recent: dict[str, float] = {}
         self._loaded: OrderedDict[str, Tree] = OrderedDict()
         self.news = asyncio.Event()  # set, and replaced, when content was stored or will not be
@@ -98,7 +100,7 @@ class StoredContent:
         return content_work.is_small(classes, tree)
 
     async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
-        limited = replace(options, limits=self._limits)
+        limited = replace(options, limits=self._limits, helm=self._helm)
         return await self._work(content_work.render, classes, tree, limited)
 
     def _remember(self, digest: str, tree: Tree) -> None:

@@ -14,6 +14,7 @@ from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.planning import Planner
@@ -29,7 +30,7 @@ from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.visibility import Visibility
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
-from rukpak_py.controllers.ports import Content, Recorder
+from rukpak_py.controllers.ports import Content, Recorder, Renderings
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.seen_versions import OnRestore
@@ -45,6 +46,7 @@ class Surroundings:
     inventory: Inventory
     cluster: Cluster
     content: Content
+    renderings: Renderings
     events: Recorder
     want_content: Callable[[Bundle], None]
     now: Callable[[], str]
@@ -55,12 +57,13 @@ class DeploymentParts:
     """The reconciler, and those of its parts that hear of events."""
 
     def __init__(self, around: Surroundings, *, on_restore: OnRestore) -> None:
+        self._around = around
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore
         )
         self._certificates = ServingCertificates(self.serving_secrets, observe=around.inventory.observe)
         deployments, queue = around.router.deployments.cache, around.router.deployments.queue
-        self.renderer = Renderer(around.content, Kinds(around.cluster), on_end=queue.add)
+        self.renderer = Renderer(around.content, Kinds(around.cluster), around.renderings, on_end=queue.add)
         self.uninstall = Uninstall(around.client, around.inventory, Kinds(around.cluster), around.events)
         self._states = DeploymentStates()
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, now=around.now)
@@ -78,6 +81,14 @@ class DeploymentParts:
             uninstall=self.uninstall,
             reporting=Reporting(self._writer, self._waiting, around.events, classes=CLASSES),
         )
+
+    async def sweep_renderings(self) -> None:
+        """All but those of what is installed, was installed, or is about to be."""
+        router, keys = self._around.router, set[str]()
+        for one in router.deployments.cache:
+            bundles = router.bundles.cache.controlled_by(one.metadata.uid)
+            keys |= keys_in_use(one, bundles, system_namespace=self._around.system_namespace)
+        await self._around.renderings.sweep(keys)
 
     def gone(self, deployment: BundleDeployment) -> None:
         """The deployment was deleted: nothing of it is remembered."""

@@ -29,6 +29,10 @@ async def _nothing(_is_sure: bool) -> None:  # noqa: FBT001 - a callback
     """Nobody uploads."""
 
 
+async def _no_renderings() -> None:
+    """Nobody keeps any."""
+
+
 class Housekeeping:
     def __init__(
         self,
@@ -38,6 +42,7 @@ class Housekeeping:
         content: Sweepable,
         is_sure: Callable[[], bool],
         sweep_uploads: Callable[[bool], Awaitable[None]] = _nothing,
+        sweep_renderings: Callable[[], Awaitable[None]] = _no_renderings,
         may_stop_watches: Callable[[], bool] = lambda: True,
         tidy_after: float = TIDY_AFTER,
         try_again_after: float = TRY_AGAIN_AFTER,
@@ -52,6 +57,7 @@ class Housekeeping:
         self._content = content
         self._is_sure = is_sure
         self._sweep_uploads = sweep_uploads
+        self._sweep_renderings = sweep_renderings
         self._may_stop_watches = may_stop_watches
         self._tidy_after = tidy_after
         self._try_again_after = try_again_after
@@ -82,4 +88,5 @@ class Housekeeping:
             kept = {one.status.digest for one in bundles}
             kept |= {past.digest for one in deployments for past in one.status.history}
             await self._content.sweep(kept, {one.metadata.name for one in bundles})
+            await self._sweep_renderings()
         await self._sweep_uploads(self._is_sure())

@@ -45,6 +45,7 @@ from rukpak_py.operator.instance_parts import instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
 from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
+from rukpak_py.operator.stored_renderings import StoredRenderings
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.addresses import AddressPolicy
@@ -77,7 +78,7 @@ class LeaderParts:
         self._all_bundles = all_bundles
         self.router = EventRouter()
         self._deletions = ProvenDeletions()
-        self.content = StoredContent(settings.storage_dir, settings.limits)
+        self.content = StoredContent(settings.storage_dir, settings.limits, helm=settings.helm)
         self._uploads = UploadDirectory(settings.upload_dir, settings.limits)
         self._budget = ContentBudget()
         self.recorder = EventRecorder(client, component="rukpak", instance=settings.pod_name)
@@ -145,6 +146,7 @@ class LeaderParts:
                 inventory=self.inventory,
                 cluster=self.cluster,
                 content=self.content,
+                renderings=StoredRenderings(settings.storage_dir, settings.limits),
                 events=self._events,
                 want_content=self.bundles.want_content,
                 now=_now,
@@ -182,6 +184,7 @@ class LeaderParts:
             content=self.content,
             is_sure=lambda: self.missed_deletions.is_sure,
             sweep_uploads=self._sweep_uploads,
+            sweep_renderings=self.deployments.sweep_renderings,
             may_stop_watches=lambda: self.left_behind.is_idle,
         )
         self.left_behind = LeftBehind(

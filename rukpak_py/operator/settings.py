@@ -48,6 +48,7 @@ class Settings:
     allow_plain_http_credentials: bool
     image_unpack: ImageUnpack
     unpack_pods: PodSettings
+    helm: str
     limits: Limits
 
     @property
@@ -86,6 +87,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         allow_plain_http_credentials=given["allow_plain_http_credentials"],
         image_unpack=ImageUnpack(given["image_unpack"]),
         unpack_pods=pod_settings(given),
+        helm=given["helm"],
         limits=limits,
     )
 
@@ -166,6 +168,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         const=True,
     )
     add_unpack_flags(add)
+    add("--helm", "", "path of the helm that renders charts; without it the one on PATH")
     add("--log-level", "info", "debug, info, warning or error", type=one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=one_of("text", "json"))
     for name in LIMIT_NAMES:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, pinned_source
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleTemplate, InstalledKind, KeptObject
+from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, BundleTemplate, InstalledKind, KeptObject
 from rukpak_py.api.bundle_deployment import Installation as Installed
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP
@@ -14,10 +14,9 @@ from rukpak_py.api.options import InstallOptions, installed_options, options_of,
 from rukpak_py.apply.leaving import without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of
 from rukpak_py.controllers.deployment.state import applied_digest, differences
 from rukpak_py.core.objects import ObjectKey
-
-HISTORY = 5
 
 
 def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
@@ -76,8 +75,16 @@ def _history(attempt: Attempt, now: str) -> tuple[Installed, ...]:
         time=now,
         options=options,
         template=_template(bundle),
+        rendering_digest=_rendering_digest(attempt, latest),
     )
     return (entry, *history)[:HISTORY]
+
+
+def _rendering_digest(attempt: Attempt, latest: Installed | None) -> str:
+    """What was rendered by an earlier process is installed as that one recorded it."""
+    if attempt.facts is not None:
+        return attempt.facts.rendering
+    return latest.rendering_digest if latest is not None and is_rendering_of(latest, attempt) else ""
 
 
 def _kinds(lives: Iterable[ObservedObject]) -> tuple[InstalledKind, ...]:

@@ -80,6 +80,7 @@ class DeploymentReconciler:
         if result.wrote_nothing and active is not None and active.content != attempt.content:
             kept = await self._content.correct_drift(active)
         why = await self._why_not_corrected(deployment, state, active) if result.wrote_nothing else ""
+        why = why or kept.not_corrected
         if why and result.report is not None:
             kept = StageResult(outcome=_look_again(why))
             result = replace(result, report=statuses.with_not_corrected(result.report, why))
@@ -158,7 +159,7 @@ def _has_other_content(bundle: Bundle, deployment: BundleDeployment, state: Depl
 
 
 def _look_again(why: str) -> Outcome:
-    return WAIT if why == texts.OPTIONS_LOST else retry()
+    return WAIT if why in {texts.OPTIONS_LOST, texts.RENDERING_LOST} else retry()
 
 
 def _with_kept(result: StageResult, kept: StageResult) -> StageResult:

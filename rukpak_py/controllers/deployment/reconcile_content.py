@@ -129,7 +129,9 @@ class ContentReconciler:
         Only when nothing of the successor was written since: half an upgrade is not drift, and to undo it here, to be
         done again at the next try, would go on for ever.
         """
-        return await self.reconcile_content(active, active) if active.is_untouched else StageResult(outcome=DONE)
+        if active.is_untouched:
+            return await self.reconcile_content(active, active)
+        return StageResult(outcome=DONE, not_corrected=self._rendering.why_lost(active))
 
     def _as_applied(self, attempt: Attempt, hidden: Hidden) -> Applied | None:
         """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""

@@ -3,12 +3,12 @@
 The same content, options and owner give the same objects, so they are kept until one of them changes or the budget
 needs the room, kinds that are missing included: only what such an object becomes is found anew when the kinds change.
 A rendering that goes to a worker process is a job; its end brings the key back. Content that is wrong stays wrong:
-the error is kept, too.
+the error is kept, too; that of a chart, which may ask for kinds, until what the cluster serves changes.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
@@ -19,13 +19,15 @@ from rukpak_py.apply.serving_certificates import wanted_certificates
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, installed_rendering
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey
-from rukpak_py.controllers.jobs import Jobs
-from rukpak_py.controllers.ports import Content
+from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
+from rukpak_py.controllers.ports import Content, Renderings
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions, Requirement
+from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
 
 BUDGET_BYTES = 64 * 1024 * 1024
@@ -33,11 +35,14 @@ REMEMBERED_ERRORS = 1000
 TURN_BYTES = 64 * 1024  # of manifests, between two chances for the rest of the process
 RENDER_SECONDS = 600.0
 LANE = "render"
+VARYING_LANE = "render charts"  # helm may hang; whatever hangs must leave a worker process to everybody else
+VARYING_LANE_WIDTH = 1
 
 
 class NotRendered(Enum):
     RUNNING = auto()  # a job renders it; its end brings the key back
     CONTENT_MISSING = auto()  # the content is not in the store: it must be fetched again first
+    LOST = auto()  # what was installed was rendered once, is lost, and a new rendering differs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +56,8 @@ class Rendered:
     facts: ContentFacts = field(default_factory=ContentFacts)
     requirements: tuple[Requirement, ...] = ()
     olm: OlmIdentity | None = None
+    lasting: frozenset[ObjectKey] = frozenset()
+    digest: str = ""  # where a second rendering may differ
     served_by: Mapping[GroupKind, frozenset[ObjectKey]] = field(default_factory=dict)  # workloads of the content
 
     @property
@@ -59,20 +66,30 @@ class Rendered:
 
 
 class Renderer:
-    def __init__(self, content: Content, kinds: Kinds, *, on_end: Callable[[str], None]) -> None:
+    def __init__(
+        self, content: Content, kinds: Kinds, renderings: Renderings, *, on_end: Callable[[str], None]
+    ) -> None:
         self._content = content
         self._kinds = kinds
+        self._renderings = KeptRenderings(content, renderings, kinds.cluster)
         self._jobs: Jobs[RenderedContent] = Jobs(on_end=on_end)
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
-        self._errors: OrderedDict[ContentKey, ContentError] = OrderedDict()
+        self._errors: OrderedDict[ContentKey, _Wrong] = OrderedDict()
+        self._served_then: dict[ContentKey, Served] = {}  # when the last job of a chart began
+        self._lost: set[tuple[ContentKey, str]] = set()  # with the digest of what was installed
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
         key = attempt.content
-        if key in self._errors:
-            raise self._errors[key].with_traceback(None)  # else it grows with every look, and holds their frames
+        wrong = self._errors.get(key)
+        if wrong is not None and wrong.served is self._served(attempt):
+            raise wrong.error.with_traceback(None)  # else it grows with every look, and holds their frames
+        if self.is_lost(attempt):
+            return NotRendered.LOST
         kept = self._kept.get(key)
         if kept is not None:
+            if differs(attempt, kept.digest):
+                return NotRendered.LOST
             self._kept.move_to_end(key)
             attempt.state.rendered(key, kept.facts)
             return await self._refreshed(attempt, kept)
@@ -80,15 +97,23 @@ class Renderer:
             content = await self._content_of(attempt)
             if isinstance(content, NotRendered):
                 return content
+            if differs(attempt, content.digest):
+                self._lost.add((key, installed_rendering(attempt)))
+                return NotRendered.LOST
             if attempt.makes_namespace and not any(attempt.makes(obj) for obj in content.objects):
                 content = replace(content, objects=[_namespace(attempt.install_namespace), *content.objects])
             resolution = await self._kinds.resolve(content.objects, attempt.deployment)
             rendered = await self._desired(attempt, content, resolution)
         except ContentError as error:
-            self._remember(key, error)
+            served = self._served_then.get(key, self._served(attempt))  # it may have changed meanwhile
+            self._remember(key, _Wrong(error=error, served=served))
             raise
         self._keep(key, rendered)
         return rendered
+
+    def is_lost(self, attempt: Attempt) -> bool:
+        """What was installed was rendered again, and differs."""
+        return bool(self._lost) and (attempt.content, installed_rendering(attempt)) in self._lost
 
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
@@ -97,6 +122,9 @@ class Renderer:
             self._size -= self._kept.pop(key).size
         for key in [key for key in self._errors if key[0] == uid]:
             del self._errors[key]
+        for key in [key for key in self._served_then if key[0] == uid]:
+            del self._served_then[key]
+        self._lost = {lost for lost in self._lost if lost[0][0] != uid}
 
     async def close(self) -> None:
         await self._jobs.close()
@@ -107,10 +135,13 @@ class Renderer:
             return finished.result()
         if self._jobs.is_running(attempt.content):
             return NotRendered.RUNNING
+        stored = await self._renderings.load(attempt) if attempt.varies else None
+        if stored is not None:
+            return stored
         tree = await self._content.load(attempt.bundle.status.digest)
         if tree is None:
             return NotRendered.CONTENT_MISSING
-        if self._content.renders_in_place(attempt.classes, tree):
+        if not attempt.varies and self._content.renders_in_place(attempt.classes, tree):
             return await self._content.render(attempt.classes, tree, _options(attempt))
         if not attempt.state.has_ended:  # nobody would take the result
             self._start(attempt, tree)
@@ -122,9 +153,16 @@ class Renderer:
         async def render() -> RenderedContent:
             return await self._content.render(classes, tree, options)
 
+        async def render_once() -> RenderedContent:
+            self._served_then[attempt.content] = self._kinds.cluster.discovery.served
+            release = await self._renderings.release(attempt)
+            return await self._renderings.make(attempt, tree, replace(options, release=release))
+
         name = attempt.deployment.metadata.name
         self._jobs.drop_finished(attempt.deployment.metadata.uid)  # of a template that was edited meanwhile
-        self._jobs.start(name, attempt.content, render, lane=LANE, deadline=RENDER_SECONDS)
+        work, lane = (render_once, VARYING_LANE) if attempt.varies else (render, LANE)
+        width = VARYING_LANE_WIDTH if attempt.varies else LANE_WIDTH
+        self._jobs.start(name, attempt.content, work, lane=lane, deadline=RENDER_SECONDS, width=width)
 
     async def _refreshed(self, attempt: Attempt, kept: Rendered) -> Rendered:
         """The same content against the kinds as they are now."""
@@ -135,7 +173,12 @@ class Renderer:
         if resolution == kept.resolution:
             return kept
         content = RenderedContent(
-            objects=kept.objects, default_namespace=kept.facts.namespace, requirements=kept.requirements, olm=kept.olm
+            objects=kept.objects,
+            default_namespace=kept.facts.namespace,
+            requirements=kept.requirements,
+            olm=kept.olm,
+            lasting=kept.lasting,
+            digest=kept.digest,
         )
         rendered = await self._desired(attempt, content, resolution)
         self._keep(attempt.content, rendered)
@@ -151,9 +194,10 @@ class Renderer:
 
     async def _desired(self, attempt: Attempt, content: RenderedContent, resolution: Resolution) -> Rendered:
         objects = content.objects
-        attempt.state.rendered(attempt.content, ContentFacts(namespace=content.default_namespace))
-        desired = await _desire_all(objects, resolution, attempt)
-        facts = ContentFacts(namespace=content.default_namespace, certificates=wanted_certificates(desired))
+        facts = ContentFacts(namespace=content.default_namespace, rendering=content.digest)
+        attempt.state.rendered(attempt.content, facts)
+        desired = await _desire_all(content, resolution, attempt)
+        facts = replace(facts, certificates=wanted_certificates(desired))
         attempt.state.rendered(attempt.content, facts)
         is_settled = all(state is KindState.SERVED for state in resolution.states.values())
         size = sum(len(one.form.body) for one in desired)
@@ -165,6 +209,8 @@ class Renderer:
             facts=facts,
             requirements=tuple(content.requirements),
             olm=content.olm,
+            lasting=content.lasting,
+            digest=content.digest,
             served_by=serving_workloads(desired),
         )
 
@@ -177,20 +223,37 @@ class Renderer:
             _, oldest = self._kept.popitem(last=False)
             self._size -= oldest.size
 
-    def _remember(self, key: ContentKey, error: ContentError) -> None:
+    def _served(self, attempt: Attempt) -> Served | None:
+        """What an error may be about beside the content."""
+        return self._kinds.cluster.discovery.served if attempt.varies else None
+
+    def _remember(self, key: ContentKey, error: "_Wrong") -> None:
         self._errors[key] = error
         if len(self._errors) > REMEMBERED_ERRORS:
             self._errors.popitem(last=False)
 
 
-async def _desire_all(objects: Iterable[Object], resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wrong:
+    error: ContentError
+    served: Served | None
+
+
+def differs(attempt: Attempt, digest: str) -> bool:
+    """A rendering of what is installed is not what was installed."""
+    installed = installed_rendering(attempt)
+    return bool(installed) and digest != installed
+
+
+async def _desire_all(content: RenderedContent, resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
     desired: dict[object, Desired] = {}
     turn = 0
-    for obj in objects:
+    for obj in content.objects:
         resource = resolution.resources.get(obj.head.gvk)
         if resource is None:
             continue
-        one = _desire(obj, namespaced=resource.namespaced, attempt=attempt)
+        lasting = obj.head.key in content.lasting
+        one = _desire(obj, namespaced=resource.namespaced, lasting=lasting, attempt=attempt)
         known = desired.setdefault(one.key, one)
         if known.form.digest != one.form.digest:
             raise ContentError(f"the content has two different objects of the same name: {one.key}")
@@ -201,7 +264,7 @@ async def _desire_all(objects: Iterable[Object], resolution: Resolution, attempt
     return tuple(desired.values())
 
 
-def _desire(obj: Object, *, namespaced: bool, attempt: Attempt) -> Desired:
+def _desire(obj: Object, *, namespaced: bool, lasting: bool, attempt: Attempt) -> Desired:
     return desire(
         obj,
         owner=attempt.owner,
@@ -209,6 +272,7 @@ def _desire(obj: Object, *, namespaced: bool, attempt: Attempt) -> Desired:
         default_namespace=attempt.namespace,
         custom=not is_builtin(obj.head.gvk.group),
         outlives=attempt.makes(obj),
+        lasting=lasting,
         overrides=attempt.options.overrides,
     )
 

@@ -11,9 +11,10 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.failures import unloadable
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
-from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
-from rukpak_py.controllers.outcome import WAIT, Outcome, retry
-from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, StageResult, waiting_to_begin
+from rukpak_py.controllers.deployment.status import not_corrected
+from rukpak_py.controllers.outcome import WAIT, Outcome, again, retry
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
 
@@ -37,16 +38,24 @@ class RenderingStage:
         except ApiError:
             raise  # about the server, which was asked for its kinds; the content may be fine
         except RukPakError as error:
-            return StageResult(outcome=_until(error), report=unloadable(error), wrote_nothing=True)
+            return _failed(attempt, error)
         match rendered:
             case NotRendered.CONTENT_MISSING:
                 self._want_content(attempt.bundle)
                 return waiting_to_begin(attempt.state, "content", texts.REFETCHING)
             case NotRendered.RUNNING:
                 return waiting_to_begin(attempt.state, "content", texts.RENDERING)
+            case NotRendered.LOST:
+                attempt.state.waits.over("content")
+                report = not_corrected(attempt.bundle.metadata.name, texts.RENDERING_LOST)
+                return StageResult(outcome=WAIT, report=report, wrote_nothing=True, not_corrected=texts.RENDERING_LOST)
             case Rendered():
                 attempt.state.waits.over("content")
                 return rendered
+
+    def why_lost(self, attempt: Attempt) -> str:
+        """Why nobody can say what was rendered; empty: somebody can, or nobody has asked yet."""
+        return texts.RENDERING_LOST if self._renderer.is_lost(attempt) else ""
 
     async def recall(
         self, attempt: Attempt, active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]
@@ -60,7 +69,12 @@ class RenderingStage:
         is_missing = active is None and self._is_bundle_missing(attempt)  # it may be made again
         for before in self._attempts_before(attempt, active):
             with suppress(ContentError):
-                rendered = await self._renderer.rendered(before)
+                try:
+                    rendered = await self._renderer.rendered(before)
+                except UnavailableError as error:
+                    if isinstance(error, ApiError):
+                        raise
+                    return _failed(before, error)
                 if rendered is NotRendered.RUNNING:
                     return waiting_to_begin(state, "content", texts.RENDERING)
                 if rendered is NotRendered.CONTENT_MISSING and before is active:
@@ -81,6 +95,13 @@ class RenderingStage:
         bundles = self._former(attempt.deployment, attempt.bundle)
         others = [attempt.of_bundle(one) for one in bundles if active is None or one is not active.bundle]
         return [*([active] if active is not None else []), *others]
+
+
+def _failed(attempt: Attempt, error: RukPakError) -> StageResult:
+    outcome = _until(error)
+    if outcome == WAIT and attempt.varies:  # what it asked the cluster for may come
+        outcome = again(LOOK_AGAIN_SECONDS)
+    return StageResult(outcome=outcome, report=unloadable(error), wrote_nothing=True)
 
 
 def _until(error: RukPakError) -> Outcome:

@@ -24,6 +24,7 @@ class StageResult:
     is_finished: bool = False  # applied, healthy and pruned: former Bundles may go
     wrote_nothing: bool = False  # refused before the first write: what is installed is untouched
     waits_for: WaitsFor = field(default_factory=WaitsFor)
+    not_corrected: str = ""  # why what is installed cannot be kept as it was
 
 
 def waiting_to_begin(state: DeploymentState, what: str, message: str, waits_for: WaitsFor | None = None) -> StageResult:

@@ -138,6 +138,7 @@ class ContentFacts:
     """What content asks for beside its objects; known once it was rendered."""
 
     namespace: str = ""  # by its own choice; empty: it does not choose
+    rendering: str = ""  # its digest, where a second rendering may differ
     certificates: WantedCertificates = field(default_factory=WantedCertificates)
 
 

@@ -24,6 +24,10 @@ TEMPLATE_UNKNOWN = (
 )
 UNMATCHED = "spec.overrides["
 NOT_CORRECTED = ": drift is not corrected; "
+RENDERING_LOST = (
+    "the rendering that was installed is lost, and rendering the chart again gives something else"
+    f"{NOT_CORRECTED}change spec.template or spec.config to install what is rendered now"
+)
 _KEPT_NOTES: Mapping[str, str] = {KeptReason.HAD_INSTANCES: " (its instances are gone)"}
 
 

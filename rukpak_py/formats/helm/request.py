@@ -66,15 +66,20 @@ class HelmRequest:
 
 
 def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
-    """Of a BundleDeployment's `spec.config`: its `values`, a YAML text as upstream wants it, or an object."""
+    """Of a BundleDeployment's `spec.config`: its `values`, a YAML text as upstream wants it, or an object.
+
+    Upstream ignores other keys, but reads all of them as strings.
+    """
+    if config.get("valuesFrom") is not None:
+        raise ContentError("spec.config.valuesFrom is not supported yet; write the values into spec.config.values")
+    for key, value in config.items():
+        allowed = str | Mapping if key == "values" else str
+        if value is not None and not isinstance(value, allowed):
+            raise ContentError(
+                f"parse deployment config: json: cannot unmarshal {go_kind(value)} into Go value of type string"
+            )
     values = config.get("values")
-    if values is None:
-        return ()
-    if not isinstance(values, str | Mapping):
-        raise ContentError(
-            f"parse deployment config: json: cannot unmarshal {go_kind(values)} into Go value of type string"
-        )
-    return (ValuesDocument(document=values),)
+    return () if values is None else (ValuesDocument(document=values),)
 
 
 def merged_values(documents: Iterable[ValuesDocument], limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:

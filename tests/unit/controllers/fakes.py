@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
@@ -185,6 +186,22 @@ class FakeContent:
     async def render(self, _classes: Classes, _tree: Tree, _options: RenderOptions) -> RenderedContent:
         self.renders += 1
         return RenderedContent(objects=list(self.objects))
+
+
+@dataclass
+class FakeRenderings:
+    """In memory."""
+
+    stored: dict[str, RenderedContent] = field(default_factory=dict)
+
+    async def load(self, key: str) -> RenderedContent | None:
+        return self.stored.get(key)
+
+    async def keep(self, key: str, content: RenderedContent) -> None:
+        self.stored[key] = content
+
+    async def sweep(self, keep: AbstractSet[str]) -> None:
+        self.stored = {key: content for key, content in self.stored.items() if key in keep}
 
 
 @dataclass

@@ -5,7 +5,8 @@ import pytest
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.content.store import Form
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment, served_form
+from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment, served_form, varies
+from rukpak_py.formats.helm.format import HelmFormat
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.formats.registry_v1.converted import ConvertedFormat
 from rukpak_py.formats.registry_v1.format import RegistryV1Format
@@ -21,6 +22,9 @@ from rukpak_py.formats.registry_v1.format import RegistryV1Format
         (REGISTRY_CLASS, PLAIN_CLASS, ConvertedFormat),
         (REGISTRY_CLASS, "", ConvertedFormat),
         (REGISTRY_CLASS, HELM_CLASS, ConvertedFormat),
+        (HELM_CLASS, HELM_CLASS, HelmFormat),
+        (HELM_CLASS, PLAIN_CLASS, HelmFormat),
+        (HELM_CLASS, "", HelmFormat),
     ],
 )
 def test_content_is_checked_for_the_deployment_that_controls_it(
@@ -39,6 +43,8 @@ def test_content_of_other_classes_is_not_ours() -> None:
     [
         (PLAIN_CLASS, REGISTRY_CLASS, f"set spec.provisionerClassName to {PLAIN_CLASS},"),
         (REGISTRY_CLASS, HELM_CLASS, f"set spec.provisionerClassName to {PLAIN_CLASS} or {REGISTRY_CLASS},"),
+        (HELM_CLASS, PLAIN_CLASS, f"set spec.provisionerClassName to {HELM_CLASS},"),
+        (PLAIN_CLASS, HELM_CLASS, f"set spec.provisionerClassName to {PLAIN_CLASS},"),
     ],
 )
 def test_a_deployment_that_cannot_install_it_says_which_could(bundle: str, deployment: str, advice: str) -> None:
@@ -47,5 +53,15 @@ def test_a_deployment_that_cannot_install_it_says_which_could(bundle: str, deplo
     assert advice in str(caught.value)
 
 
-def test_a_registry_bundle_is_served_converted() -> None:
-    assert (served_form(PLAIN_CLASS), served_form(REGISTRY_CLASS)) == (Form.ORIGINAL, Form.CONVERTED)
+def test_in_which_form_content_is_served() -> None:
+    forms = [served_form(name) for name in (PLAIN_CLASS, REGISTRY_CLASS, HELM_CLASS)]
+    assert forms == [Form.ORIGINAL, Form.CONVERTED, Form.CONVERTED]
+
+
+def test_only_charts_may_be_rendered_differently_each_time() -> None:
+    classes = [
+        Classes(PLAIN_CLASS, PLAIN_CLASS),
+        Classes(REGISTRY_CLASS, REGISTRY_CLASS),
+        Classes(HELM_CLASS, HELM_CLASS),
+    ]
+    assert [varies(one) for one in classes] == [False, False, True]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ class Store:
 
 @asynccontextmanager
 async def keeping(
-    store: Store, router: EventRouter, *, is_sure: bool = True, may_stop_watches: bool = True
+    store: Store, router: EventRouter, *, is_sure: bool = True, may_stop_watches: bool = True, **given: Any
 ) -> AsyncIterator[Housekeeping]:
     housekeeping = Housekeeping(
         router,
@@ -53,6 +54,7 @@ async def keeping(
         may_stop_watches=lambda: may_stop_watches,
         tidy_after=0.0,
         try_again_after=0.001,
+        **given,
     )
     task = asyncio.create_task(housekeeping.run())
     async with asyncio.timeout(PATIENCE):
@@ -69,6 +71,19 @@ async def test_a_store_that_fails_is_asked_again_later(caplog: pytest.LogCapture
         assert await store.swept.get() == set()
     assert "the disk is full" in caplog.text
     assert "the disk is gone" in caplog.text
+
+
+@pytest.mark.parametrize("is_sure", [True, False])
+async def test_renderings_are_swept_like_content(*, is_sure: bool) -> None:
+    store, swept = Store(), asyncio.Event()
+
+    async def sweep() -> None:
+        swept.set()
+
+    async with keeping(store, EventRouter(), is_sure=is_sure, sweep_renderings=sweep) as housekeeping:
+        housekeeping.soon()
+        await store.uploads_swept.get()
+    assert swept.is_set() is is_sure
 
 
 async def test_content_is_swept_only_when_the_caches_are_sure() -> None:

@@ -12,7 +12,7 @@ from rukpak_py.api.options import InstallOptions, options_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.target import Target
-from rukpak_py.controllers.cluster import Cluster, CrdFacts
+from rukpak_py.controllers.cluster import Capabilities, Cluster, CrdFacts
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import Kinds
@@ -43,6 +43,7 @@ class FakeCluster:
     namespaces: set[str] = field(default_factory=lambda: {"ns"})
     coming: list[Resource] = field(default_factory=list)
     refreshes: int = 0
+    _snapshot: Served = field(default_factory=Served)
 
     def as_cluster(self) -> Cluster:
         return cast("Cluster", self)
@@ -56,10 +57,13 @@ class FakeCluster:
 
     @property
     def served(self) -> Served:
+        """The same snapshot until something changes."""
         versions = [
             GroupVersion(group=one.gvk.group, version=one.gvk.version, resources=(one,)) for one in self.resources
         ]
-        return serve(versions)
+        served = serve(versions)
+        self._snapshot = self._snapshot if self._snapshot == served else served
+        return self._snapshot
 
     def find(self, gvk: GroupVersionKind) -> Resource | None:
         return self.served.resources.get(gvk)
@@ -75,6 +79,9 @@ class FakeCluster:
 
     async def may_be_hidden(self, gvk: GroupVersionKind) -> bool:
         return gvk.group_kind in self.hidden
+
+    async def capabilities(self) -> Capabilities:
+        return Capabilities(kube_version="v1.35.0", api_versions=("v1", "v1/ConfigMap"))
 
     async def refresh(self) -> None:
         self.refreshes += 1

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import (
+    HISTORY,
     BundleDeployment,
     BundleDeploymentStatus,
     Installation,
@@ -16,8 +17,8 @@ from rukpak_py.api.bundle_deployment import (
 from rukpak_py.api.options import InstallOptions, recorded
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.history import HISTORY, installed_fields, options_of_active
-from rukpak_py.controllers.deployment.state import applied_digest
+from rukpak_py.controllers.deployment.history import installed_fields, options_of_active
+from rukpak_py.controllers.deployment.state import ContentFacts, applied_digest
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.unit.apply.lives import live, owned
@@ -129,6 +130,19 @@ def test_labels_of_ours_are_not_part_of_the_way_back() -> None:
 def test_the_same_installation_is_recorded_once() -> None:
     one = after(attempt())
     assert fields(one, HERE, now=LATER)["history"] == one.deployment.status.history
+
+
+def test_the_digest_of_a_rendering_is_recorded_and_taken_on() -> None:
+    """By a process that installs without rendering again: another name of the same content."""
+    one = attempt()
+    one.state.rendered(one.content, ContentFacts(rendering="sha256:made"))
+    (first,) = fields(one, HERE)["history"]
+    assert first.rendering_digest == "sha256:made"
+    status = BundleDeploymentStatus(history=(first,), digest=DIGEST)
+    renamed = attempt(of=deployment(status=status), bundle=unpacked("renamed"))
+    assert [found.rendering_digest for found in fields(renamed, HERE)["history"]] == ["sha256:made"] * 2
+    other = attempt(of=deployment(status=status, config={"values": "a: 1"}))
+    assert [found.rendering_digest for found in fields(other, HERE)["history"]] == ["", "sha256:made"]
 
 
 def test_the_newest_five_installations_are_recorded_the_active_one_first() -> None:

@@ -190,5 +190,12 @@ def _around(inner: bytes) -> bytes:
     return b"".join(write_tgz(archived(chart({"Chart.yaml": metadata("sub"), "charts/sub.tgz": inner}))))
 
 
+def test_a_chart_is_served_below_a_directory() -> None:
+    served = HelmFormat().check(chart({"templates/a.yaml": "a"}))
+    assert served is not None
+    assert list(served) == ["chart/Chart.yaml", "chart/templates/a.yaml"]
+    assert HelmFormat().check(chart({"templates/a.yaml": "a"}, root="web")) is None
+
+
 def test_what_it_becomes_is_never_known_to_be_small() -> None:
     assert not HelmFormat().stays_small(chart())

@@ -80,6 +80,15 @@ def test_another_config_is_refused(wrong: object, kind: str) -> None:
     text = f"^parse deployment config: json: cannot unmarshal {kind} into Go value of type string$"
     with pytest.raises(ContentError, match=text):
         values_of_config({"values": wrong})
+    with pytest.raises(ContentError, match=text):
+        values_of_config({"other": wrong, "values": "a: 1"})
+
+
+def test_values_from_elsewhere_are_refused() -> None:
+    with pytest.raises(
+        ContentError, match=r"valuesFrom is not supported yet; write the values into spec\.config\.values"
+    ):
+        values_of_config({"valuesFrom": [{"kind": "Secret", "name": "x"}]})
 
 
 def test_what_is_secret_is_taken_out_of_messages() -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.format import RenderOptions
+from rukpak_py.formats.format import Release, RenderOptions
 from rukpak_py.formats.helm.format import HelmFormat
 from rukpak_py.formats.helm.hooks import HookEvent
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering
 from rukpak_py.formats.helm.request import ValuesDocument
+from rukpak_py.formats.stored_rendering import lines_of, read_lines
 from rukpak_py.sources.local_directory import read_directory
 from tests.unit.charts import (
     METADATA,
@@ -247,11 +248,40 @@ def test_the_number_of_objects_is_bounded(helm: HelmProgram) -> None:
 
 
 def test_as_a_format_it_renders_what_is_applied(helm: HelmProgram) -> None:
+    template = """(printf "%s %s %v %s %v %s" .Release.Namespace .Release.Name .Release.IsUpgrade
+        .Capabilities.KubeVersion.Version (.Capabilities.APIVersions.Has "a/v1") .Values.x)"""
     files = {
         "crds/a.yaml": crd("crd"),
-        "templates/a.yaml": config_map("a", ".Release.Namespace"),
-        "templates/h.yaml": hook("h", "pre-install"),
+        "templates/a.yaml": config_map("a", template),
+        "templates/h.yaml": hook("h", "test"),
+        "templates/k.yaml": config_map("kept", **{"helm.sh/resource-policy": "keep"}),
     }
-    made = HelmFormat(helm=helm.path).render(chart(files), RenderOptions(install_namespace="till"))
-    assert [one.head.name for one in made] == ["crd", "a"]
-    assert made[1].manifest()["data"] == {"value": "till"}
+    release = Release(name="web", is_upgrade=True, kube_version="v1.31.2", api_versions=("a/v1",))
+    options = RenderOptions(install_namespace="till", release=release, config={"values": "x: z"}, helm=helm.path)
+    made = HelmFormat().render(chart(files), options)
+    assert [one.head.name for one in made.objects] == ["crd", "a", "kept"]
+    assert made.objects[1].manifest()["data"] == {"value": "till web true v1.31.2 true z"}
+    assert sorted(key.name for key in made.lasting) == ["crd", "kept"]
+    assert made == HelmFormat().render(chart(files), options)
+    assert read_lines(b"".join(lines_of(made))) == made
+
+
+def test_a_chart_with_hooks_is_refused_as_a_format(helm: HelmProgram) -> None:
+    files = {
+        "templates/a.yaml": hook("migrate", "pre-upgrade,pre-install"),
+        "templates/b.yaml": hook("clean", "post-delete, test"),
+    }
+    text = (
+        "hooks are not run yet: ConfigMap clean (post-delete), ConfigMap migrate (pre-install, pre-upgrade); remove "
+        "them from the chart, or switch them off with spec.config.values"
+    )
+    with pytest.raises(ContentError) as caught:
+        HelmFormat(helm=helm.path).render(chart(files), RenderOptions())
+    assert str(caught.value) == text
+
+
+def test_what_is_random_has_another_digest(helm: HelmProgram) -> None:
+    tree = chart({"templates/a.yaml": config_map("a", "(randAlphaNum 20)")})
+    one, other = (HelmFormat(helm=helm.path).render(tree, RenderOptions()) for _ in range(2))
+    assert one.digest.startswith("sha256:")
+    assert one.digest != other.digest

@@ -1,0 +1,107 @@
+"""Renderings of charts: made once for each content and its options, kept, and compared with what was installed.
+
+Templates may be random, tell the time, and ask what the cluster serves, so a second rendering may differ. What was made
+once is used again after a restart. When it is lost, it is rendered again; only what has the digest of what was
+installed counts as the same. What differs is never stored in its place.
+
+Beside content and options nothing is part of the key: neither a new kind in the cluster nor a new version of it changes
+what is installed.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment
+from rukpak_py.api.bundle_deployment import Installation as Installed
+from rukpak_py.api.options import config_digest, options_of
+from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.ports import Content, Renderings
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.formats.format import Release, RenderedContent, RenderOptions
+
+
+class KeptRenderings:
+    def __init__(self, content: Content, renderings: Renderings, cluster: Cluster) -> None:
+        self._content = content
+        self._renderings = renderings
+        self._cluster = cluster
+
+    async def load(self, attempt: Attempt) -> RenderedContent | None:
+        return await self._renderings.load(key_of(attempt))
+
+    async def make(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
+        """Stored when it returns, unless it differs from what was installed."""
+        made = await self._content.render(attempt.classes, tree, options)
+        if made.digest == (installed_rendering(attempt) or made.digest):
+            await self._renderings.keep(key_of(attempt), made)
+        return made
+
+    async def release(self, attempt: Attempt) -> Release:
+        """What templates see, as it is at this moment."""
+        capabilities = await self._cluster.capabilities()
+        return Release(
+            name=attempt.deployment.metadata.name,
+            is_upgrade=is_upgrade(attempt),
+            kube_version=capabilities.kube_version,
+            api_versions=capabilities.api_versions,
+        )
+
+
+def key_of(attempt: Attempt) -> str:
+    return _key(
+        attempt.deployment.metadata.uid,
+        attempt.bundle.status.digest,
+        attempt.install_namespace,
+        config_digest(attempt.options.config),
+    )
+
+
+def keys_in_use(deployment: BundleDeployment, bundles: Iterable[Bundle], *, system_namespace: str) -> set[str]:
+    """Of the history, and of each Bundle of the deployment with the options of the spec."""
+    uid, options = deployment.metadata.uid, options_of(deployment.spec)
+    config = config_digest(options.config)
+    wanted = {(bundle.status.digest, options.install_namespace, config) for bundle in bundles}
+    installed = {
+        (entry.digest, entry.options.install_namespace, _config_of(entry))
+        for entry in deployment.status.history
+        if entry.options is not None
+    }
+    return {_key(uid, digest, name or system_namespace, config) for digest, name, config in wanted | installed}
+
+
+def is_rendering_of(entry: Installed, attempt: Attempt) -> bool:
+    """Whether content and options are those of an entry of the history, as far as a rendering depends on them."""
+    options = attempt.options
+    return (
+        entry.options is not None
+        and entry.digest == attempt.bundle.status.digest
+        and entry.options.install_namespace == options.install_namespace
+        and _config_of(entry) == config_digest(options.config)
+    )
+
+
+def installed_rendering(attempt: Attempt) -> str:
+    """The digest of what is installed; empty when the attempt is about something else: any other template is."""
+    history = attempt.deployment.status.history
+    if not history or history[0].bundle != attempt.bundle.metadata.name or not is_rendering_of(history[0], attempt):
+        return ""
+    return history[0].rendering_digest
+
+
+def is_upgrade(attempt: Attempt) -> bool:
+    """Whether something was installed before. A rendering that is made again has to be told the same as at first."""
+    history = attempt.deployment.status.history
+    first = max((at for at, entry in enumerate(history) if is_rendering_of(entry, attempt)), default=-1)
+    return len(history) == HISTORY or first < len(history) - 1
+
+
+def _config_of(entry: Installed) -> str:
+    options = entry.options
+    return (options.config_digest or config_digest(options.config)) if options is not None else ""
+
+
+def _key(*parts: str) -> str:
+    return hashlib.sha256(canonical_json(parts)).hexdigest()

@@ -1,0 +1,48 @@
+"""The controllers' view of renderings: the objects that were kept, and what lasts of them."""
+
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.core.objects import Object
+from rukpak_py.formats.stored_rendering import rendering
+from rukpak_py.operator import stored_renderings as module
+from rukpak_py.operator.stored_renderings import StoredRenderings
+from tests.unit.apply.lives import config_map
+from tests.unit.controllers.fakes import Clock
+
+OBJECTS = [Object.from_manifest(config_map(name)) for name in ("b", "a")]
+MADE = rendering(OBJECTS, frozenset({OBJECTS[0].head.key}))
+KEY, OTHER = "a" * 64, "b" * 64
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> StoredRenderings:
+    return StoredRenderings(tmp_path, DEFAULT_LIMITS)
+
+
+async def test_what_is_kept_comes_back_as_it_was(stored: StoredRenderings) -> None:
+    assert await stored.load(KEY) is None
+    await stored.keep(KEY, MADE)
+    assert await stored.load(KEY) == MADE
+
+
+async def test_what_was_kept_a_moment_ago_is_not_swept(
+    stored: StoredRenderings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(module, "monotonic", clock)
+    await stored.keep(KEY, MADE)
+    await stored.keep(OTHER, MADE)
+    await stored.sweep({OTHER})
+    assert await stored.load(KEY) == MADE
+    clock.now += module.RECENT_SECONDS
+    await stored.sweep({OTHER})
+    assert await stored.load(KEY) is None
+    assert await stored.load(OTHER) == MADE
+
+
+def test_the_digest_tells_renderings_apart() -> None:
+    others = (rendering(OBJECTS, frozenset()), rendering(OBJECTS[::-1], MADE.lasting), rendering((), frozenset()))
+    assert len({MADE.digest, *(one.digest for one in others)}) == 4
