@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 
 from e2e import local_operator
+from e2e.cluster import binaries
+from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import locked, write_private
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.waiting import eventually
@@ -123,12 +125,19 @@ def operating(kubeconfig: Path, folder: Path) -> Iterator[SharedOperator]:
     kubectl.run("apply", "--server-side", "--filename=-", stdin=namespace)
     folder.mkdir(exist_ok=True)
     with local_operator.running(
-        kubeconfig=kubeconfig, folder=folder, source_addresses=LOOPBACK, flags=FLAGS
+        kubeconfig=kubeconfig, folder=folder, source_addresses=LOOPBACK, flags=(*FLAGS, *_helm())
     ) as operator:
         eventually(lambda: _is_guarded(kubectl), what="the webhook is called", seconds=30)
         yield SharedOperator(
             log=operator.log, storage=folder / "bundles", uploads=folder / "uploads", content=operator.content
         )
+
+
+def _helm() -> list[str]:
+    try:
+        return [f"--helm={binaries.path('helm')}"]
+    except ClusterError:  # no Go on this machine: tests of charts are skipped
+        return []
 
 
 async def _install_definitions(kubeconfig: Path) -> None:

@@ -1,0 +1,185 @@
+"""What was rendered of a chart counts, whatever happens to the operator: it is made once, kept, and never guessed."""
+
+import shutil
+import stat
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+import pytest
+
+from rukpak_py.api.names import API_VERSION, HELM_CLASS
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.kube.resources import CONFIG_MAPS
+from tests.integration.operator.manifests import Document, config_map
+from tests.integration.operator.process import Operator
+from tests.integration.operator.tenant import Tenant, condition
+from tests.integration.operator.waiting import eventually
+from tests.unit.charts import METADATA
+from tests.unit.charts import config_map as template
+
+EDIT = b'{"data":{"value":"edited"}}'
+RANDOM = template("settings", "(randAlphaNum 20)")
+# A range over a range of lists: it ends, some day.
+ENDLESS = "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}"
+HELM_SECONDS = 20
+
+
+class StartOperator(Protocol):
+    def __call__(self, **given: Any) -> Operator: ...
+
+
+@pytest.fixture
+async def operator(operators: StartOperator, helm: HelmProgram) -> Operator:
+    operator = operators(arguments=[f"--helm={helm.path}"])
+    await operator.start()
+    return operator
+
+
+async def publish(tenant: Tenant, text: str, name: str = "chart") -> list[Document]:
+    """A chart with one template; the items of its source."""
+    files = {"web": {"Chart.yaml": METADATA}, "web/templates": {"a.yaml": text}}
+    items = []
+    for number, (path, data) in enumerate(files.items()):
+        body = {"metadata": {"name": f"{name}-{number}"}, "immutable": True, "data": data}
+        await tenant.admin.create(CONFIG_MAPS, tenant.system, orjson.dumps(body))
+        items.append({"path": path, "configMap": {"name": f"{name}-{number}"}})
+    return items
+
+
+async def deploy(tenant: Tenant, items: list[Document], **spec: object) -> None:
+    tenant.sees_to(tenant.name)
+    inner = {"provisionerClassName": HELM_CLASS, "source": {"type": "configMaps", "configMaps": items}}
+    given = {"provisionerClassName": HELM_CLASS, "installNamespace": tenant.namespace, "template": {"spec": inner}}
+    body = {"apiVersion": API_VERSION, "kind": "BundleDeployment", "metadata": {"name": tenant.name}}
+    await tenant.admin.apply(
+        BUNDLE_DEPLOYMENTS,
+        "",
+        tenant.name,
+        orjson.dumps({**body, "spec": {**given, **spec}}),
+        field_manager="user",
+        force=True,
+    )
+
+
+async def value(tenant: Tenant) -> str:
+    found: str = (await tenant.read(CONFIG_MAPS, tenant.namespace, "settings"))["data"]["value"]
+    return found
+
+
+async def edit(tenant: Tenant) -> None:
+    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "settings", EDIT, field_manager="somebody")
+
+
+async def until_value(tenant: Tenant, *, is_one: str = "", is_not: str = "") -> None:
+    async def look() -> bool:
+        found = await value(tenant)
+        return found == is_one if is_one else found not in {is_not, "edited"}
+
+    await eventually(look, what=f"the value is {is_one or 'another one'}")
+
+
+def renderings(operator: Operator) -> list[Path]:
+    return list((operator.store / "renderings").iterdir())
+
+
+async def test_what_is_random_stays_the_same_after_a_restart(tenant: Tenant, operator: Operator) -> None:
+    await deploy(tenant, await publish(tenant, RANDOM))
+    before = (await tenant.ready())["status"]["history"]
+    password = await value(tenant)
+    (file,) = renderings(operator)
+    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)) == (0o600, 0o700)
+    await operator.stop()
+    await edit(tenant)
+    await operator.start()
+    await until_value(tenant, is_one=password)
+    assert (await tenant.ready())["status"]["history"] == before
+
+
+async def test_a_rendering_that_is_lost_is_told_and_nothing_is_guessed(tenant: Tenant, operator: Operator) -> None:
+    items = await publish(tenant, RANDOM)
+    await deploy(tenant, items)
+    await tenant.ready()
+    password = await value(tenant)
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    await operator.start()
+    await tenant.ready()  # nothing has drifted, so nobody misses it
+    await edit(tenant)
+    text = "the rendering that was installed is lost, and rendering the chart again gives something else: drift is not"
+    found = await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is told")
+    assert condition(found, "Ready")["status"] == "False"
+    assert await value(tenant) == "edited"
+
+    await deploy(tenant, items, config={"values": "any: thing"})
+    await until_value(tenant, is_not=password)
+    assert len((await tenant.ready())["status"]["history"]) == 2
+
+
+async def test_while_its_successor_is_refused_a_lost_rendering_is_told_too(tenant: Tenant, operator: Operator) -> None:
+    await deploy(tenant, await publish(tenant, RANDOM))
+    await tenant.ready()
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    await edit(tenant)
+    await deploy(tenant, await publish(tenant, template("taken"), name="next"))
+    body = orjson.dumps(config_map("taken", tenant.namespace))
+    await tenant.admin.create(CONFIG_MAPS, tenant.namespace, body, field_manager="somebody")
+    await operator.start()
+    found = await tenant.until(
+        lambda seen: "the rendering that was installed is lost" in condition(seen, "Installed").get("message", ""),
+        what="it is told",
+    )
+    assert "exists and is not managed by anyone" in condition(found, "Installed")["message"]
+
+
+async def test_a_rendering_that_is_lost_and_comes_out_the_same_goes_on(tenant: Tenant, operator: Operator) -> None:
+    await deploy(tenant, await publish(tenant, template("settings", ".Release.IsInstall")))
+    await tenant.ready()
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    await edit(tenant)
+    await operator.start()
+    await until_value(tenant, is_one="true")
+    await tenant.ready()
+
+
+async def test_without_helm_only_charts_wait(tenant: Tenant, operators: StartOperator, helm: HelmProgram) -> None:
+    operator = operators(environment={"RUKPAK_HELM": "/nonexistent/helm"})
+    await operator.start()
+    await deploy(tenant, await publish(tenant, RANDOM))
+    text = "charts are rendered by helm, and there is no program '/nonexistent/helm'. Install helm 3.16 or newer"
+    found = await tenant.until(lambda seen: text in condition(seen, "HasValidBundle").get("message", ""), what="told")
+    assert condition(found, "Reconciling")["status"] == "True"
+    await tenant.publish("plain", [config_map("plain", tenant.namespace)])
+    await tenant.deploy("plain", name=f"{tenant.name}-plain")
+    await tenant.ready(name=f"{tenant.name}-plain")
+
+
+async def test_a_chart_that_hangs_holds_nobody_else(
+    tenant: Tenant, operators: StartOperator, helm: HelmProgram
+) -> None:
+    """Nor the end of the process."""
+    limit = {"RUKPAK_LIMIT_HELM_SECONDS": str(HELM_SECONDS)}
+    operator = operators(arguments=[f"--helm={helm.path}"], environment=limit)
+    await operator.start()
+    await deploy(tenant, await publish(tenant, ENDLESS))
+    await tenant.until(
+        lambda seen: condition(seen, "Ready").get("message", "") == "Rendering bundle content", what="it hangs"
+    )
+    await tenant.publish("plain", [config_map("plain", tenant.namespace)])
+    await tenant.deploy("plain", name=f"{tenant.name}-plain")
+    await tenant.ready(name=f"{tenant.name}-plain")
+    assert condition(await tenant.deployment(), "Ready")["message"] == "Rendering bundle content"
+    text = f"the time (in seconds) to render the chart exceeds the limit of {HELM_SECONDS}"
+    await tenant.until(
+        lambda seen: text in condition(seen, "HasValidBundle").get("message", ""), what="it is told", seconds=60
+    )
+    assert condition(await tenant.deployment(), "Stalled")["reason"] == "ContentError"
+
+    await deploy(tenant, await publish(tenant, f"{ENDLESS} ", name="again"))
+    await tenant.until(
+        lambda seen: condition(seen, "Ready").get("message", "") == "Rendering bundle content", what="it hangs"
+    )
+    assert await operator.stop() == 0

@@ -1,0 +1,216 @@
+"""What becomes of charts: their values, what stays, what is refused, and what is taken over."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.names import PLAIN_CLASS
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from tests.integration.scenarios.helm_charts import chart_source, deploy, has_data, installed, kept, settings
+from tests.integration.scenarios.stage import Document, Stage, definition, says, widget, widgets
+from tests.unit.charts import hook
+
+pytestmark = pytest.mark.usefixtures("helm")
+VALUED = {"values.yaml": "a: chart\nb: chart\n", "templates/a.yaml": settings(a=".Values.a", b=".Values.b")}
+MANY = 1200
+
+
+async def until_settings(stage: Stage, name: str = "settings", **data: str) -> Document:
+    return await stage.until(CONFIG_MAPS, stage.namespace, name, has_data(**data))
+
+
+async def test_values_are_changed_and_removed(stage: Stage) -> None:
+    """Without values those of the chart count, not those of the release before."""
+    name = await installed(stage, VALUED, config={"values": "a: ours\n"})
+    await until_settings(stage, a="ours", b="chart")
+    await stage.edit(name, config={"values": {"b": "ours"}})
+    await until_settings(stage, a="chart", b="ours")
+    await stage.edit(name, config=None)
+    await until_settings(stage, a="chart", b="chart")
+    await stage.until_ready(name)
+
+
+async def test_values_that_do_not_render_leave_what_is_installed(stage: Stage) -> None:
+    files = {"values.yaml": "port: 80\n", "templates/a.yaml": settings(port='int .Values.port | add 1 | required "x"')}
+    files["templates/b.yaml"] = (
+        '{{ if not (kindIs "float64" .Values.port) }}{{ fail "port must be a number" }}{{ end }}'
+    )
+    name = await installed(stage, files)
+    await stage.edit(name, config={"values": "port: http\n"})
+    text = "web/templates/b.yaml:1:"
+    await stage.until_deployment(
+        name,
+        says("HasValidBundle", "False", "BundleLoadFailed", text, "port must be a number"),
+        says("Stalled", "True"),
+    )
+    await stage.client.delete(CONFIG_MAPS, stage.namespace, "settings")
+    await until_settings(stage, port="81")
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"values": "a: [\n"}, "read chart values: "),
+        ({"values": 5}, "parse deployment config: json: cannot unmarshal number into Go value of type string"),
+        ({"other": True}, "parse deployment config: json: cannot unmarshal bool into Go value of type string"),
+        ({"valuesFrom": [{"kind": "Secret"}]}, "spec.config.valuesFrom is not supported yet"),
+    ],
+)
+async def test_a_config_that_is_refused(stage: Stage, config: Document, text: str) -> None:
+    name = await deploy(stage, await chart_source(stage, VALUED), config=config)
+    await stage.until_deployment(name, says("HasValidBundle", "False", "BundleLoadFailed", text))
+    assert not await stage.has_settings()
+
+
+async def test_what_templates_see(stage: Stage) -> None:
+    template = settings(
+        release=".Release.Name",
+        namespace=".Release.Namespace",
+        revision=".Release.IsInstall",
+        crds='.Capabilities.APIVersions.Has "core.rukpak.io/v1alpha1/BundleDeployment"',
+        found='len (lookup "v1" "Namespace" "" "default")',
+    )
+    name = await installed(stage, {"templates/a.yaml": template})
+    seen = {"release": name, "namespace": stage.namespace, "revision": "true", "crds": "true", "found": "0"}
+    await until_settings(stage, **seen)
+
+
+async def test_a_random_password_is_made_once(stage: Stage) -> None:
+    """An edit that is not about the rendering, and drift, bring back what was rendered; other values render anew."""
+    name = await installed(stage, {"templates/a.yaml": settings(password="randAlphaNum 20", a="default 1 .Values.a")})
+    first = (await stage.settings())["data"]
+    (entry,) = (await stage.deployment(name))["status"]["history"]
+    assert entry["renderingDigest"].startswith("sha256:")
+    await stage.edit(name, prune={"enabled": False}, adopt="IfUnowned")
+    await stage.client.delete(CONFIG_MAPS, stage.namespace, "settings")
+    await until_settings(stage, **first)
+    await stage.barrier()
+    assert len((await stage.deployment(name))["status"]["history"]) == 1
+
+    await stage.edit(name, config={"values": "a: 2"})
+    await stage.until(CONFIG_MAPS, stage.namespace, "settings", lambda found: found["data"]["a"] == "2")
+    assert (await stage.settings())["data"]["password"] != first["password"]
+    await stage.edit(name, config=None)
+    await until_settings(stage, **first)
+
+
+async def test_what_crds_holds_comes_first_and_stays(stage: Stage) -> None:
+    crd = definition(stage.group)
+    files = {"crds/widgets.yaml": json.dumps(crd), "templates/one.yaml": json.dumps(widget(stage.group))}
+    name = await installed(stage, {**files, "templates/a.yaml": settings(a="1")})
+    assert await stage.exists(widgets(stage.group), "", "one")
+    await stage.edit_template(name, await chart_source(stage, {"templates/a.yaml": settings(a="2")}, name="without"))
+    await until_settings(stage, a="2")
+    await stage.until_gone(widgets(stage.group), "", "one")
+    await stage.until_ready(name)
+    assert await stage.exists(CRDS, "", crd["metadata"]["name"])
+    await stage.client.delete(CRDS, "", crd["metadata"]["name"])
+
+
+async def test_definitions_stay_when_the_deployment_goes(stage: Stage) -> None:
+    crd = definition(stage.group)
+    files = {"crds/widgets.yaml": json.dumps(crd), "templates/kept.yaml": kept("kept")}
+    name = await installed(stage, {**files, "templates/one.yaml": json.dumps(widget(stage.group))})
+    for resource, namespace, one in ((CRDS, "", crd["metadata"]["name"]), (CONFIG_MAPS, stage.namespace, "kept")):
+        metadata = (await stage.get(resource, namespace, one))["metadata"]
+        assert "ownerReferences" not in metadata
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_gone(widgets(stage.group), "", "one")
+    await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
+    assert await stage.exists(CRDS, "", crd["metadata"]["name"])
+    assert await stage.has_settings("kept")
+    await stage.client.delete(CRDS, "", crd["metadata"]["name"])
+
+
+async def test_what_its_policy_keeps_stays_when_it_leaves_the_chart(stage: Stage) -> None:
+    name = await installed(stage, {"templates/kept.yaml": kept("kept"), "templates/a.yaml": settings("gone", a="1")})
+    await stage.edit_template(name, await chart_source(stage, {"templates/b.yaml": settings("b", a="1")}, name="next"))
+    await stage.until_gone(CONFIG_MAPS, stage.namespace, "gone")
+    await stage.until_ready(name)
+    assert await stage.has_settings("kept")
+
+
+async def test_hooks_are_refused_and_tests_left_out(stage: Stage) -> None:
+    files = {"templates/test.yaml": hook("probe", "test"), "templates/a.yaml": settings(a="1")}
+    name = await deploy(
+        stage, await chart_source(stage, {**files, "templates/job.yaml": hook("migrate", "pre-install,pre-upgrade")})
+    )
+    text = "hooks are not run yet: ConfigMap migrate (pre-install, pre-upgrade); remove them from the chart"
+    await stage.until_deployment(name, says("HasValidBundle", "False", "BundleLoadFailed", text))
+    assert not await stage.has_settings()
+    await stage.edit_template(name, await chart_source(stage, files, name="without"))
+    await stage.until_ready(name)
+    assert not await stage.has_settings("probe")
+
+
+async def test_a_chart_with_many_objects(stage: Stage) -> None:
+    template = f"{{{{ range $i := until {MANY} }}}}\n---\n{settings('many-{{ $i }}', a='$i')}{{{{ end }}}}"
+    name = await deploy(stage, await chart_source(stage, {"templates/many.yaml": template}))
+    await stage.until_deployment(name, says("Ready", "True"), seconds=90)
+    assert await stage.has_settings(f"many-{MANY - 1}")
+
+
+async def test_classes_that_do_not_fit(stage: Stage) -> None:
+    name = await deploy(stage, await chart_source(stage, VALUED), provisionerClassName=PLAIN_CLASS)
+    text = (
+        "a BundleDeployment of class core-rukpak-io-plain cannot install a Bundle of class core-rukpak-io-helm; "
+        "set spec.provisionerClassName to core-rukpak-io-helm, or change the class of spec.template"
+    )
+    await stage.until_deployment(name, says("HasValidBundle", "False", "BundleLoadFailed", text))
+    await stage.edit(name, provisionerClassName="core-rukpak-io-helm")
+    await stage.until_ready(name)
+
+
+async def test_a_chart_that_waits_for_a_kind_goes_on_when_it_is_there(stage: Stage) -> None:
+    """A template that fails for want of a kind is asked again when the cluster serves other kinds."""
+    api = f"{stage.group}/v1"
+    guard = (
+        f'{{{{ if not (.Capabilities.APIVersions.Has "{api}") }}}}{{{{ fail "install widgets first" }}}}{{{{ end }}}}'
+    )
+    name = await deploy(stage, await chart_source(stage, {"templates/a.yaml": settings(a="1"), "templates/g": guard}))
+    await stage.until_deployment(name, says("Stalled", "True", "ContentError", "install widgets first"))
+    crd = definition(stage.group)
+    await stage.create(CRDS, "", crd)
+    await stage.until_deployment(name, says("Ready", "True"), seconds=90)
+
+
+def of_helm(stage: Stage, release: str) -> Document:
+    annotations = {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": stage.namespace}
+    metadata = {"name": "settings", "annotations": annotations, "labels": {"app.kubernetes.io/managed-by": "Helm"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "theirs", "old": "theirs"}}
+
+
+async def apply_as(stage: Stage, manager: str, body: Document) -> None:
+    await stage.client.patch(
+        CONFIG_MAPS, stage.namespace, body["metadata"]["name"], canonical_json(body), field_manager=manager
+    )
+
+
+async def test_what_the_original_installed_for_it_is_taken_over(stage: Stage) -> None:
+    """Its labels, its reference to the deployment, and helm's marks of a release that is named like it."""
+    name = await deploy(stage, await chart_source(stage, VALUED), suspend=True)
+    uid = (await stage.deployment(name))["metadata"]["uid"]
+    body = of_helm(stage, name)
+    body["metadata"]["labels"] |= {"core.rukpak.io/owner-kind": "BundleDeployment", "core.rukpak.io/owner-name": name}
+    owner: dict[str, Any] = {"apiVersion": "core.rukpak.io/v1alpha1", "kind": "BundleDeployment", "name": name}
+    body["metadata"]["ownerReferences"] = [{**owner, "uid": uid, "controller": True, "blockOwnerDeletion": True}]
+    await stage.client.create(CONFIG_MAPS, stage.namespace, canonical_json(body), field_manager="manager")
+    await stage.edit(name, suspend=False)
+    found = await until_settings(stage, a="chart", b="chart")
+    await stage.until_ready(name)
+    assert "meta.helm.sh/release-name" not in found["metadata"]["annotations"]
+    assert [one["uid"] for one in found["metadata"]["ownerReferences"]] == [uid]
+
+
+async def test_what_a_release_of_helm_has_needs_force(stage: Stage) -> None:
+    body = canonical_json(of_helm(stage, "shop"))
+    await stage.client.create(CONFIG_MAPS, stage.namespace, body, field_manager="helm")
+    name = await deploy(stage, await chart_source(stage, VALUED), adopt="IfUnowned")
+    text = f"is managed by Helm (release {stage.namespace}/shop)"
+    await stage.until_deployment(name, says("Ready", "False", "Conflict", text))
+    await stage.edit(name, adopt="Force")
+    await until_settings(stage, a="chart", b="chart", old="theirs")
+    await stage.until_ready(name)
