@@ -40,6 +40,13 @@ SERVING_CERTIFICATE_ANNOTATION = f"{GROUP}/serving-certificate"  # on a Service:
 CERTIFICATE_EXPIRY_ANNOTATION = f"{GROUP}/certificate-expires-at"  # on Secrets that the signer makes
 TRUSTED_SINCE_ANNOTATION = f"{GROUP}/ca-trusted-since"  # ... during a rotation: when every caller had the next CA
 INJECT_CA_ANNOTATION = f"{GROUP}/inject-ca-from"  # on what calls a webhook: namespace/name of the Secret with its CA
+# By which others are asked to fill in a caBundle
+OTHER_CA_ANNOTATIONS = (
+    "cert-manager.io/inject-ca-from",
+    "cert-manager.io/inject-ca-from-secret",
+    "cert-manager.io/inject-apiserver-ca",
+    "service.beta.openshift.io/inject-cabundle",
+)
 
 # What Helm writes on the objects of a release, and so did the original operator
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"

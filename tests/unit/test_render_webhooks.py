@@ -199,6 +199,19 @@ def test_a_conversion_replaces_what_the_definition_says() -> None:
     }
 
 
+def test_a_definition_that_asks_another_injector_for_its_ca_asks_ours_instead() -> None:
+    """As many real bundles do, because cert-manager made their certificates in development."""
+    theirs = {"cert-manager.io/inject-ca-from": "demo/cert", "controller-gen.kubebuilder.io/version": "v1"}
+    shipped = crd()
+    shipped["metadata"]["annotations"] = theirs
+    conversion = webhook("c", "Conversion", conversionCRDs=[CRD])
+    content = tree(conversion, crds=[shipped], installModes=modes("AllNamespaces"))
+    ours = only(rendered(content), "CustomResourceDefinition")["metadata"]["annotations"]
+    assert set(ours) == {"core.rukpak.io/inject-ca-from", "controller-gen.kubebuilder.io/version"}
+    (kept,) = of_kind(rendered(content, certificates=Certificates.OPENSHIFT), "CustomResourceDefinition")
+    assert theirs.items() <= kept["metadata"]["annotations"].items()
+
+
 def test_a_conversion_without_a_path_or_a_port() -> None:
     parts = converting(containerPort=None)
     for parity, port in ((False, 443), (True, 0)):

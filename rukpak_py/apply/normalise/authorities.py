@@ -6,19 +6,17 @@ What such a manifest gives as `caBundle` is a placeholder. Owning it is an endle
 from collections.abc import Mapping
 from typing import Any
 
-from rukpak_py.api.names import INJECT_CA_ANNOTATION
+from rukpak_py.api.names import INJECT_CA_ANNOTATION, OTHER_CA_ANNOTATIONS
 from rukpak_py.apply.normalise.edit import edit, edit_each, without
 from rukpak_py.apply.normalise.notes import Notes
 
-_INJECTED_WHEN_SET = ("cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret")
-_INJECTED_WHEN_TRUE = ("cert-manager.io/inject-apiserver-ca", "service.beta.openshift.io/inject-cabundle")
+_INJECTED_WHEN_TRUE = frozenset({"cert-manager.io/inject-apiserver-ca", "service.beta.openshift.io/inject-cabundle"})
 
 
 def other_injectors(annotations: Mapping[str, str]) -> list[str]:
     """The annotations by which somebody else fills in the `caBundle`."""
-    return [key for key in _INJECTED_WHEN_SET if annotations.get(key)] + [
-        key for key in _INJECTED_WHEN_TRUE if annotations.get(key) == "true"
-    ]
+    found = [(key, annotations.get(key, "")) for key in OTHER_CA_ANNOTATIONS]
+    return [key for key, value in found if value and (key not in _INJECTED_WHEN_TRUE or value == "true")]
 
 
 def leave_authorities_to_injector(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:

@@ -4,11 +4,11 @@ No key is ever rendered. With our own signer the generated Service names the Sec
 webhook configurations and converted definitions name the Secret whose CA it will inject.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
+from rukpak_py.api.names import INJECT_CA_ANNOTATION, OTHER_CA_ANNOTATIONS, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.formats.format import Certificates
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.joined_names import join, service_name
@@ -34,6 +34,7 @@ class Provider:
     inject: Callable[[Serving], Mapping[str, str]]  # annotations of webhook configurations and converted definitions
     serve: Callable[[Serving], Mapping[str, str]] = lambda _: {}  # annotations of the Service
     objects: Callable[[Serving], Sequence[Json]] = lambda _: ()
+    instead_of: Collection[str] = ()  # annotations of shipped definitions by which others would inject their CA
 
 
 def _cert_manager_objects(serving: Serving) -> list[Json]:
@@ -67,6 +68,7 @@ PROVIDERS: Mapping[Certificates, Provider | None] = {
     Certificates.OPERATOR: Provider(
         inject=lambda serving: {INJECT_CA_ANNOTATION: f"{serving.namespace}/{serving.secret}"},
         serve=lambda serving: {SERVING_CERTIFICATE_ANNOTATION: serving.secret},
+        instead_of=OTHER_CA_ANNOTATIONS,
     ),
     Certificates.CERT_MANAGER: Provider(
         inject=lambda serving: {"cert-manager.io/inject-ca-from": f"{serving.namespace}/{serving.secret}"},

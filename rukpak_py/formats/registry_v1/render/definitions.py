@@ -44,4 +44,6 @@ def _converted(installation: Installation, definition: Definition, manifest: Jso
         },
     }
     converted = {**manifest, "spec": {**spec, "conversion": conversion}}
-    return annotated(converted, injection(installation, webhook))
+    provider = installation.certificates
+    instead_of = provider.instead_of if provider is not None and not installation.bundle.parity else ()
+    return annotated(converted, injection(installation, webhook), instead_of=instead_of)
