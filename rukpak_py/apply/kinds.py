@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
 from rukpak_py.core.wording import joined, named
 from rukpak_py.kube.resources import Resource
 
+CLUSTER_SERVICE_VERSION = GroupKind("operators.coreos.com", "ClusterServiceVersion")
 NAMED_PER_KIND = 3  # objects of a missing kind, in a line
 
 
@@ -100,6 +102,8 @@ def missing_kinds_brief(missing: Iterable[Head]) -> str:
 
 
 def _advice(gvk: GroupVersionKind) -> str:
+    if gvk.group_kind == CLUSTER_SERVICE_VERSION:
+        return f"it makes the content an OLM bundle: set both provisioner classes to {REGISTRY_CLASS}"
     if is_builtin(gvk.group):
         return "use a version that the cluster serves, or remove it from the bundle"
     return "install its CRD or add it to the bundle"

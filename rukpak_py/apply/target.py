@@ -22,6 +22,7 @@ class Target:
     owner: Owner
     last_applied: LastApplied
     resource_of: Callable[[ObjectKey], Resource]
+    adopts: bool = False  # also what was left by a deployment of another name
     client: Client  # with the identity of the target: whoever looks, applies, prunes or releases uses it
 
 

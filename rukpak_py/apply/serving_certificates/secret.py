@@ -1,9 +1,9 @@
 """The Secret of a serving certificate as values: whether it is ours, what a decision sees of it, and what is written.
 
 Ours is a Secret that the deployment controls by its uid and that carries a mark of the signer, but not the labels of
-what the content brings. One that carries the mark for a deployment of this name, and that nobody controls, was
-orphaned or restored from a backup: it becomes ours, but nothing of it is used. Anything else is somebody else's:
-nothing of it is used and nothing of it is overwritten.
+what the content brings. One that carries the mark for a deployment of this name (of any, where it adopts), and that
+nobody controls, was orphaned or restored from a backup: it becomes ours, but nothing of it is used. Anything else is
+somebody else's: nothing of it is used and nothing of it is overwritten.
 
 Private keys pass through here from an answer to a write and stand in no value that is kept.
 """
@@ -65,18 +65,22 @@ def is_served_by_another(metadata: Metadata) -> bool:
     return any(name.startswith(_OTHER_ISSUERS) for name in metadata.annotations)
 
 
-def _is_orphan(metadata: Metadata, owner: Owner) -> bool:
+def _is_orphan(metadata: Metadata, owner: Owner, *, adopts: bool) -> bool:
+    made_for = metadata.labels.get(SERVING_CERTIFICATE_LABEL)
     return (
         not metadata.owner_references
-        and metadata.labels.get(SERVING_CERTIFICATE_LABEL) == owner.name
+        and (made_for == owner.name or (adopts and made_for is not None))
         and OWNER_KIND_LABEL not in metadata.labels
     )
 
 
-def read_secret(json: bytes, owner: Owner) -> StoredSecret | None:
-    """None when it is not ours: then no byte of its data was looked at."""
+def read_secret(json: bytes, owner: Owner, *, adopts: bool = False) -> StoredSecret | None:
+    """None when it is not ours: then no byte of its data was looked at.
+
+    `adopts`: what a deployment of another name left is taken, too.
+    """
     metadata = decode_metadata(json)
-    if _is_orphan(metadata, owner):
+    if _is_orphan(metadata, owner, adopts=adopts):
         return StoredSecret(
             uid=metadata.uid,
             version=metadata.version,
@@ -106,7 +110,7 @@ def next_pair(json: bytes) -> KeyPair:
 def not_ours(wanted: ServingCertificate) -> ConflictError:
     return ConflictError(
         f"{wanted.secret} exists and was not made for this BundleDeployment; {wanted.service} asks for its certificate "
-        "there: delete the Secret, or name another one in the annotation of the Service"
+        "there: delete the Secret; what it signed stays trusted"
     )
 
 

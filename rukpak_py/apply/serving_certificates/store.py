@@ -94,7 +94,7 @@ class SecretStore:
             return None
 
     def _taken_in(self, target: Target, wanted: ServingCertificate, json: bytes) -> StoredSecret:
-        found = read_secret(json, target.owner)
+        found = read_secret(json, target.owner, adopts=target.adopts)
         if found is None:
             raise not_ours(wanted)
         self._unseen.discard(wanted.secret)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.instances import versions_of, with_foreign_instances
 from rukpak_py.apply.inventory import Inventory
@@ -55,6 +56,7 @@ class Planner:
             owner=attempt.owner,
             last_applied=attempt.state.applied,
             resource_of=self._kinds.resource_of(resolution),
+            adopts=attempt.deployment.spec.adopt is not Adopt.NEVER,
             client=self._client,
         )
 

@@ -37,9 +37,17 @@ def transitions(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -
 
 
 def _installed(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
-    if after.active_bundle and after.active_bundle != before.active_bundle:
+    if after.active_bundle and (after.active_bundle != before.active_bundle or _has_other_options(before, after)):
         reason = EventReason.UPGRADED if before.active_bundle else EventReason.INSTALLED
         yield normal(reason, f"{texts.instantiated(after.active_bundle)}, {after.digest}")
+
+
+def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
+    """The same content was installed anew. An entry of the first release learns its options without that."""
+    if not before.history or not after.history:
+        return False
+    old, new = before.history[0], after.history[0]
+    return old.bundle == new.bundle and old.options is not None and old.options != new.options
 
 
 def _paused(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:

@@ -35,10 +35,14 @@ class ConvertedFormat:
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
         bundle = _read(tree, options.limits)
         namespace = own_namespace(bundle)
-        if options.install_namespace:
+        given = [
+            *([f'spec.installNamespace (it goes to "{namespace}")'] if options.install_namespace else []),
+            *(["spec.config"] if options.config else []),
+        ]
+        if given:
             raise ContentError(
-                f"class {PLAIN_CLASS} installs an OLM bundle without options: remove spec.installNamespace (it goes to "
-                f'"{namespace}"), or set spec.provisionerClassName to {REGISTRY_CLASS}'
+                f"class {PLAIN_CLASS} installs an OLM bundle without options: remove {' and '.join(given)}, "
+                f"or set spec.provisionerClassName to {REGISTRY_CLASS}"
             )
         manifests = _convert(bundle, tree, options.limits)
         return RenderedContent(
@@ -90,12 +94,13 @@ def _convert(bundle: Bundle, tree: Tree, limits: Limits) -> list[Json]:
 
 def _refused(bundle: Bundle) -> Iterator[str]:
     """In the original's words and order; it tells the first only."""
+    advice = f"; a BundleDeployment of class {REGISTRY_CLASS} can install it"
     if InstallMode.ALL not in bundle.csv.supported_modes:
-        yield "AllNamespace install mode must be enabled"
+        yield f"AllNamespace install mode must be enabled{advice}"
     if bundle.csv.owned_api_services:
         yield "apiServiceDefintions are not supported"
     if bundle.csv.webhooks:
-        yield "webhookDefinitions are not supported"
+        yield f"webhookDefinitions are not supported{advice}"
     for document in bundle.others:
         if document.kind not in SUPPORTED:
             yield f"bundle contains unsupported resource: Name: {document.name}, Kind: {document.kind}"

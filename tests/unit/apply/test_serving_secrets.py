@@ -94,6 +94,14 @@ def test_no_key_is_in_what_is_remembered() -> None:
     assert "PRIVATE KEY" not in repr(read(secret()))
 
 
+def test_what_a_deployment_of_another_name_left_is_taken_where_it_adopts() -> None:
+    left = orjson.dumps(secret(ownerReferences=[], labels={SERVING_CERTIFICATE_LABEL: OTHER.name}))
+    assert read_secret(left, OWNER) is None
+    found = read_secret(left, OWNER, adopts=True)
+    assert found is not None
+    assert found.is_orphan
+
+
 def test_what_was_orphaned_becomes_ours_and_nothing_of_it_is_used() -> None:
     found = read(secret(ownerReferences=[]))
     assert found is not None

@@ -6,7 +6,7 @@ from dataclasses import replace as replace_report
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, RecordedOptions
 from rukpak_py.api.conditions import Summary, find_condition
 from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.preflight import Refusal
@@ -274,3 +274,19 @@ def test_drift_that_cannot_be_corrected_is_told_beside_the_failure_and_does_not_
 def test_trouble_that_ends_in_an_upgrade_is_told_as_that_alone() -> None:
     troubled = after(READY, failures.unloadable(UnavailableError("away")))
     assert told(troubled, applied(name="c")) == [("Normal", "Upgraded")]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (RecordedOptions(watch_namespaces=("a",)), [("Normal", "Upgraded")]),
+        (RecordedOptions(), []),
+        (None, []),
+    ],
+    ids=["other options", "the same", "an entry of the first release"],
+)
+def test_other_options_are_an_upgrade(before: RecordedOptions | None, expected: list[tuple[str, str]]) -> None:
+    entry = Installation(bundle="b", digest="d", time="t", options=RecordedOptions())
+    now = replace(READY, history=(entry,))
+    former = replace(READY, history=(replace(entry, options=before),))
+    assert [(note.type.value, note.reason) for note in transitions(former, now)] == expected
