@@ -10,10 +10,11 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import SECRETS, Resource
 from tests.integration.definitions import install, remove
-from tests.integration.operator.counting import Calls, calls_during, has_seen, settled
+from tests.integration.operator.counting import Calls, calls, calls_during, settled
 from tests.integration.operator.olm import published
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
+from tests.integration.operator.waiting import eventually
 from tests.unit.bundles import crd, webhook
 
 VALIDATING = Resource(
@@ -105,10 +106,15 @@ async def test_a_restart_reads_the_secret_and_its_caller_and_writes_nothing(
     await operator.stop()
     await operator.start()
     await tenant.ready(name=package)
-    await has_seen(operator, (VALIDATING.plural,), 0)
+    caller = ("get", VALIDATING.plural, "200")
+
+    async def has_read_it() -> bool:
+        return (await calls(operator))[caller] > 0
+
+    await eventually(has_read_it, what="the content was rendered, and the caller read")
     sent = without_watches(await settled(operator))
     assert {call for call in sent if call[0] not in {"get", "list"}} == set()
-    assert sent["get", VALIDATING.plural, "200"] == 1
+    assert sent[caller] == 1
     assert {call[1] for call in sent} <= {VALIDATING.plural, "secrets", "endpointslices"}
 
 
