@@ -195,7 +195,7 @@ def test_the_image_renders_charts(release: Release, kubectl: Kubectl) -> None:
         "metadata = b'{apiVersion: v2, name: web, version: 1.0.0}';"
         "template = b'{apiVersion: v1, kind: Service, metadata: {name: {{ .Chart.Name }}}}';"
         "tree = Tree({'Chart.yaml': metadata, 'templates/a.yaml': template});"
-        "print(*(made.head.key for made in HelmFormat().render(tree, RenderOptions())))"
+        "print(*(made.head.key for made in HelmFormat().render(tree, RenderOptions()).objects))"
     )
     pod = release.pods()[0]["metadata"]["name"]
     printed = kubectl.run("--namespace", chart.NAMESPACE, "exec", pod, "--", "/opt/rukpak/bin/python3", "-c", program)
