@@ -127,6 +127,17 @@ class Bench:
         await eventually(is_in_phase, what=f"the pod is {phase}", seconds=PATIENCE_SECONDS)
         return await self.pod(request)
 
+    async def until_another(self, pods: UnpackPods, request: FetchRequest, uid: str) -> None:
+        """Settled again, as at every change: the watch hears of the end of a pod a moment after the API server."""
+
+        async def is_another() -> bool:
+            await self.settle(pods, request)
+            field_selector = f"metadata.name={request.bundle}"
+            found = (await self.client.list_metadata(PODS, self.namespace, field_selector=field_selector)).items
+            return any(one.metadata.uid != uid for one in found)
+
+        await eventually(is_another, what="another pod takes its place", seconds=PATIENCE_SECONDS)
+
     async def until_gone(self, request: FetchRequest) -> None:
         async def is_gone() -> bool:
             field_selector = f"metadata.name={request.bundle}"
@@ -342,9 +353,7 @@ async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, r
             "core.rukpak.io/owner-name": request.bundle,
         }
         await bench.client.delete(PODS, bench.namespace, request.bundle)
-        await bench.until_gone(request)
-        await bench.settle(pods, request)
-        assert (await bench.pod(request))["metadata"]["uid"] != uid
+        await bench.until_another(pods, request, uid)
         await bench.until_pod(request, "Running")
         await bench.settle(pods, request)
         await bench.until_pod(request, "Succeeded")
