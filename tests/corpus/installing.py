@@ -139,7 +139,7 @@ class Installer:
 
 
 def _judged(document: Document, refusals: Refusals, seconds: float) -> str | None:
-    """Empty: it is installed; a text: why it is not; None: it may still be."""
+    """Empty: it is installed; a string: why it is not; None: it may still be."""
     if condition(document, "Installed").get("status") == "True":
         return ""
     message = str(condition(document, "Ready").get("message"))

@@ -51,8 +51,8 @@ Owned = Mapping[ObjectKey, ObservedObject]
 class ServingCertificates:
     """One for the process. In the life of a deployment, in this order:
 
-    1. `release` before its plan is made: gives up fields that the new content drops. It changes no value, so nothing
-       is lost when a check refuses the plan; the next `reconcile` of what is installed takes them again.
+    1. `release` before new content is tried out or applied: gives up fields that it drops. It changes no value, so
+       nothing is lost when a check refuses the content; the next `reconcile` of what is installed takes them again.
     2. `issue_missing` before its workloads are applied: their pods mount the Secrets. A namespace that the same plan
        creates is waited for (`waiting`), and `reconcile` makes the Secret.
     3. `reconcile` after every apply, also one that failed or waits (custom resources of the content may need the very

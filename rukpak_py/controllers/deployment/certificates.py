@@ -51,7 +51,7 @@ class CertificateStage:
         return bool(self._secrets.of(uid)) or any(live.ca_fields for live in self._inventory.owned_by(uid).values())
 
     async def release(self, attempt: Attempt) -> CertificateResult:
-        """Before a plan is made: what the new content drops must not be kept alive by our fields in it."""
+        """Before the server is asked: what the new content drops must not be kept alive by our fields in it."""
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
         if not any(live.ca_fields for live in owned.values()):
             return CertificateResult()

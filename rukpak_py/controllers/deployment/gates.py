@@ -29,7 +29,7 @@ class Gates:
         states: DeploymentStates,
         release: Callable[[Attempt], Awaitable[object]],
     ) -> None:
-        """`release`: give up fields that the content drops, for whose sake the server would refuse the dry-run."""
+        """`release`: give up fields that the content drops, for whose sake the server would refuse the rest."""
         self._release = release
         self._client = client
         self._engine = engine
@@ -73,8 +73,9 @@ class Gates:
             if managed is not None:
                 return managed
             attempt.state.free_of_olm = attempt.content
-        if _is_upgrade(attempt, active):
+        if not attempt.is_settled:  # also after half an install, or on the way back from half an upgrade
             await self._release(attempt)
+        if _is_upgrade(attempt, active):
             return await dry_run.refusal(
                 self._engine, planned.target, planned.plan, makes_namespace=rendered.facts.namespace
             )

@@ -93,7 +93,7 @@ def _delete_policies(annotations: Mapping[str, Any]) -> frozenset[DeletePolicy]:
 
 
 def _weight(text: object) -> int:
-    """As Go's strconv.Atoi reads it; what is no number is 0."""
+    """As Go's strconv.Atoi reads it; anything else is 0."""
     if not isinstance(text, str) or len(text) > _LONGEST_WEIGHT:
         return 0
     digits = text[1:] if text[:1] in {"+", "-"} else text

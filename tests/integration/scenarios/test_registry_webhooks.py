@@ -14,7 +14,7 @@ from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import CRDS, SECRETS, Resource
 from tests.integration.scenarios.olm_bundles import MODES, deploy, registry_source
 from tests.integration.scenarios.stage import COLLECTOR_SECONDS, Document, Stage, eventually, says
-from tests.unit.bundles import webhook
+from tests.unit.bundles import manifest, webhook
 
 ADMISSION = "admissionregistration.k8s.io"
 VALIDATING = Resource(
@@ -135,6 +135,30 @@ async def test_what_an_upgrade_drops_is_not_kept_alive_by_its_ca(stage: Stage, l
     assert crd["spec"]["conversion"]["strategy"] == ("None" if left == "the conversion" else "Webhook")
     assert len(await configurations(stage)) == (1 if left == "the conversion" else 0)
     assert await bundles_in_place(stage) == {await trust(stage)}
+
+
+async def test_an_install_that_failed_half_way_is_edited_to_drop_its_conversion(stage: Stage) -> None:
+    """The CRD has our CA already, though nothing was ever installed."""
+    both = {"minAvailable": 1, "maxUnavailable": 1, "selector": {"matchLabels": {"app": "demo"}}}
+    refused = manifest("PodDisruptionBudget", "budget", api_version="policy/v1", spec=both)
+    source = await registry_source(
+        stage,
+        webhooks=[conversion(stage)],
+        install_modes=["AllNamespaces"],
+        definition=CONVERTING,
+        others=[refused],
+    )
+    await deploy(stage, source, installNamespace=stage.namespace)
+    await stage.until_deployment(stage.name, says("Installed", "False", "InstallFailed", "budget"))
+
+    async def has_our_ca() -> bool:
+        return b"" not in await bundles_in_place(stage)
+
+    await eventually(has_our_ca, what="the CRD has the CA")
+    await stage.edit_template(stage.name, await registry_source(stage, definition=CONVERTING, name="next"))
+    await stage.until_ready(stage.name)
+    crd = await stage.get(CRDS, "", f"demos.{stage.group}")
+    assert crd["spec"]["conversion"]["strategy"] == "None"
 
 
 async def test_the_secret_goes_with_the_last_webhook(stage: Stage) -> None:

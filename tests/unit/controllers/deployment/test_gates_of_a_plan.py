@@ -23,7 +23,7 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.unit.apply.lives import OWNER, config_map, desired, key, live
-from tests.unit.controllers.deployment.parts import FakeCluster, attempt, controlled_clock, target_of
+from tests.unit.controllers.deployment.parts import FakeCluster, attempt, controlled_clock, settled, target_of
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
 
@@ -210,3 +210,13 @@ async def test_an_owner_that_is_gone_leaves_it_free(bench: Bench) -> None:
     one = attempt()
     one.state.conflicts = frozenset({key("a")})
     assert await bench.refusal(one) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [(attempt(), 1), (attempt(of=INSTALLED), 1), (settled(attempt(of=INSTALLED)), 0)],
+    ids=["a first install, which may have been edited half-way", "an upgrade", "drift"],
+)
+async def test_fields_that_the_content_drops_are_given_up_first(bench: Bench, one: Attempt, expected: int) -> None:
+    await bench.refusal(one)
+    assert bench.released == expected
