@@ -24,6 +24,8 @@ POLL_SECONDS = 0.05
 TAIL_LINES = 15
 TAIL_BYTES = 16_384
 KILL_SECONDS = 10.0
+# The control plane has memory to spare, and the garbage collector of Go takes a tenth of its processor otherwise.
+COLLECT_LESS = {"GOGC": "300", "GOMEMLIMIT": "700MiB"}
 PROGRAMS = (
     *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
     *("containerd", "containerd-shim-runc-v2", "kubelet", "kube-proxy", "dockerd"),
@@ -79,7 +81,7 @@ class Processes:
         pid = os.posix_spawn(
             argv[0],
             list(argv),
-            dict(os.environ) if through_proxy else environment_without_proxies(),
+            COLLECT_LESS | (dict(os.environ) if through_proxy else environment_without_proxies()),
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, str(self.log(name)), appended, 0o600),
