@@ -207,6 +207,6 @@ def _redirected(target: Target, response: aiohttp.ClientResponse) -> Target:
 
 
 def _failed(error: RukPakError) -> RukPakError:
-    """The same error behind the prefix of the contract."""
+    """The same error behind the prefix that the original has: clients match on it."""
     error.args = (f"{_FAILED}{error}",)
     return error

@@ -1,4 +1,4 @@
-"""Where our rendering differs from the reference renderer's on purpose: one function per row of contract 7.1 and 7.2.
+"""Where our rendering differs from the reference renderer's on purpose: one function, a row, per difference.
 
 A row turns what the reference gives into what we give, from what stands in the bundle: after all rows both are equal.
 Rows that refuse, or that render what the reference refuses, say by what in the bundle one knows it.

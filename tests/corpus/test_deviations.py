@@ -1,4 +1,4 @@
-"""Without parity every difference to the reference renderer is one that the contract wants, and it is counted."""
+"""Without parity every difference to the reference renderer is one that we want, and it is counted."""
 
 import gzip
 import json

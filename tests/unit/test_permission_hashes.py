@@ -1,4 +1,4 @@
-"""Names of roles are hashes of permissions: any of them, against the contract's own words (3.5) in another form."""
+"""Names of roles are hashes of permissions: any of them, against the same rule written in another form."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The ClusterServiceVersion as operator-framework's validator sees it: every row of the contract's table."""
+"""The ClusterServiceVersion as operator-framework's validator sees it: each of its checks."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The status of a BundleDeployment as a pure function of what was found and done (contract 6.11).
+"""The status of a BundleDeployment as a pure function of what was found and done.
 
 An `Aspect` is one condition; an aspect that a report does not name keeps what it said before: while a new Bundle is
 unpacked, or cannot be, the old content is still told as installed and healthy. An upgrade that is refused tells

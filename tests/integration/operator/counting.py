@@ -1,4 +1,4 @@
-"""Requests of an operator while something happens, as the design's table counts them.
+"""Requests of an operator while something happens, as the table in docs/architecture.md counts them.
 
 Events, Leases, access reviews and discovery have columns of their own and are left out. What has been counted is final:
 nothing was sent for longer than any pause after which the operator looks again by itself.

@@ -1,4 +1,4 @@
-"""Exact numbers of requests (design section 9). The API server is what limits us, so every request is a promise.
+"""Exact numbers of requests, as docs/architecture.md has them: the API server is what limits us.
 
 The operator runs without `--webhook-url`: no webhook of ours is called, which would look at the source ConfigMap too.
 """

@@ -1,4 +1,4 @@
-"""SIGKILL at every kind of step: after a restart the same end as if nothing had happened (issue 3, shows 4).
+"""SIGKILL at every kind of step: after a restart the same end as if nothing had happened.
 
 Nothing is left behind that nobody wants, nothing is created or deleted twice.
 """

@@ -1,4 +1,7 @@
-"""Every scenario plays on the shared cluster, under the shared operator, with names of its own."""
+"""Every scenario plays on the shared cluster, under the shared operator, with names of its own.
+
+Numbers in names of tests count the scenarios of the original's end-to-end suite: what users know holds here, too.
+"""
 
 import uuid
 from collections.abc import AsyncIterator

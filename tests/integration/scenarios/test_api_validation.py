@@ -1,4 +1,4 @@
-"""Scenarios 1 to 9: what the API server itself refuses. Nothing is ever stored."""
+"""What the API server itself refuses. Nothing is ever stored."""
 
 import json
 import re

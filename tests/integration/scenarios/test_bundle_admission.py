@@ -1,4 +1,4 @@
-"""Scenarios 10 to 12, 16 and 17: what Bundles may be, and that they stay what they are."""
+"""What Bundles may be, and that they stay what they are."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Scenarios 34, 68 to 70 as the server sees them, and who may download what."""
+"""Content as the server gives it, and who may download what."""
 
 import asyncio
 import io
@@ -65,7 +65,7 @@ async def test_parts_and_conditions(stage: Stage, reader: Caller) -> None:
 
 
 async def test_what_is_not_there(stage: Stage, reader: Caller) -> None:
-    """Scenarios 69 and 70."""
+    """A Bundle that does not exist, and one without content."""
     missing = await reader.get(stage.name)
     assert (missing.status, missing.text) == (404, f'bundles.core.rukpak.io "{stage.name}" not found\n')
     name = await stage.bundle({"type": "upload", "upload": {}})

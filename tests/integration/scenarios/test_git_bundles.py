@@ -1,4 +1,4 @@
-"""Scenarios 22 to 27: Bundles of git repositories, by the real git over https and ssh."""
+"""Bundles of git repositories, by the real git over https and ssh."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Scenarios 52 to 62: charts from web servers and git repositories, by the real helm."""
+"""Charts from web servers and git repositories, by the real helm."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scenarios 52 (with plain manifests), 55, 56, and what else becomes of a Bundle whose content is on a web server."""
+"""What becomes of a Bundle whose content is on a web server."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""Scenarios 14, 18, 20, 21, 33, 35, 43 and 44 with images of a real registry, and what else happens to such Bundles."""
+"""What happens to Bundles of images, with those of a real registry."""
 
 import base64
 import json
@@ -124,7 +124,7 @@ async def test_scenario_44_a_deployment_of_an_invalid_image(stage: Stage, regist
 
 
 async def test_who_may_not_read_an_image_is_told(stage: Stage, registry: Registry) -> None:
-    """Scenario 18 without its Secret; that comes later, and with it the content."""
+    """A private image without its Secret; that comes later, and with it the content."""
     ref, _ = pushed(registry, stage, manifests(stage))
     name = await stage.bundle(image(registry, ref, stage.name))
     missing = f'get secret rukpak-system/{stage.name}: Secret "{stage.name}" not found'

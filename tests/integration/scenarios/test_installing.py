@@ -1,4 +1,4 @@
-"""Scenarios 35 to 37, 42 and 45 to 47: a BundleDeployment brings its content into the cluster."""
+"""A BundleDeployment brings its content into the cluster."""
 
 from rukpak_py.api.names import API_VERSION
 from rukpak_py.controllers.kinds import BUNDLES

@@ -1,4 +1,4 @@
-"""Scenarios 38 to 41: a template changes. What cannot be unpacked never touches what is installed."""
+"""A template changes. What cannot be unpacked never touches what is installed."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Scenarios 13 and 28 to 30, and what else happens to a Bundle of plain manifests."""
+"""What happens to a Bundle of plain manifests."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Scenarios 63 and 64, and OLM bundles installed with their options by a deployment of their own class."""
+"""OLM bundles installed as the original does it, and with their options by a deployment of their own class."""
 
 import io
 import tarfile

@@ -1,4 +1,4 @@
-"""Scenarios 49 to 51: what goes with a Bundle and with a BundleDeployment, in which order, and what stays.
+"""What goes with a Bundle and with a BundleDeployment, in which order, and what stays.
 
 Most of it is the work of the cluster's own collector, which looks for kinds that are new to it every 30 seconds only.
 """

@@ -1,4 +1,4 @@
-"""Scenarios 65 to 70: `rukpakctl run` and `content` with a real operator and its content server.
+"""`rukpakctl run` and `content` with a real operator and its content server.
 
 Only the port-forward is not there, which needs a kubelet: the commands are given the port of the content server.
 """
@@ -27,7 +27,7 @@ from tests.unit.cli.running import CommandLine, Ran
 ROOT = Path(__file__).parents[3]
 RBAC = "rbac.authorization.k8s.io"
 SYSTEM = f"--namespace={DEFAULT_SYSTEM_NAMESPACE}"
-NUMBER = 7  # of manifests, as scenario 68 has them
+NUMBER = 7  # of manifests
 
 
 @dataclass
@@ -142,7 +142,7 @@ def test_scenario_67_a_bundle_with_a_directory_in_it_is_uploaded_and_fails(user:
     assert says("HasValidBundle", "False", "UnpackFailed")(user.deployment)
 
     assert user.run("--exit-code").status == 1
-    listed = user.rukpakctl("content", bundle)  # scenario 70
+    listed = user.rukpakctl("content", bundle)
     assert listed.status != 0
     assert listed.out == ""
     assert "content command failed: error: url is not available" in listed.err

@@ -1,4 +1,4 @@
-"""Scenarios 31, 32 and 65 to 67, as the operator sees them: content that a client uploads."""
+"""Content that a client uploads, as the operator sees it."""
 
 import asyncio
 import gzip

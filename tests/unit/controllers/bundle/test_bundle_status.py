@@ -1,4 +1,4 @@
-"""What a Bundle's status says after whatever happened to it (contract 2.3, with the corrections of the design)."""
+"""What a Bundle's status says after whatever happened to it."""
 
 import pytest
 from msgspec.structs import replace

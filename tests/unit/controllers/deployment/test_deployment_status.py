@@ -1,4 +1,4 @@
-"""What a deployment's status says (contract 6.11, with the corrections of the design), and the texts of failures."""
+"""What a deployment's status says, and the texts of failures."""
 
 import pytest
 from msgspec.structs import replace
