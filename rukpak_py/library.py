@@ -302,7 +302,7 @@ def _helm_request(chart: ChartOptions, namespace: str) -> "HelmRequest":
 
 def _demand_several(given: object, what: str) -> None:
     if isinstance(given, str):  # which is a sequence of texts too: its letters
-        raise TypeError(f"{what} is a list of texts, not the text {given!r}")
+        raise TypeError(f"{what} must be a list of strings, got the string {given!r}")
 
 
 def _copied(value: Any) -> Any:
@@ -325,4 +325,4 @@ def _member(choices: type[E], value: str, what: str) -> E:
     try:
         return choices(value)
     except ValueError as error:
-        raise ValueError(f"{what} is {value!r}, not one of {', '.join(choices)}") from error
+        raise ValueError(f"{what} must be one of {', '.join(choices)}, got {value!r}") from error

@@ -26,7 +26,7 @@ def chart_options(command: F) -> F:
             "settings",
             multiple=True,
             metavar="KEY=VALUE",
-            help="Charts: a value, as helm takes it; may be repeated, and wins over --values.",
+            help="Charts: a value, in helm's syntax; may be repeated, and wins over --values.",
         ),
         click.option("--release-name", metavar="NAME", help="Charts: name of the release. Default: release-name."),
         click.option(
@@ -37,10 +37,12 @@ def chart_options(command: F) -> F:
             "api_versions",
             multiple=True,
             metavar="GROUP/VERSION[/KIND]",
-            help="Charts: an API that the cluster has beside its own; may be repeated.",
+            help="Charts: an API that the cluster has besides those of Kubernetes; may be repeated.",
         ),
         click.option(
-            "--helm", metavar="PROGRAM", help="Charts: the helm that renders. Default: $RUKPAK_HELM, else helm on PATH."
+            "--helm",
+            metavar="PROGRAM",
+            help="Charts: the helm program to render with. Default: $RUKPAK_HELM, else helm on PATH.",
         ),
     )
     for option in reversed(options):

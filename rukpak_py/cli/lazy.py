@@ -12,7 +12,7 @@ class LazyGroup(click.Group):
     """`commands_at` maps the name of a command to `module:attribute`; commands can be added as usual, too."""
 
     def __init__(self, *args: Any, commands_at: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, epilog=epilog(others="; else that of the command"), **kwargs)
+        super().__init__(*args, epilog=epilog(others="; others: see the command"), **kwargs)
         self._commands_at = commands_at
 
     def list_commands(self, ctx: click.Context) -> list[str]:

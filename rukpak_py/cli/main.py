@@ -1,7 +1,7 @@
 """rukpakctl, also installed as kubectl-rukpak: one program, and what becomes of its failures.
 
 A failure is one or a few lines on standard error and an exit status, never a traceback; `RUKPAKCTL_DEBUG=1` shows one
-for a defect of the program itself. A reader that goes away (`| head`) and Ctrl-C end it without a word.
+for a bug of the program itself. A reader that goes away (`| head`) and Ctrl-C end it without a word.
 """
 
 import io
@@ -49,7 +49,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
 def program() -> None:
-    """Check, render and compare bundles without a cluster; run them in one, and look at what it has."""
+    """Check, render, compare and build bundles without a cluster; install them in one, and read their content."""
 
 
 def main() -> None:
@@ -114,7 +114,7 @@ def _told(error: Exception, name: str) -> int:
             if os.environ.get(DEBUG_VARIABLE):
                 raise error
             text = clean(f"{type(error).__name__}: {error}")
-            _say(f"this is a defect of {name}, please report it: {text} ({DEBUG_VARIABLE}=1 shows more)")
+            _say(f"this is a bug of {name}, please report it: {text} ({DEBUG_VARIABLE}=1 shows more)")
             return Exit.DEFECT
 
 

@@ -88,7 +88,7 @@ def rendering_options(command: F) -> F:
             "--install-namespace",
             callback=_namespace,
             metavar="NAMESPACE",
-            help="Where it is installed. Default: suggested by the CSV, else <package>-system (charts: rukpak-system).",
+            help="Namespace to install into. Default: that of the CSV, else <package>-system (charts: rukpak-system).",
         ),
         click.option(
             "--watch-namespace",
@@ -103,7 +103,7 @@ def rendering_options(command: F) -> F:
             type=click.Choice(CERTIFICATES),
             default=CERTIFICATES[0],
             show_default=True,
-            help="Who makes the certificates of webhooks. The rukpak operator does not fill those of `operator` yet.",
+            help="Who issues the certificates of webhooks. `operator`: rukpak, only for BundleDeployments.",
         ),
         click.option(
             "--config",

@@ -65,7 +65,9 @@ def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[R
             try:
                 yield future.result()
             except BrokenProcessPool:
-                yield Report(path=path, failure="the process that checked it died, maybe of too little memory")
+                yield Report(
+                    path=path, failure="the process that checked it died, possibly because it ran out of memory"
+                )
     finally:
         executor.shutdown(cancel_futures=True)
 

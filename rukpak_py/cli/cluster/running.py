@@ -120,7 +120,7 @@ async def verdict(
 
     `tell`: of every change of what the deployment waits for.
     """
-    said = "the operator has not said anything about it"
+    said = "the operator has not reported anything about it"
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while True:
@@ -172,7 +172,7 @@ async def _bundle_of(client: Client, name: str) -> tuple[str, BundleDeployment]:
             if _is_of(await _bundle(client, bundle), deployment):
                 return bundle, deployment
             ready = _condition(deployment, ConditionType.READY)
-            said = ready.message if ready is not None else "does the operator run, and does it serve this class?"
+            said = ready.message if ready is not None else "is the operator running, and does it serve this class?"
             failure = UnavailableError(f'Bundle "{bundle}" was not created within {BUNDLE_SECONDS:g} s: {said}')
         except ServerUnavailableError as error:  # it may be away for a moment
             failure = error

@@ -20,7 +20,7 @@ from rukpak_py.sources.image.reference import parse_reference
 
 @click.command(
     epilog=epilog(
-        no="the bundle has errors", failed="manifests cannot be read, or files or the image not written or pushed"
+        no="the bundle has errors", failed="the manifests cannot be read, or the image cannot be written or pushed"
     )
 )
 @generating_options
@@ -47,7 +47,7 @@ from rukpak_py.sources.image.reference import parse_reference
     shell_complete=lambda _context, _option, begun: [name for name in tools.NAMES if name.startswith(begun)],
     help=f"Build with {', '.join(tools.NAMES[:-1])} or {tools.NAMES[-1]} instead.",
 )
-@click.option("--skip-validation", is_flag=True, help="Build whatever it is.")
+@click.option("--skip-validation", is_flag=True, help="Build without checking the bundle.")
 def build(
     *,
     tag: str,
@@ -58,10 +58,10 @@ def build(
     skip_validation: bool,
     **chosen: Any,
 ) -> int:
-    """Make the image of a bundle, without a container engine.
+    """Build the image of a bundle, without a container engine.
 
-    Writes annotations and Dockerfile as `generate` does, but keeps those that are there. Then checks the bundle, makes
-    its image, and writes, pushes, or both. Prints the image's digest: the same files give the same one.
+    Writes annotations and Dockerfile as `generate` does, but keeps existing ones. Then checks the bundle, builds its
+    image, and writes it, pushes it, or both. Prints the digest of the image: the same files give the same digest.
     """
     _check_usage(tag=tag, output=output, push=push, tool=tool, base_image=chosen["base_image"])
     if output is not None:

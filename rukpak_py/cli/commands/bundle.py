@@ -22,5 +22,5 @@ _HERE = "rukpak_py.cli.commands"
 def bundle() -> None:
     """Check, render, compare and build bundles.
 
-    A bundle is a directory, a tar archive of one (.tar, .tgz), or an OCI image layout.
+    A bundle is a directory, a tar archive of one (.tar, .tgz), an OCI image layout, or an image in a registry.
     """

@@ -11,14 +11,14 @@ from rukpak_py.cli.packaging.plan import Request, make_plan
 from rukpak_py.cli.printing import print_lines
 
 
-@click.command(epilog=epilog(failed="manifests cannot be read, or files not written"))
+@click.command(epilog=epilog(failed="the manifests cannot be read, or the files cannot be written"))
 @generating_options
 def generate(**chosen: Any) -> None:
     """Write the annotations and the Dockerfile of a bundle.
 
-    metadata/annotations.yaml goes beside the manifests, bundle.Dockerfile into the working directory. Both are replaced
-    when they are there.
+    metadata/annotations.yaml goes beside the manifests, bundle.Dockerfile into the working directory. Existing
+    files are replaced.
 
-    Without package or channels, a directory beside bundles of other versions is expected, with a package manifest.
+    Without --package or --channels they are read from the package manifest beside the bundle's directory.
     """
     print_lines(carry_out(make_plan(Request(**chosen))))

@@ -25,10 +25,10 @@ from rukpak_py.library import open_bundle
 @chart_options
 @output_option("text", "json")
 def inspect(*, path: str, format_name: str | None, output: str, **chosen: Any) -> None:
-    """Show what a bundle is.
+    """Show the names, APIs, images and size of a bundle.
 
-    Its names and versions, install modes, APIs, webhooks, images, dependencies, size and digest. Those of a chart are
-    of its rendering with the values that are given.
+    Also its versions, install modes, webhooks, dependencies and digest. For a chart: of what it renders with the given
+    values.
     """
     chart = chart_choice(chosen)
     opened = open_bundle(path, format=format_name, limits=Limits.from_environment())

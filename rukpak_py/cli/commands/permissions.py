@@ -23,7 +23,7 @@ def _service_account(_context: click.Context, _option: click.Parameter, given: s
     if given is not None:
         namespace, slash, name = given.rpartition("/")
         if dns.subdomain(name) or (slash and dns.label(namespace)):
-            raise click.BadParameter(f"{given!r} is no [NAMESPACE/]NAME of an account")
+            raise click.BadParameter(f"{given!r} is not a service account: write [NAMESPACE/]NAME")
     return given
 
 
@@ -69,7 +69,7 @@ def permissions(
     """
     if output != "yaml":
         for option in [*(["--name"] if name else []), *(["--service-account"] if service_account else [])]:
-            print_warning(f"{option} is for -o yaml, and does nothing without it")
+            print_warning(f"{option} has an effect with -o yaml only")
     rendering = choice(chosen).rendered(path)
     namespace = rendering.install_namespace or DEFAULT_SYSTEM_NAMESPACE
     needs = needs_of(rendering.all, install_namespace=namespace, escalate=escalate)

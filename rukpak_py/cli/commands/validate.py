@@ -21,10 +21,10 @@ from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_
 @format_option()
 @output_option("text", "json", "sarif", "github")
 @click.option(
-    "--profile", "profiles", multiple=True, type=click.Choice(PROFILES), help="Further rules; may be repeated."
+    "--profile", "profiles", multiple=True, type=click.Choice(PROFILES), help="Check more rules; may be repeated."
 )
-@click.option("--strict", is_flag=True, help="Warnings are errors.")
-@click.option("--jobs", type=click.IntRange(min=1), help="How many bundles are checked at once. Default: one a CPU.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--jobs", type=click.IntRange(min=1), help="How many bundles are checked at once. Default: one per CPU.")
 def validate(
     *,
     paths: tuple[str, ...],
@@ -36,7 +36,7 @@ def validate(
 ) -> int:
     """Check bundles: what is wrong, where, and what to do.
 
-    PATH is a bundle's directory, a tar archive of it (.tar, .tgz), or an OCI image layout.
+    PATH is a bundle's directory, a tar archive of it (.tar, .tgz), an OCI image layout, or an image in a registry.
     """
     checks = Checks(format_name=format_name, profiles=profiles, is_strict=strict)
     with closing(reports_of(paths, checks, jobs=jobs)) as checking:

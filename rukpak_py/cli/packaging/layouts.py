@@ -25,14 +25,14 @@ class _Index(msgspec.Struct):
 def check_output(path: Path) -> None:
     """Before anything is done, whether it may be written."""
     if path.suffix.lower() in _OTHER_ARCHIVES:
-        raise ContentError(f"{path}: an image is written as a directory or as an archive that is not packed, FILE.tar")
+        raise ContentError(f"{path}: an image is written to a directory or to an uncompressed archive, FILE.tar")
     if not path.parent.is_dir():
         raise ContentError(f"{path}: there is no directory {path.parent}")
     if _is_archive(path):
         if path.is_dir():
             raise ContentError(f"{path} is a directory: a name that ends in .tar is for an archive")
     elif path.exists() and (not path.is_dir() or not _may_be_replaced(path)):
-        raise ContentError(f"{path} is there already, and is no image layout of one image: it is not replaced")
+        raise ContentError(f"{path} already exists and is not an image layout of one image: it is not replaced")
 
 
 def check_apart(path: Path, places: Iterable[Path]) -> None:
@@ -40,7 +40,7 @@ def check_apart(path: Path, places: Iterable[Path]) -> None:
     resolved = path.resolve()
     for place in (place.resolve() for place in places):
         if resolved.is_relative_to(place) or place.is_relative_to(resolved):
-            raise ContentError(f"{path} is where the bundle itself is: choose an output apart from {place}")
+            raise ContentError(f"{path} would be part of the bundle or replace it: choose an output outside of {place}")
 
 
 def write_layout(layout: Tree, path: Path) -> Outcome:

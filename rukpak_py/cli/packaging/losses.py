@@ -19,7 +19,7 @@ def lost_annotations(existing: bytes, labels: Labels) -> Iterator[str]:
     except ContentError:
         found = None
     if not isinstance(found, dict):
-        yield from ["all that was in it"] if existing.strip() else []
+        yield from ["everything"] if existing.strip() else []
         return
     annotations = found.get(_ANNOTATIONS)
     if isinstance(annotations, dict):

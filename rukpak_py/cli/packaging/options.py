@@ -16,8 +16,8 @@ def generating_options(command: F) -> F:
         click.option(
             "-d", "--directory", type=directory, required=True, metavar="DIR", help="The directory of the manifests."
         ),
-        click.option("-p", "--package", default="", help="The package. Default: as a package manifest beside says."),
-        click.option("-c", "--channels", default="", help="Channels, separated by commas. Default: as above."),
+        click.option("-p", "--package", default="", help="Name of the package. Default: from the package manifest."),
+        click.option("-c", "--channels", default="", help="Channels, separated by commas. Default: as for --package."),
         click.option("-e", "--default", "default_channel", default="", help="The default channel."),
         click.option(
             "-u",
@@ -25,7 +25,7 @@ def generating_options(command: F) -> F:
             "output_directory",
             type=directory,
             metavar="DIR",
-            help="Copies the manifests to DIR/manifests, with DIR/metadata beside them. "
+            help="Copy the manifests to DIR/manifests, and write DIR/metadata. "
             "Default: metadata beside the directory of the manifests.",
         ),
         click.option(

@@ -156,8 +156,8 @@ def _plan_annotations(path: Path, metadata: Tree, labels: Labels, files: _Files,
     content = annotations_file(labels)
     if not request.overwrite and (existing := metadata.get(path.name)) is not None:
         if wrong := differences(_annotations(existing, path), labels):
-            raise ContentError(f"{wrong}\n{shown(path)} is there already, and says so; --overwrite replaces it")
-        files.kept.append(f"{shown(path)} (says the same)")
+            raise ContentError(f"{wrong}\n{shown(path)} already exists; --overwrite replaces it")
+        files.kept.append(f"{shown(path)} (up to date)")
         return existing
     lost = tuple(lost_annotations(metadata.get(path.name, b""), labels))
     files.planned.append(PlannedFile(path=path, content=content, lost=lost))
@@ -174,7 +174,7 @@ def _annotations(existing: bytes, path: Path) -> dict[str, str]:
 def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Files, request: Request) -> None:
     path = Path(DOCKERFILE).absolute()
     if not request.overwrite and path.exists():
-        files.kept.append(f"{DOCKERFILE} (not looked at; --overwrite replaces it)")
+        files.kept.append(f"{DOCKERFILE} (not read; --overwrite replaces it)")
         return
     content = dockerfile(labels, base_image=request.base_image, manifests=shown(manifests), metadata=shown(metadata))
     lost = tuple(lost_lines(path.read_bytes(), content, labels)) if path.is_file() else ()
@@ -202,7 +202,7 @@ def _image_tree(directories: Mapping[str, Tree], files: _Files) -> Tree:
         builder.add_directory(directory)
         for path, content in tree.items():
             if any(part.startswith(_WHITEOUT) for part in path.split("/")):
-                files.kept.append(f"{directory}/{path} out of the image (its name means a removed file there)")
+                files.kept.append(f"{directory}/{path} out of the image (in an image, its name marks a removed file)")
             else:
                 builder.add(f"{directory}/{path}", content)
     return builder.build()

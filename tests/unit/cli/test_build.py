@@ -100,8 +100,8 @@ def test_files_that_are_there_are_kept(rukpakctl: CommandLine, here: Path) -> No
     (here / "bundle.Dockerfile").write_text("FROM elsewhere")
     ran = rukpakctl(*GIVEN, "--output", "image.tar")
     assert ran.err == (
-        "kept b/metadata/annotations.yaml (says the same)\n"
-        "kept bundle.Dockerfile (not looked at; --overwrite replaces it)\n"
+        "kept b/metadata/annotations.yaml (up to date)\n"
+        "kept bundle.Dockerfile (not read; --overwrite replaces it)\n"
         "replaced image.tar\n"
     )
     assert open_tree(here / "image.tar")["metadata/annotations.yaml"] == annotations.read_bytes()
@@ -166,7 +166,7 @@ def test_an_image_does_not_go_where_the_bundle_is(rukpakctl: CommandLine, here: 
     more = ("-u", output) if output == "out" else ("-u", "copy") if output.startswith("copy") else ()
     ran = rukpakctl(*GIVEN, "--output", output, *more)
     assert (ran.status, ran.out) == (3, "")
-    assert f"{output} is where the bundle itself is: choose an output apart from" in ran.err
+    assert f"{output} would be part of the bundle or replace it: choose an output outside of" in ran.err
     assert files_in(here) == before
 
 
@@ -192,7 +192,7 @@ def test_any_other_directory_is_not(rukpakctl: CommandLine, here: Path, files: d
     ran = rukpakctl(*GIVEN, "--output", "image")
     assert (ran.status, ran.err) == (
         3,
-        "Error: image is there already, and is no image layout of one image: it is not replaced\n",
+        "Error: image already exists and is not an image layout of one image: it is not replaced\n",
     )
     assert files_in(here) == before
 
@@ -200,8 +200,8 @@ def test_any_other_directory_is_not(rukpakctl: CommandLine, here: Path, files: d
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("v.tgz", "v.tgz: an image is written as a directory or as an archive that is not packed, FILE.tar"),
-        ("V.ZIP", "V.ZIP: an image is written as"),
+        ("v.tgz", "v.tgz: an image is written to a directory or to an uncompressed archive, FILE.tar"),
+        ("V.ZIP", "V.ZIP: an image is written to"),
         ("new/image", "new/image: there is no directory new"),
     ],
 )

@@ -262,7 +262,7 @@ class TestPermissions:
     def test_an_account_is_one_that_can_be(self, rukpakctl: CommandLine, account: str) -> None:
         ran = rukpakctl("bundle", "permissions", V2, "-o", "yaml", "--service-account", account)
         assert (ran.status, ran.out) == (2, "")
-        assert "is no [NAMESPACE/]NAME of an account" in ran.err
+        assert "is not a service account: write [NAMESPACE/]NAME" in ran.err
 
     @pytest.mark.parametrize("name", ["", "Bad Name", "a/b", "50%", ".."])
     def test_a_name_of_roles_is_one_that_can_be(self, rukpakctl: CommandLine, name: str) -> None:
@@ -274,8 +274,8 @@ class TestPermissions:
         ran = rukpakctl("bundle", "permissions", V2, "--name", "a:b", "--service-account", "robot")
         assert ran.status == 0
         assert ran.err.splitlines() == [
-            "Warning: --name is for -o yaml, and does nothing without it",
-            "Warning: --service-account is for -o yaml, and does nothing without it",
+            "Warning: --name has an effect with -o yaml only",
+            "Warning: --service-account has an effect with -o yaml only",
         ]
         assert rukpakctl("bundle", "permissions", V2, "-o", "yaml", "--name", "a:b").err == ""
 

@@ -151,7 +151,7 @@ class TestLibrary:
         assert rukpak_py.render(CHART, values={"page": "x"})[-1]["kind"] == "Job"
 
     def test_mistakes_of_the_caller(self) -> None:
-        with pytest.raises(TypeError, match="values is a list of texts"):
+        with pytest.raises(TypeError, match="values must be a list of strings"):
             rukpak_py.render(CHART, values="page: x")
         with pytest.raises(ContentError, match="are for charts"):
             rukpak_py.render(NOTES, values={"a": 1})

@@ -70,7 +70,7 @@ def test_both_files_are_replaced_and_that_is_told(rukpakctl: CommandLine, here: 
     first = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
     assert first.out == (
         "replaced b/metadata/annotations.yaml\n"
-        "dropped from b/metadata/annotations.yaml: all that was in it\n"
+        "dropped from b/metadata/annotations.yaml: everything\n"
         "replaced bundle.Dockerfile\n"
         "dropped from bundle.Dockerfile: old\n"
     )

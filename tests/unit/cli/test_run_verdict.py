@@ -99,7 +99,7 @@ async def test_one_that_never_answers_is_not_waited_for_longer() -> None:
 
     async with serving(silent) as (client, _), asyncio.timeout(20):
         found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0.3)
-    assert found.text == "not within 0.3 s: the operator has not said anything about it"
+    assert found.text == "not within 0.3 s: the operator has not reported anything about it"
 
 
 async def test_the_kind_that_is_not_there_is_told_at_once() -> None:
