@@ -42,7 +42,7 @@ class BundleSpec(ApiType, frozen=True, kw_only=True):
 
 
 class BundleStatus(ApiType, frozen=True, kw_only=True):
-    """How far the Bundle has come."""
+    """Observed state of the Bundle."""
 
     phase: Annotated[str, doc("`Pending`, `Unpacking`, `Unpacked` or `Failing`.")] = ""
     resolved_source: Annotated[
@@ -57,7 +57,11 @@ class BundleStatus(ApiType, frozen=True, kw_only=True):
     conditions: Annotated[Conditions, doc("`Unpacked` and `Ready`; `Reconciling` and `Stalled` only while true.")] = ()
     digest: Annotated[str, doc("SHA-256 identity of the content. Once set, other content is never accepted.")] = ""
     spec_digest: Annotated[
-        str, doc("SHA-256 of the spec that was unpacked; used to detect a spec that was changed past the webhook.")
+        str,
+        doc(
+            "SHA-256 of the spec that was unpacked; used to detect a spec that was changed"
+            " while the webhook was not running."
+        ),
     ] = ""
 
     @property
@@ -72,7 +76,7 @@ class Bundle(ApiType, frozen=True, kw_only=True):
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[BundleSpec, doc("Which content to fetch. Immutable.")]
-    status: Annotated[BundleStatus, doc("How far the Bundle has come.")] = BundleStatus()
+    status: Annotated[BundleStatus, doc("Observed state of the Bundle.")] = BundleStatus()
 
 
 def pinned_source(bundle: Bundle) -> Source:

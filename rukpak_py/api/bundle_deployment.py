@@ -32,7 +32,7 @@ class Adopt(StrEnum):
 
 
 class KeptReason(StrEnum):
-    """Why an object that left the content is kept until somebody allows its deletion."""
+    """Why an object that is no longer in the bundle is kept until somebody allows its deletion."""
 
     HOLDS_OBJECTS = "HoldsObjects"  # a Namespace: everything in it would go, too
     HOLDS_DATA = "HoldsData"  # a PersistentVolumeClaim or a PersistentVolume
@@ -49,7 +49,7 @@ class BundleTemplate(ApiType, frozen=True, kw_only=True):
 
 
 class Prune(ApiType, frozen=True, kw_only=True):
-    """What happens to objects that left the content."""
+    """What happens to objects that are no longer in the bundle."""
 
     enabled: Annotated[bool, doc("Delete objects that are no longer in the content. Default: true.")] = True
     max_objects: Annotated[
@@ -81,8 +81,8 @@ class Override(ApiType, frozen=True, kw_only=True):
     prune: Annotated[
         bool | None,
         doc(
-            "`true`: delete it when it leaves the content, also a Namespace, a claim, a volume or a CRD with instances."
-            " `false`: never delete it, not with the BundleDeployment either. It wins over the annotation"
+            "`true`: delete it when it is no longer in the bundle, also a Namespace, a claim, a volume or a CRD with"
+            " instances. `false`: never delete it, not with the BundleDeployment either. It wins over the annotation"
             " `core.rukpak.io/prune`."
         ),
     ] = None
@@ -142,7 +142,7 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
         ),
     ] = ()
     suspend: Annotated[bool, doc("While true nothing is applied, corrected or pruned. Deletion still works.")] = False
-    prune: Annotated[Prune, doc("What happens to objects that left the content.")] = Prune()
+    prune: Annotated[Prune, doc("What happens to objects that are no longer in the bundle.")] = Prune()
     adopt: Annotated[
         Adopt,
         doc(
@@ -190,7 +190,7 @@ class InstalledKind(ApiType, frozen=True, kw_only=True):
 
 
 class KeptObject(ApiType, frozen=True, kw_only=True):
-    """An object that left the content and stays until somebody allows its deletion."""
+    """An object that is no longer in the bundle and stays until somebody allows its deletion."""
 
     group: Annotated[str, doc("API group; empty for the core group.")] = ""
     version: Annotated[str, doc("API version.")]
@@ -245,7 +245,7 @@ class Installation(ApiType, frozen=True, kw_only=True):
 
 
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
-    """What is installed and how it is."""
+    """Observed state of the installation."""
 
     conditions: Annotated[
         Conditions,
@@ -266,7 +266,7 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     kept: Annotated[
         tuple[KeptObject, ...],
         doc(
-            "Objects that left the content and are kept. To delete one, set its annotation"
+            "Objects that are no longer in the bundle and are kept. To delete one, set its annotation"
             ' `core.rukpak.io/prune: "true"`, or `prune` in `spec.overrides`.'
         ),
     ] = ()
@@ -286,4 +286,4 @@ class BundleDeployment(ApiType, frozen=True, kw_only=True):
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[BundleDeploymentSpec, doc("Which content to install and how.")]
-    status: Annotated[BundleDeploymentStatus, doc("What is installed and how it is.")] = BundleDeploymentStatus()
+    status: Annotated[BundleDeploymentStatus, doc("Observed state of the installation.")] = BundleDeploymentStatus()

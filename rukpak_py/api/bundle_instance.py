@@ -35,4 +35,4 @@ class BundleInstance(ApiType, frozen=True, kw_only=True):
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[BundleDeploymentSpec, doc("Which content to install and how.")]
-    status: Annotated[BundleInstanceStatus, doc("What is installed and how it is.")] = BundleInstanceStatus()
+    status: Annotated[BundleInstanceStatus, doc("Observed state of the installation.")] = BundleInstanceStatus()

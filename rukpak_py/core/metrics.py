@@ -102,7 +102,9 @@ APPLIED = Counter(
     "rukpak_apply", "Objects written: created, updated, corrected or taken (adopted).", ["action"], registry=REGISTRY
 )
 DRIFT_CORRECTED = Counter("rukpak_drift_corrected", "Objects whose drift was reverted.", registry=REGISTRY)
-PRUNED = Counter("rukpak_pruned_objects", "Objects deleted because they left the content.", registry=REGISTRY)
+PRUNED = Counter(
+    "rukpak_pruned_objects", "Objects deleted because they were no longer in the bundle.", registry=REGISTRY
+)
 FETCH_SECONDS = Histogram(
     "rukpak_source_fetch_duration_seconds",
     "How long it took to fetch, check and store content. The result is unpacked, failed or pending.",
