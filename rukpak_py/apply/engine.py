@@ -176,7 +176,7 @@ class Engine:
         if change.key in target.last_applied.absent or change.key in target.last_applied.uids:
             with suppress(NotFoundError, StaleError):  # gone again, or another one by now: nothing to give back
                 await self._give_back(target, change, applied.metadata.uid)
-        raise ConflictError(f"{change.key} appeared while it was being created; it is looked at again")
+        raise ConflictError(f"{change.key} was created by somebody else at the same moment; checking it again")
 
     async def _give_back(self, target: Target, change: Change, uid: str) -> None:
         """Apply the bare identity: every field that we alone own goes, what others own stays."""
@@ -218,7 +218,7 @@ class Engine:
                 body = repaired
                 if change_set is not None:
                     fields = ", ".join(error.unknown_fields)
-                    change_set.warnings.append(f"{key}: this cluster does not know {fields}; left out")
+                    change_set.warnings.append(f"{key}: left out {fields}, which this API server does not know")
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _take_in(self, target: Target, change: Change, applied: Applied, change_set: ChangeSet) -> None:

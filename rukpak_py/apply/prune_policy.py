@@ -28,9 +28,9 @@ _KEPT_KINDS: Mapping[GroupKind, KeptReason] = {
     GroupKind("", "PersistentVolumeClaim"): KeptReason.HOLDS_DATA,
 }
 _DETAILS: Mapping[KeptReason, str] = {
-    KeptReason.HOLDS_OBJECTS: "with it, everything in it would be deleted",
-    KeptReason.HOLDS_DATA: "with it, its data would be lost",
-    KeptReason.HAD_INSTANCES: "its instances are gone since",
+    KeptReason.HOLDS_OBJECTS: "deleting it would delete everything in it",
+    KeptReason.HOLDS_DATA: "deleting it would lose its data",
+    KeptReason.HAD_INSTANCES: "its instances have been deleted since",
     KeptReason.HAS_INSTANCES: "it had instances that would have been deleted with it",
 }
 
@@ -69,7 +69,7 @@ class UnlistedInstances:
 
 
 ForeignInstances = Instances | UnlistedInstances  # those that are not pruned together with their CRD
-NOT_LISTED = UnlistedInstances(why="nobody has listed them yet")
+NOT_LISTED = UnlistedInstances(why="they have not been listed yet")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,7 +114,7 @@ def _who_said_no(live: ObservedObject, override: Override) -> str:
 def _fate_of_crd(instances: ForeignInstances, *, was_kept: bool) -> Verdict:
     match instances:
         case Instances(count=count) if count:
-            return _keep(KeptReason.HAS_INSTANCES, f"with it, {instances} would be deleted")
+            return _keep(KeptReason.HAS_INSTANCES, f"deleting it would delete {instances}")
         case Instances() if was_kept:
             return _keep(KeptReason.HAD_INSTANCES)
         case _ if was_kept:

@@ -36,7 +36,7 @@ def advice(change: Change) -> str:
     """What helps when the server does not let a field of it change."""
     why = why_not_deleted(change)
     if why:
-        return f"{why} and is not deleted: put the old value back, or delete it yourself"
+        return f"{why} and is not deleted: restore the old value, or delete it yourself"
     if change.desired.force:
         return ""  # the server would not take it as a new object either
     holds_data = GroupKind(change.key.group, change.key.kind) in _HOLDS_DATA

@@ -30,7 +30,7 @@ async def take_over(client: Client, resource: Resource, live: ObservedObject, ow
     """The resourceVersion to apply on. `StaleError` when the object is not the one that was judged."""
     before = await client.get_metadata(resource, live.key.namespace, live.key.name)
     if (before.uid, before.version) != (live.uid, live.version):
-        raise StaleError(Refusal(subject=str(live.key), status=409, message="it changed since it was looked at"))
+        raise StaleError(Refusal(subject=str(live.key), status=409, message="it changed since it was read"))
     entries = entries_taken_over(
         before,
         outcome,

@@ -142,7 +142,7 @@ class Cluster:
         try:
             version = msgspec.json.decode(answer.body, type=_ServerVersion)
         except msgspec.MsgspecError as error:
-            raise UnavailableError("the API server does not say which version it has") from error
+            raise UnavailableError("the API server does not report its version") from error
         gvks = self.discovery.served.resources
         names = {name for gvk in gvks for name in (gvk.api_version, f"{gvk.api_version}/{gvk.kind}")}
         return Capabilities(kube_version=version.git_version, api_versions=tuple(sorted(names)))
@@ -204,9 +204,12 @@ class Cluster:
         self._unanswered = unanswered
         if unanswered:
             names = ", ".join(sorted(unanswered))
-            LOG.warning("no API service answers for %s: until it does or is removed, no namespace can go away", names)
+            LOG.warning(
+                "no backend answers for the APIService of %s: no namespace can be deleted until it does or is removed",
+                names,
+            )
         else:
-            LOG.info("all API services answer again")
+            LOG.info("the backends of all APIServices answer again")
 
     def _report_changed_kinds(self) -> None:
         if self.discovery.served is self._snapshot:

@@ -82,7 +82,7 @@ class Discovery:
                 names = read_index(answer.body)
                 versions = [await self._fetch_group_version(name) for name in names]
         except msgspec.MsgspecError as error:
-            text = "the answer is no discovery document"
+            text = "the answer is not a discovery document"
             raise ServerUnavailableError(Refusal(subject=f"get {root}", status=answer.status, message=text)) from error
         # The older index says nothing about changes inside a group, so its ETag proves nothing.
         self._etags[root] = answer.headers.get("ETag", "") if self._is_aggregated(answer.headers) else ""

@@ -110,7 +110,7 @@ class Frames:
             case channel if channel == _CLOSED:
                 pass
             case channel:
-                raise CommandError(f"the API server sent a frame of channel {channel}, which there is not")
+                raise CommandError(f"the API server sent a frame of the unknown channel {channel}")
         return b""
 
     def end(self) -> None:
@@ -124,7 +124,7 @@ class Frames:
         if status.status == "Success":
             return
         code = _exit_code(status)
-        text = status.message or "it did not succeed"
+        text = status.message or "the command failed"
         raise CommandError(f"{text}: {self._said}" if self._said else text, code=code, errors=self._said)
 
     @property
@@ -167,7 +167,7 @@ async def output_of(
             await _let_end(socket)
     frames.end()
     if not ending.has_come:
-        raise CommandError("the end of what the command said is missing")
+        raise CommandError("the end of the output of the command is missing")
 
 
 async def _let_end(socket: aiohttp.ClientWebSocketResponse[bool]) -> None:

@@ -130,7 +130,9 @@ class LeaderElector:
     def fence(self) -> None:
         """Raise `LeaseLostError` unless the lease is certainly ours at this moment; see `Client.fenced`."""
         if self._clock() >= self._ours_until:
-            raise LeaseLostError(f"the lease {self._namespace}/{self._name} is not ours; nothing is written without it")
+            raise LeaseLostError(
+                f"this process does not hold the lease {self._namespace}/{self._name}; nothing is written"
+            )
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, then run `lead` for as long as we hold it.
@@ -298,4 +300,4 @@ async def _ended(work: asyncio.Future[None]) -> None:
     work.cancel()
     await asyncio.wait({work})
     if not work.cancelled() and work.exception() is not None:
-        log.error("what the leader did ended with %r", work.exception())
+        log.error("the work of the leader ended with %r", work.exception())

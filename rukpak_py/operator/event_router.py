@@ -75,7 +75,7 @@ class WatchedKind(Generic[Kind]):
         try:
             obj = self._read(body)
         except ContentError as error:
-            LOG.warning("left out: %s", error)
+            LOG.warning("ignored: %s", error)
             return
         name = obj.metadata.name
         is_known = name in self.cache

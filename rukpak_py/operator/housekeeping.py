@@ -74,7 +74,7 @@ class Housekeeping:
             try:
                 await self._tidy()
             except (RukPakError, OSError) as error:
-                LOG.warning("could not tidy up, trying again later: %s", error)
+                LOG.warning("could not clean up, trying again later: %s", error)
                 self._asked.set()
                 await asyncio.sleep(self._try_again_after)
 

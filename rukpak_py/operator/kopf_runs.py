@@ -49,7 +49,7 @@ class KopfRuns:
                 await asyncio.wait({running, outdated}, return_when=asyncio.FIRST_COMPLETED)
                 if running.done():
                     return running.result()
-                LOG.info("Kopf begins anew: %s", outdated.result())
+                LOG.info("restarting Kopf: %s", outdated.result())
             finally:
                 running.cancel()
                 outdated.cancel()

@@ -211,7 +211,7 @@ def _flag(text: str) -> bool:
 
 def _delay(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]+)?", text) or float(text) > LONGEST_DELAY:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds up to {LONGEST_DELAY}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds up to {LONGEST_DELAY}")
     return float(text)
 
 

@@ -85,7 +85,7 @@ def one_of(*words: str) -> Callable[[str], str]:
 
     def word(text: str) -> str:
         if text not in words:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(words)}")
         return text
 
     return word

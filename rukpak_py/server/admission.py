@@ -138,7 +138,7 @@ def _expect(request: Request, group: str, resource: str) -> None:
     asked = request.resource
     if (asked.group, asked.resource, request.sub_resource) != (group, resource, ""):
         place = "/".join(filter(None, (asked.group, asked.resource, request.sub_resource)))
-        raise ReviewError(f"this webhook judges {resource}, not {place!r}")
+        raise ReviewError(f"this webhook validates {resource}, not {place!r}")
 
 
 def _bundle_spec(request: Request, what: str) -> BundleSpec:

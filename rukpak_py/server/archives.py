@@ -40,7 +40,7 @@ async def send(request: web.Request, archive: Archive, *, silence: float) -> web
             part = wanted_part(_range_of(request, tag), size)
         except UnsatisfiableError:
             headers |= {"Content-Range": f"bytes */{size}"}
-            return web.Response(status=416, headers=headers, text="the range begins behind the end of the archive\n")
+            return web.Response(status=416, headers=headers, text="the range begins after the end of the archive\n")
         response = _response(part, size, headers)
         await response.prepare(request)
         if request.method != "HEAD":

@@ -101,7 +101,7 @@ class ContentApp:
         except ForbiddenPathError as error:
             return _refused(_text(403, str(error)))
         except RukPakError as error:
-            return _later(f"the API server does not say who asks: {error}")
+            return _later(f"the API server could not say whether this is allowed: {error}")
         self.on_admitted(request.protocol)
         request[_IDENTITY] = identity
         try:

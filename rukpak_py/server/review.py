@@ -49,9 +49,9 @@ def read_review(body: bytes) -> Request:
     try:
         review = _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ReviewError(f"this is no AdmissionReview of {API_VERSION}: {error}") from error
+        raise ReviewError(f"this is not an AdmissionReview of {API_VERSION}: {error}") from error
     if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
-        raise ReviewError(f"only AdmissionReview of {API_VERSION} is understood")
+        raise ReviewError(f"only AdmissionReview of {API_VERSION} is supported")
     if not review.request.uid:
         raise ReviewError("the review has no uid")
     return review.request
@@ -64,7 +64,7 @@ def read_object(raw: msgspec.Raw, what: str) -> dict[str, Any]:
     try:
         return _OBJECT_DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ReviewError(f"{what} of the review is no object: {error}") from error
+        raise ReviewError(f"{what} of the review is not an object: {error}") from error
 
 
 def answer(uid: str, denials: Denials) -> bytes:

@@ -35,7 +35,7 @@ class Address:
     def parse(cls, text: str) -> "Address":
         host, colon, port = text.rpartition(":")
         if not colon or not port.isdecimal() or int(port) > 65535:
-            raise ValueError(f"{text!r} is no address; write it as host:port or :port")
+            raise ValueError(f"{text!r} is not a valid address; write it as host:port or :port")
         return cls(host=host.strip("[]") or None, port=int(port))
 
 

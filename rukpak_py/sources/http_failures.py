@@ -32,7 +32,7 @@ def _unconnected(error: Exception, target: Target) -> str:
         case aiohttp.ClientConnectorCertificateError():
             return _untrusted(error.certificate_error, target)
         case aiohttp.ClientConnectorSSLError():
-            return f"{target.address} does not speak TLS that we understand{_reason(error.os_error)}"
+            return f"{target.address} does not speak a supported version of TLS{_reason(error.os_error)}"
         case aiohttp.ClientProxyConnectionError():
             return f"the proxy for it does not accept connections{_reason(error.os_error)}"
         case aiohttp.ClientConnectorError():

@@ -71,8 +71,8 @@ def test_metadata_alone_shows_that_an_object_goes() -> None:
         (shop({}) | {"metadata": "x"}, "metadata is not a mapping"),
         (shop({"conditions": {"Ready": True}}), "status.conditions is not a list"),
         (shop({"conditions": ["Ready"]}), "status.conditions[0] is not a mapping"),
-        (shop({"conditions": [{"type": "Ready", "status": True}]}), "status.conditions[0].status is not text"),
-        (shop({"conditions": [{"type": ["Ready"]}]}), "status.conditions[0].type is not text"),
+        (shop({"conditions": [{"type": "Ready", "status": True}]}), "status.conditions[0].status is not a string"),
+        (shop({"conditions": [{"type": ["Ready"]}]}), "status.conditions[0].type is not a string"),
         (shop({"conditions": [condition("Ready", "yes")]}), "the condition Ready has the status 'yes'"),
         (shop({"observedGeneration": "1"}, generation=1), "status.observedGeneration is not a whole number"),
         (shop({"observedGeneration": True}, generation=1), "status.observedGeneration is not a whole number"),
@@ -84,7 +84,7 @@ def test_metadata_alone_shows_that_an_object_goes() -> None:
             {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running", "containerStatuses": [{"state": 1}]}},
             "state is not a mapping",
         ),
-        ({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": 1}}, "status.phase is not text"),
+        ({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": 1}}, "status.phase is not a string"),
     ],
 )
 def test_what_is_odd_is_in_progress_and_said(obj: dict[str, Any], message: str) -> None:

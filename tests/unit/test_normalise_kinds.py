@@ -189,21 +189,21 @@ class TestInjectedAuthorities:
 @pytest.mark.parametrize(
     ("api_version", "kind", "fields", "message"),
     [
-        ("v1", "Secret", {"stringData": []}, "Secret shop/x: stringData is a list; it must be a mapping"),
+        ("v1", "Secret", {"stringData": []}, "Secret shop/x: stringData must be a mapping, got a list"),
         (
             "v1",
             "Secret",
             {"data": 1, "stringData": {"a": "b"}},
-            "Secret shop/x: data is a number; it must be a mapping",
+            "Secret shop/x: data must be a mapping, got a number",
         ),
-        ("batch/v1", "Job", {"spec": "x"}, "Job shop/x: spec is text; it must be a mapping"),
-        ("v1", "Service", {"spec": {"ports": {}}}, "Service shop/x: spec.ports is a mapping; it must be a list"),
-        ("v1", "Service", {"spec": {"ports": [80]}}, "Service shop/x: spec.ports[0] is a number; it must be a mapping"),
+        ("batch/v1", "Job", {"spec": "x"}, "Job shop/x: spec must be a mapping, got a string"),
+        ("v1", "Service", {"spec": {"ports": {}}}, "Service shop/x: spec.ports must be a list, got a mapping"),
+        ("v1", "Service", {"spec": {"ports": [80]}}, "Service shop/x: spec.ports[0] must be a mapping, got a number"),
         (
             "apps/v1",
             "Deployment",
             {"spec": {"template": {"spec": {"containers": [None]}}}},
-            "Deployment shop/x: spec.template.spec.containers[0] is null; it must be a mapping",
+            "Deployment shop/x: spec.template.spec.containers[0] must be a mapping, got null",
         ),
     ],
 )

@@ -51,7 +51,7 @@ def test_the_last_value_of_a_variable_counts_wherever_a_pod_is_described(
     assert spec == {containers: [{"name": "c", "env": [{"name": "A", "value": "2"}, {"name": "B", "value": "$(A)"}]}]}
     where = ".".join(path)
     assert result.warnings == (
-        f"{kind} shop/x: {where}.{containers}[0].env: env A is given more than once; the last one counts",
+        f"{kind} shop/x: {where}.{containers}[0].env: env A is given more than once; the last one is used",
     )
 
 

@@ -60,7 +60,7 @@ def text(obj: Manifest, path: str, default: str = "") -> str:
     if value is None:
         return default
     if not isinstance(value, str):
-        raise OddStatus(f"{path} is not text")
+        raise OddStatus(f"{path} is not a string")
     return value
 
 
@@ -96,7 +96,7 @@ def condition(obj: Manifest, wanted: str) -> Condition | None:
 def _condition_text(item: Manifest, key: str, index: int) -> str:
     value = item.get(key)
     if value is not None and not isinstance(value, str):
-        raise OddStatus(f"status.conditions[{index}].{key} is not text")
+        raise OddStatus(f"status.conditions[{index}].{key} is not a string")
     return value or ""
 
 

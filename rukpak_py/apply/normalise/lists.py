@@ -78,7 +78,7 @@ def merge_by(key_of: _Key, word: str, notes: Notes, merge: _Merge | None = None)
             earlier = result[places[key]]
             result[places[key]] = merge(earlier, entry) if merge else entry
             if merge is None and earlier != entry:
-                notes.warn(f"{at}: {word} {key} is given more than once; the last one counts")
+                notes.warn(f"{at}: {word} {key} is given more than once; the last one is used")
         return entries if len(result) == len(entries) else result
 
     return merged

@@ -12,7 +12,7 @@ _NAMES: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
     (int, "a number"),
     (float, "a number"),
-    (str, "text"),
+    (str, "a string"),
     (dict, "a mapping"),
     (list, "a list"),
 )
@@ -36,7 +36,7 @@ class Notes:
             raise self._wrong(value, path, "a mapping")
         for key in value:
             if not isinstance(key, str):
-                raise self.error(f"{path} has a key that is {_type_name(key)}; keys must be text")
+                raise self.error(f"{path} has a key that is {_type_name(key)}; keys must be strings")
         return value
 
     def items(self, value: object, path: str) -> list[Any]:
@@ -46,14 +46,14 @@ class Notes:
 
     def text(self, value: object, path: str) -> str:
         if not isinstance(value, str):
-            raise self._wrong(value, path, "text")
+            raise self._wrong(value, path, "a string")
         return value
 
     def text_map(self, value: object, path: str) -> dict[str, str]:
         return {key: self.text(item, f"{path}[{key}]") for key, item in self.mapping(value, path).items()}
 
     def _wrong(self, value: object, path: str, wanted: str) -> ContentError:
-        return self.error(f"{path} is {_type_name(value)}; it must be {wanted}")
+        return self.error(f"{path} must be {wanted}, got {_type_name(value)}")
 
 
 def _type_name(value: object) -> str:

@@ -93,7 +93,7 @@ class ServingCertificates:
                 if await self._injector.release(target, key, names, work.lives):
                     work.result.released.append(key)
             except (NotFoundError, StaleError):
-                work.result.waiting.append(f"{key} was changed by somebody meanwhile")
+                work.result.waiting.append(f"{key} was changed by somebody else meanwhile")
             except RukPakError as error:
                 work.result.failures.append(failure_of(key, error))
 
@@ -168,7 +168,7 @@ class ServingCertificates:
         except RukPakError as error:
             work.result.failures.append(failure_of(certificate.secret, error))
         else:
-            work.result.waiting.append(f"{certificate.secret} is changed by somebody while it is written")
+            work.result.waiting.append(f"{certificate.secret} keeps changing while it is written")
             work.result.look_again_in(1.0)
 
     async def _advance(self, work: Pass, certificate: ServingCertificate, *, only_issue: bool) -> bool:
@@ -263,7 +263,7 @@ class ServingCertificates:
             try:
                 await self._injector.inject(work.target, place, work.lives, trust)
             except (NotFoundError, StaleError):
-                result.waiting.append(f"{place.key} was replaced by somebody")
+                result.waiting.append(f"{place.key} was replaced by somebody else")
             except RukPakError as error:
                 result.failures.append(failure_of(place.key, error))
             else:

@@ -110,7 +110,7 @@ def _certificates(
 def _service_problem(one: Desired, secret: ObjectKey, taken: set[ObjectKey]) -> str:
     key = one.key
     if one.head.gvk.group_kind != _SERVICE:
-        return f"a {key.kind} serves nothing; set it on a Service"
+        return f"it has no effect on a {key.kind}; set it on a Service"
     if not _SUBDOMAIN.fullmatch(secret.name):
         return f"{secret.name[:63]!r} is not a valid Secret name"
     if not _LABEL.fullmatch(key.name) or not _LABEL.fullmatch(key.namespace):

@@ -56,7 +56,8 @@ def failing(bundle: Bundle, message: str, error: RukPakError, now: str) -> Bundl
 
 def content_changed(bundle: Bundle, found: str, now: str) -> BundleStatus:
     message = (
-        "the source has other content than was unpacked, which is lost: restore it, or create a new Bundle "
+        "the unpacked content is lost, and the source has other content now: restore the old content in the source, "
+        "or create a new Bundle "
         f"(found {found}, unpacked {bundle.status.digest})"
     )
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_CHANGED, message, now)
@@ -66,8 +67,8 @@ def content_changed(bundle: Bundle, found: str, now: str) -> BundleStatus:
 
 def content_lost(bundle: Bundle, now: str) -> BundleStatus:
     message = (
-        "the uploaded content is lost, and nobody but you has it: upload the same content again, or create a new "
-        f"Bundle (unpacked {bundle.status.digest})"
+        "the uploaded content is lost: upload the same content again, or create a new Bundle "
+        f"(unpacked {bundle.status.digest})"
     )
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_LOST, message, now)
     conditions = _summary(bundle, conditions, Summary.STALLED, Reason.CONTENT_LOST, message, now)

@@ -117,7 +117,7 @@ class Applier:
         await prune(planned.target, plan.prune, change_set)
         attempt.state.created.clear()
         if change_set.pruned:
-            text = f"deleted again, because the install was refused: {named(sorted(change_set.pruned))}"
+            text = f"deleted {named(sorted(change_set.pruned))}, created by the installation that was refused"
             self._warn(attempt, EventReason.WITHDRAWN, text)
 
     def _unfinished(

@@ -106,7 +106,7 @@ class Finish:
             case PruneStep.DELETE:
                 for kept in plan.keep:
                     if kept.entry not in attempt.deployment.status.kept:
-                        LOG.info("%s left the content and is kept: %s", kept.key, kept.detail)
+                        LOG.info("%s is no longer in the bundle and is kept: %s", kept.key, kept.detail)
                 applied = replace(applied, kept=tuple(kept.entry for kept in plan.keep))
                 return await self._delete(applied, planned, leaving, healthy) or applied
 
@@ -132,7 +132,7 @@ class Finish:
             await release(planned.target, live, change_set)
         if change_set.pruned:
             PRUNED.inc(len(change_set.pruned))
-            text = f"deleted {named(change_set.pruned)}, which left the content"
+            text = f"deleted {named(change_set.pruned)}, no longer in the bundle"
             self._tell(attempt, EventReason.PRUNED, text)
         for text in _released_texts(planned.plan, change_set):
             self._tell(attempt, EventReason.RELEASED, text)
@@ -296,7 +296,7 @@ def _unhealthy(lives: Sequence[ObservedObject]) -> list[ObservedObject]:
 
 def _described(live: ObservedObject) -> UnhealthyObject:
     if live.health is None:
-        return UnhealthyObject(line=f"{live.key} was not seen since it was applied")
+        return UnhealthyObject(line=f"{live.key} has not been observed since it was applied")
     return UnhealthyObject(
         line=describe(live.gvk, live.key, live.health), has_failed=live.health.status is HealthStatus.FAILED
     )

@@ -256,7 +256,7 @@ async def _desire_all(content: RenderedContent, resolution: Resolution, attempt:
         one = _desire(obj, namespaced=resource.namespaced, lasting=lasting, attempt=attempt)
         known = desired.setdefault(one.key, one)
         if known.form.digest != one.form.digest:
-            raise ContentError(f"the content has two different objects of the same name: {one.key}")
+            raise ContentError(f"the content has two different objects with the same name: {one.key}")
         turn += len(obj.json)
         if turn > TURN_BYTES:
             turn = 0

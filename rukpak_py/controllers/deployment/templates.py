@@ -110,12 +110,15 @@ class Templates:
         controller = bundle.metadata.controller
         if controller is None or controller.uid != deployment.metadata.uid:
             raise ConflictError(
-                f'Bundle "{name}" exists and does not belong to this BundleDeployment; delete or rename that Bundle'
+                f'Bundle "{name}" exists and does not belong to this BundleDeployment; '
+                "delete that Bundle, or create it with another name"
             )
         if bundle.metadata.is_deleted:
-            raise UnavailableError(f'Bundle "{name}" is being deleted; waiting for it to go')
+            raise UnavailableError(f'Bundle "{name}" is being deleted; waiting until it is gone')
         if not _is_of(bundle, deployment, wanted):
-            raise ConflictError(f'Bundle "{name}" exists with another spec than the template has; delete that Bundle')
+            raise ConflictError(
+                f'Bundle "{name}" exists with a spec that differs from spec.template; delete that Bundle'
+            )
         return bundle
 
     async def _adopt(self, bundle: Bundle, deployment: BundleDeployment) -> Bundle:

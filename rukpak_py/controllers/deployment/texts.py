@@ -15,18 +15,18 @@ HEALTHY = "BundleDeployment is healthy"
 REFETCHING = "Re-fetching bundle content"
 RENDERING = "Rendering bundle content"
 OPTIONS_LOST = (
-    "the options that the active bundle was installed with are known by their digest only, and are lost: nothing is "
-    "corrected until the bundle of the template is installed"
+    "the options that the active bundle was installed with are lost, because status.history has only their digest: "
+    "nothing is corrected until the bundle of the template is installed"
 )
 TEMPLATE_UNKNOWN = (
-    "status.history does not record its template exactly, so it is not made again: put the former spec.template back, "
-    "or correct the new one"
+    "it cannot be created again, because status.history does not have its exact template: restore the former "
+    "spec.template, or correct the new one"
 )
 UNMATCHED = "spec.overrides["
 NOT_CORRECTED = ": drift is not corrected; "
 RENDERING_LOST = (
-    "the rendering that was installed is lost, and rendering the chart again gives something else"
-    f"{NOT_CORRECTED}change spec.template or spec.config to install what is rendered now"
+    "the rendering that was installed is lost, and rendering the chart again gives different objects"
+    f"{NOT_CORRECTED}change spec.template or spec.config to install the new rendering"
 )
 _KEPT_NOTES: Mapping[str, str] = {KeptReason.HAD_INSTANCES: " (its instances are gone)"}
 
@@ -63,9 +63,10 @@ def kept_changing(managers: Mapping[ObjectKey, Sequence[str]]) -> str:
 
 
 def over_budget(leaving: Collection[ObjectKey], most: int) -> str:
+    are = "is" if len(leaving) == 1 else "are"
     return (
-        f"{counted(len(leaving))} left the content and spec.prune.maxObjects is {most}: nothing was pruned; "
-        f"raise it to delete {named(leaving)}"
+        f"{counted(len(leaving))} {are} no longer in the bundle, and spec.prune.maxObjects is {most}: "
+        f"nothing was pruned; raise it to delete {named(leaving)}"
     )
 
 
@@ -73,7 +74,7 @@ def held_back(leaving: Collection[ObjectKey]) -> str:
     """After some minutes of waiting for health: what that holds back."""
     are = "is" if len(leaving) == 1 else "are"
     return (
-        f"{counted(len(leaving))} that left the content {are} kept until the new content is healthy: "
+        f"{counted(len(leaving))} no longer in the bundle {are} kept until the new content is healthy: "
         f"{named(leaving)}; set spec.prune.when to AfterApply to delete now"
     )
 
@@ -84,7 +85,7 @@ def kept_text(kept: Collection[KeptObject]) -> str:
         return ""
     names = (_place(one) + _KEPT_NOTES.get(one.reason, "") for one in kept)
     return (
-        f"kept {counted(len(kept))} that left the content: {named(names)}; to delete, "
+        f"kept {counted(len(kept))} no longer in the bundle: {named(names)}; to delete, "
         'set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in spec.overrides'
     )
 
@@ -104,7 +105,7 @@ def bundle_not_unpacked(name: str, why: str) -> str:
 
 def bundle_has_other_content(name: str) -> str:
     return (
-        f'Bundle "{name}" was made again and has other content than is installed{NOT_CORRECTED}'
+        f'Bundle "{name}" was created again with content other than what is installed{NOT_CORRECTED}'
         "restore its source, or correct the new spec.template"
     )
 
@@ -120,7 +121,7 @@ def unmatched_overrides(
         if not any(matches(one, key, install_namespace=install_namespace) for key in keys)
     ]
     more = len(found) - NAMED
-    return [*found[:NAMED], *([f"{UNMATCHED}]: {more} more match nothing"] if more > 0 else [])]
+    return [*found[:NAMED], *([f"{UNMATCHED}]: {more} more entries match nothing"] if more > 0 else [])]
 
 
 def class_not_served(name: str) -> str:

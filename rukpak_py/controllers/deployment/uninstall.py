@@ -64,7 +64,9 @@ class Uninstall:
         if ORDERED_DELETION_FINALIZER not in metadata.finalizers or ORPHAN in metadata.finalizers:
             return StageResult(outcome=DONE)
         if FOREGROUND in metadata.finalizers:
-            text = "foreground deletion lets the collector act at once: the order of deletion cannot be kept"
+            text = (
+                "with foreground deletion the garbage collector deletes at once: the order of deletion cannot be kept"
+            )
             reason = EventReason.ORDER_NOT_KEPT
             self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
         hidden, unlisted = await self._hidden(deployment)

@@ -73,7 +73,7 @@ class Mirror:
             case Situation.LEAVING:
                 raise UnavailableError(
                     f'BundleDeployment "{name}" of a former BundleInstance of this name is being deleted; '
-                    "waiting for it to go"
+                    "waiting until it is gone"
                 )
             case Situation.LEFT_AND_CHANGED:
                 raise ConflictError(
@@ -116,8 +116,8 @@ class Mirror:
             if not has_other_spec:
                 return found
             raise ConflictError(
-                f'the spec of BundleDeployment "{key.name}" cannot be made that of the BundleInstance: a webhook puts '
-                "it back, or the CRD of BundleDeployments is older and does not have all of its fields"
+                f'the spec of BundleDeployment "{key.name}" cannot be set to that of the BundleInstance: a webhook '
+                "reverts it, or the CRD of BundleDeployments is older and does not have all of its fields"
             )
         self.forget(instance.metadata.uid)
         if is_drift:

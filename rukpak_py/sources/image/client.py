@@ -113,7 +113,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             answer.close()
             target = urljoin(answer.url, answer.headers["Location"])
             if urlsplit(target).scheme != "https" and self.prefix == "https":
-                raise UnavailableError(f"{self._host} wants something to go without TLS")
+                raise UnavailableError(f"{self._host} asks for a request without TLS, which is refused")
             answer = self.do_request(target, headers=headers, stream=True)
         answer.close()
         raise UnavailableError(f"{self._host} redirects more than {_MOST_REDIRECTS} times")
@@ -163,7 +163,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             case requests.exceptions.SSLError():
                 return NoTlsError(f"{host} does not speak TLS; {self._advice.no_tls}")
             case requests.exceptions.InvalidSchema():
-                return OutOfReachError(f"{host} wants something to go without TLS")
+                return OutOfReachError(f"{host} asks for a request without TLS, which is refused")
             case _:
                 return OutOfReachError(f"{host} does not answer: {str(cause).rpartition(': ')[2]}")
 

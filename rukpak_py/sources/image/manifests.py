@@ -70,9 +70,7 @@ def read_document(data: bytes, content_type: str, limits: Limits) -> ImageDocume
     if is_index:
         check_entries("the image's index", len(found.manifests or []), limits)
     elif found.layers is None or found.config is None:
-        raise ContentError(
-            "the registry has something that is no image: its manifest has no layers or no configuration"
-        )
+        raise ContentError("what the registry has is not an image: its manifest has no layers or no configuration")
     return found
 
 

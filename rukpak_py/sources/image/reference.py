@@ -83,5 +83,5 @@ def parse_registries(text: str) -> frozenset[str]:
     names = [part.strip() for part in text.split(",") if part.strip()]
     for name in names:
         if parse_reference(f"{name}/x").registry != name:
-            raise ContentError(f"{name[:100]!r} is no registry: give HOST or HOST:PORT")
+            raise ContentError(f"{name[:100]!r} is not a valid registry: give HOST or HOST:PORT")
     return frozenset(names)

@@ -117,7 +117,7 @@ class Login:
         """Asked with an identity token, with user and password, or as nobody."""
         scheme, host = urlsplit(challenge.realm).scheme, urlsplit(challenge.realm).netloc
         if scheme != "https" and not (self._plain_http and scheme == "http"):
-            raise UnavailableError(f"its token service {host} wants something to go without TLS")
+            raise UnavailableError(f"its token service {host} asks for a request without TLS, which is refused")
         given = {"service": challenge.service, "scope": challenge.scope}
         given = {name: value for name, value in given.items() if value}
         headers = {"Accept": "application/json", "User-Agent": _CLIENT}

@@ -37,7 +37,7 @@ async def test_what_takes_the_name_meanwhile_keeps_no_trace_of_us(room: Room) ->
     change_set = await room.engine.apply(room.target, plan)
     (failure,) = change_set.failures
     assert failure.kind is FailureKind.CONFLICT
-    assert "appeared while it was being created" in failure.message
+    assert "was created by somebody else at the same moment" in failure.message
     after = await room.read(wanted)
     assert no_trace(after, room)
     for unimportant in ("resourceVersion", "managedFields"):

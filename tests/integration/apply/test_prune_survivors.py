@@ -95,7 +95,7 @@ async def test_a_crd_stays_while_it_has_instances_of_others(room: Room, group: s
         {"CustomResourceDefinition": KeptReason.HAS_INSTANCES},
         ["ours"],
     )
-    assert f"with it, 1 Thing object ({room.namespace}/theirs) would be deleted" in plan.keep[0].detail
+    assert f"deleting it would delete 1 Thing object ({room.namespace}/theirs)" in plan.keep[0].detail
     await carry_out(room, plan)
     assert (await room.read(thing(group, "theirs")))["spec"] == {"a": "2"}
     assert not await room.exists(thing(group, "ours"))

@@ -161,7 +161,7 @@ async def test_an_immutable_field_and_our_annotation_replace_the_object(room: Ro
     assert (await room.read(deployment()))["metadata"]["uid"] != uid
 
 
-NOT_DELETED = "and is not deleted: put the old value back, or delete it yourself"
+NOT_DELETED = "and is not deleted: restore the old value, or delete it yourself"
 
 
 def fixed(x: str) -> Manifest:

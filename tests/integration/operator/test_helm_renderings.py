@@ -107,7 +107,9 @@ async def test_a_rendering_that_is_lost_is_told_and_nothing_is_guessed(tenant: T
     await operator.start()
     await tenant.ready()  # nothing has drifted, so nobody misses it
     await edit(tenant)
-    text = "the rendering that was installed is lost, and rendering the chart again gives something else: drift is not"
+    text = (
+        "the rendering that was installed is lost, and rendering the chart again gives different objects: drift is not"
+    )
     found = await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is told")
     assert condition(found, "Ready")["status"] == "False"
     assert await value(tenant) == "edited"

@@ -117,12 +117,12 @@ async def test_an_operator_works_without_the_kind_and_serves_it_once_it_is_there
     await tenant.publish("v2", [config_map("two", tenant.namespace)])
     await instance.create("v2")
     await instance.ready()
-    assert "Kopf begins anew: BundleInstance is now served" in operator.log
+    assert "restarting Kopf: BundleInstance is now served" in operator.log
 
     await remove(admin, BUNDLE_INSTANCE_PLURAL)
 
     async def is_told() -> bool:
-        return "Kopf begins anew: BundleInstance is not served any more" in operator.log
+        return "restarting Kopf: BundleInstance is not served any more" in operator.log
 
     await eventually(is_told, what="Kopf watches it no more")
     await tenant.publish("v3", [config_map("three", tenant.namespace)])

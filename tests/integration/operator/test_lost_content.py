@@ -93,7 +93,7 @@ async def test_content_that_changed_is_not_accepted(tenant: Tenant, operator: Op
     told = await tenant.until(
         lambda one: condition(one, "HasValidBundle").get("status") == "False", what="the deployment says so"
     )
-    assert "the source has other content than was unpacked" in condition(told, "HasValidBundle")["message"]
+    assert "the source has other content now" in condition(told, "HasValidBundle")["message"]
     assert condition(told, "Ready")["status"] == "False"
     changed = await bundle(tenant)
     assert condition(changed, "Unpacked")["reason"] == "ContentChanged"

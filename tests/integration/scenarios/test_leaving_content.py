@@ -55,7 +55,9 @@ async def test_more_than_the_budget_waits_until_it_is_raised(stage: Stage) -> No
     leaving = [settings(stage.namespace, f"leaves-{number}") for number in range(3)]
     name, v2 = await two_versions(stage, *leaving, prune={"maxObjects": 2})
     await stage.edit_template(name, v2)
-    text = "3 objects left the content and spec.prune.maxObjects is 2: nothing was pruned; raise it to delete"
+    text = (
+        "3 objects are no longer in the bundle, and spec.prune.maxObjects is 2: nothing was pruned; raise it to delete"
+    )
     found = await stage.until_deployment(name, says("Ready", "False", "PruneBudgetExceeded", text))
     every = [f"ConfigMap {stage.namespace}/leaves-{number}" for number in range(3)]
     assert says("Installed", "True", "InstallationSucceeded", text, *every)(found)

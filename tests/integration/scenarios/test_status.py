@@ -103,7 +103,7 @@ async def test_transitions_are_told_as_events(stage: Stage) -> None:
     await stage.edit_template(name, await stage.content(settings(stage.namespace), name="v2"))
     await until_told(stage, name, "Upgraded", "Normal: Instantiated bundle")
     await until_told(
-        stage, name, "Pruned", f"Normal: deleted ConfigMap {stage.namespace}/leaves, which left the content"
+        stage, name, "Pruned", f"Normal: deleted ConfigMap {stage.namespace}/leaves, no longer in the bundle"
     )
 
 

@@ -162,7 +162,7 @@ def test_a_kept_object_says_why() -> None:
     key = ObjectKey("shop.example.com", "Widget", "team", "mine")
     policy = PrunePolicy(instances={one(CRD).key: Instances(kind="Widget", first=(key,), count=1)})
     (kept,) = plan_of(one(CRD), policy=policy).keep
-    assert kept.detail == "with it, 1 Widget object (team/mine) would be deleted"
+    assert kept.detail == "deleting it would delete 1 Widget object (team/mine)"
     assert kept.entry == KeptObject(
         group=CRD.group, version="v1", kind=CRD.kind, name="a", reason=KeptReason.HAS_INSTANCES
     )

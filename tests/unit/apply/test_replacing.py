@@ -16,7 +16,7 @@ from tests.unit.apply.lives import OUR_LABELS, OWNER, desired, live, owned
 CLAIM = GroupVersionKind("", "v1", "PersistentVolumeClaim")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 OUTLIVES = {"ownerReferences": [], "labels": OUR_LABELS}
-NOT_DELETED = "and is not deleted: put the old value back, or delete it yourself"
+NOT_DELETED = "and is not deleted: restore the old value, or delete it yourself"
 
 
 def wanted(gvk: GroupVersionKind, **annotations: str) -> Desired:

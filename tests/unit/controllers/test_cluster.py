@@ -364,6 +364,9 @@ async def test_api_services_without_a_backend_are_told_once_each_time(
     bench.discovery.stale = frozenset()
     await bench.refresh()
     assert [record.getMessage() for record in caplog.records] == [
-        "no API service answers for metrics.k8s.io/v1beta1: until it does or is removed, no namespace can go away",
-        "all API services answer again",
+        (
+            "no backend answers for the APIService of metrics.k8s.io/v1beta1: "
+            "no namespace can be deleted until it does or is removed"
+        ),
+        "the backends of all APIServices answer again",
     ]

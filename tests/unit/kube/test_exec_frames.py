@@ -89,7 +89,7 @@ async def test_the_command_may_end_when_all_of_it_came_and_not_before() -> None:
 
 async def test_output_that_was_lost_on_the_way_is_no_success() -> None:
     """Seen: a status that says success, after two thirds of the output."""
-    with pytest.raises(CommandError, match="the end of what the command said is missing"):
+    with pytest.raises(CommandError, match="the end of the output of the command is missing"):
         await collected(Socket(b"\x01abc", SUCCESS), END)
 
 

@@ -59,7 +59,7 @@ async def test_a_bundle_without_a_certificate(site: Site) -> None:
 async def test_a_server_without_tls(site: Site) -> None:
     url = site.url("/demo.tgz").replace("http:", "https:")
     text = await Reader().refusal(url, UnavailableError)
-    assert text.startswith(f"GET {url}: {FAILED}127.0.0.1:{site.port} does not speak TLS that we understand")
+    assert text.startswith(f"GET {url}: {FAILED}127.0.0.1:{site.port} does not speak a supported version of TLS")
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

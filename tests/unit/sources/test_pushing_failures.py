@@ -242,7 +242,7 @@ def test_no_login_goes_from_tls_to_plain_http(configuration: Path, monkeypatch: 
         log_in(configuration, server)
         answers = [with_tokens(f"https://{server.address}"), with_tokens(f"http://{plain.address}")]
         server.answer = lambda asked: (answers[0] if asked.method == "GET" else answers[1])(asked)
-        with pytest.raises(UnavailableError, match="wants something to go without TLS"):
+        with pytest.raises(UnavailableError, match="asks for a request without TLS"):
             push_image(IMAGE, server.reference)
     assert [asked.method for asked in server.asked] == ["GET", "POST"]
     assert plain.asked == []

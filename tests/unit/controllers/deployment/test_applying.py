@@ -227,7 +227,7 @@ async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench
 
 async def test_warnings_and_adoption_are_told(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(
-        taken=[key("a")], warnings=["ConfigMap ns/a: this cluster does not know .x; left out"]
+        taken=[key("a")], warnings=["ConfigMap ns/a: left out .x, which this API server does not know"]
     )
     one = attempt()
     await bench.apply(one, bench.planned(one, A))
@@ -329,7 +329,7 @@ async def test_a_first_install_that_lost_a_race_withdraws_what_it_created(bench:
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "uid": "u"}})
     await bench.applier.withdraw(one, planned, ours("a", "earlier"))
     assert bench.client.calls == ["delete ConfigMap a"]
-    assert bench.events.texts == [("Withdrawn", "deleted again, because the install was refused: ConfigMap ns/a")]
+    assert bench.events.texts == [("Withdrawn", "deleted ConfigMap ns/a, created by the installation that was refused")]
     await bench.applier.withdraw(one, planned, ours("a"))
     assert bench.client.calls == ["delete ConfigMap a"], "once"
 

@@ -188,7 +188,7 @@ async def test_an_object_that_the_watch_has_not_shown_whole_is_awaited_for_a_sec
     bench.clock.now += QUIET_SECONDS
     result = await bench.said(applied)
     assert result.report is not None
-    assert result.report.message == "PersistentVolumeClaim ns/c was not seen since it was applied"
+    assert result.report.message == "PersistentVolumeClaim ns/c has not been observed since it was applied"
     assert not result.is_finished
 
 
@@ -226,7 +226,7 @@ async def test_what_left_the_content_is_pruned_and_told_once_it_is_healthy(bench
     bench.shows(claims=[claim(version=2)])
     assert (await bench.said(applied)).outcome.after == QUIET_SECONDS, "its deletion is on the way"
     assert bench.client.calls == ["delete ConfigMap b"]
-    assert bench.events.texts == [("Pruned", "deleted ConfigMap ns/b, which left the content")]
+    assert bench.events.texts == [("Pruned", "deleted ConfigMap ns/b, no longer in the bundle")]
     bench.watches.deletes("b")
     assert await bench.finished(Applied(attempt=one))
 
@@ -257,7 +257,10 @@ async def test_over_its_budget_nothing_is_pruned_and_health_is_told_all_the_same
     assert bench.client.calls == []
     assert result.report is not None
     assert (result.report.summary, result.report.reason) == (Summary.RETRYING, Reason.PRUNE_BUDGET_EXCEEDED)
-    assert "2 objects left the content and spec.prune.maxObjects is 1: nothing was pruned" in result.report.message
+    assert (
+        "2 objects are no longer in the bundle, and spec.prune.maxObjects is 1: nothing was pruned"
+        in result.report.message
+    )
     assert result.report.healthy is not None
     assert result.report.healthy.status is ConditionStatus.TRUE
     assert not result.is_finished
@@ -297,7 +300,7 @@ async def test_what_is_kept_is_recorded_and_told_and_counts_as_finished(bench: B
     entry = KeptObject(version="v1", kind="Namespace", name="n", reason=KeptReason.HOLDS_OBJECTS)
     assert result.report.fields["kept"] == (entry,)
     assert result.report.installed is not None
-    assert "kept 1 object that left the content: Namespace n" in result.report.installed.message
+    assert "kept 1 object no longer in the bundle: Namespace n" in result.report.installed.message
 
 
 async def test_what_is_kept_is_remembered_without_a_plan_until_it_goes(bench: Bench) -> None:
@@ -389,7 +392,7 @@ async def test_what_waiting_for_health_holds_back_is_named_after_ten_minutes_and
     result = await bench.said(applied)
     assert result.report is not None
     assert result.report.healthy is not None
-    assert "1 object that left the content is kept until the new content is healthy: ConfigMap ns/b" in (
+    assert "1 object no longer in the bundle is kept until the new content is healthy: ConfigMap ns/b" in (
         result.report.healthy.message
     )
     assert result.outcome.after == LASTING_SECONDS, "and not every second from now on"

@@ -180,7 +180,7 @@ async def test_content_that_is_not_stored_is_asked_for_elsewhere() -> None:
 async def test_content_that_is_wrong_stays_wrong_and_is_not_rendered_again() -> None:
     bench = Bench(config_map("a", x="1"), config_map("a", x="2"))
     for _ in range(3):
-        with pytest.raises(ContentError, match="two different objects of the same name: ConfigMap ns/a"):
+        with pytest.raises(ContentError, match="two different objects with the same name: ConfigMap ns/a"):
             await bench.rendered()
     assert bench.content.renders == 1
     bench.renderer.forget("uid-of-shop")

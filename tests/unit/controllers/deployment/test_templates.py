@@ -144,7 +144,7 @@ def test_what_only_looks_like_it_is_not_it(bench: Bench, other: Bundle) -> None:
     [
         (bundle(NAME), "does not belong to this BundleDeployment"),
         (bundle(NAME, labels=OUR_LABELS, owner_references=(owner_of(deployment(uid="new")),)), "does not belong"),
-        (replace(bundle_of(SHOP), spec=spec("others")), "with another spec"),
+        (replace(bundle_of(SHOP), spec=spec("others")), "with a spec that differs"),
     ],
 )
 async def test_somebody_elses_bundle_on_the_name_is_a_named_conflict(bench: Bench, other: Bundle, text: str) -> None:
@@ -162,7 +162,7 @@ async def test_our_own_bundle_that_no_event_has_shown_is_ours(bench: Bench) -> N
 
 async def test_a_bundle_that_is_still_going_is_told_and_tried_again(bench: Bench) -> None:
     bench.there(bundle_of(SHOP, deletion_timestamp=NOW), seen=False)
-    with pytest.raises(UnavailableError, match="is being deleted; waiting for it to go"):
+    with pytest.raises(UnavailableError, match="is being deleted; waiting until it is gone"):
         await bench.bundle_of(SHOP)
 
 

@@ -41,14 +41,14 @@ HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object,
         (
             texts.over_budget(keys(1), 0),
             (
-                "1 object left the content and spec.prune.maxObjects is 0: nothing was pruned; "
+                "1 object is no longer in the bundle, and spec.prune.maxObjects is 0: nothing was pruned; "
                 "raise it to delete ConfigMap ns/c0"
             ),
         ),
         (
             texts.held_back(keys(2)),
             (
-                "2 objects that left the content are kept until the new content is healthy: "
+                "2 objects no longer in the bundle are kept until the new content is healthy: "
                 "ConfigMap ns/c0, ConfigMap ns/c1; set spec.prune.when to AfterApply to delete now"
             ),
         ),
@@ -59,16 +59,16 @@ HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object,
         ),
         (
             texts.kept_text([Kept("CustomResourceDefinition", "", "x.y", "HadInstances")]),
-            (f"kept 1 object that left the content: CustomResourceDefinition x.y (its instances are gone); {HOW}"),
+            (f"kept 1 object no longer in the bundle: CustomResourceDefinition x.y (its instances are gone); {HOW}"),
         ),
         (texts.kept_text([]), ""),
         (
             texts.kept_text([Kept("Namespace", "", "shop")]),
-            f"kept 1 object that left the content: Namespace shop; {HOW}",
+            f"kept 1 object no longer in the bundle: Namespace shop; {HOW}",
         ),
         (
             texts.kept_text([Kept("Namespace", "", "shop"), Kept("PersistentVolumeClaim", "shop", "data")]),
-            f"kept 2 objects that left the content: Namespace shop, PersistentVolumeClaim shop/data; {HOW}",
+            f"kept 2 objects no longer in the bundle: Namespace shop, PersistentVolumeClaim shop/data; {HOW}",
         ),
     ],
 )
@@ -103,7 +103,7 @@ def test_many_of_them_are_counted() -> None:
     overrides = [Override(kind="ConfigMap", name=f"x{number}") for number in range(13)]
     found = texts.unmatched_overrides(overrides, [], "ns")
     assert len(found) == 11
-    assert found[-1] == "spec.overrides[]: 3 more match nothing"
+    assert found[-1] == "spec.overrides[]: 3 more entries match nothing"
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ async def test_a_change_that_the_api_server_undoes_is_told(bench: Bench) -> None
     bench.has_deployment(ours())
     bench.client.ignored.add("patch")
     assert await bench.reconcile() == [CHANGE, STATUS]
-    assert "a webhook puts it back, or the CRD of BundleDeployments is older" in bench.ready.message
+    assert "a webhook reverts it, or the CRD of BundleDeployments is older" in bench.ready.message
     bench.client.ignored.clear()
     assert await bench.reconcile() == [CHANGE], "the CRD is as new as the operator now"
     assert bench.reverted == []

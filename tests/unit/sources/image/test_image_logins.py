@@ -156,7 +156,7 @@ def test_c13_a_token_service_without_tls_gets_nothing(contents: Contents) -> Non
             plain_http=False,
             refused=AccessError,
         )
-        with pytest.raises(UnavailableError, match="wants something to go without TLS"):
+        with pytest.raises(UnavailableError, match="asks for a request without TLS"):
             login.accept(f'Bearer realm="http://{server.address}/token"')
         assert server.asked == []
 
@@ -220,7 +220,7 @@ def test_redirects_have_an_end(server: Server) -> None:
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://example.com/x", "gopher://127.0.0.1/"])
 def test_redirects_to_other_schemes(server: Server, target: str) -> None:
     server.answer = lambda asked: Answer(307, {"Location": target})
-    assert "wants something to go without TLS" in refused(server, UnavailableError)
+    assert "asks for a request without TLS" in refused(server, UnavailableError)
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
