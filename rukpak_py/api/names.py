@@ -102,6 +102,7 @@ class SecretName(StrEnum):
     CA = "rukpak-ca"  # ca.crt alone, for everybody who verifies us
     SIGNER = "rukpak-ca-signer"  # the key that signs, for the leader only
     SERVING = "rukpak-serving"  # the serving certificate and its key
+    DIGEST_KEY = "rukpak-digest-key"  # for digests of what is secret, in statuses
 
 
 class SourceType(StrEnum):

@@ -1,0 +1,54 @@
+"""The controllers' `DigestKeys`: one key, in a Secret of the system namespace that is made when it is needed first.
+
+Whoever leads reads the same Secret, so digests outlive processes and replicas. A Secret that is deleted under a running
+operator comes back with the key that the operator remembers. A key that is lost for good only costs that digests in
+statuses cannot be compared any more; see `api.options.recognised` for what follows.
+"""
+
+import asyncio
+
+from rukpak_py.api.names import SecretName
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
+from rukpak_py.server.certificate_secrets import Secrets
+
+_FIELD = "key"
+_TRIES = 3  # somebody else may write it, too
+
+
+class DigestKeySecret:
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._key: DigestKey | None = None
+        self._is_stored = False  # as far as this process has heard
+        self._turn = asyncio.Lock()
+
+    async def get(self) -> DigestKey:
+        async with self._turn:
+            if self._key is None or not self._is_stored:
+                self._key = await self._stored()
+                self._is_stored = True
+            return self._key
+
+    def deleted(self) -> None:
+        """The Secret is gone."""
+        self._is_stored = False
+
+    async def restore(self) -> None:
+        """Make the Secret again when it is gone; nothing where no key was needed yet."""
+        if self._key is not None:
+            await self.get()
+
+    async def _stored(self) -> DigestKey:
+        key = self._key or DigestKey.new()
+        for _ in range(_TRIES):
+            found = await self._secrets.read(SecretName.DIGEST_KEY)
+            if found is None:
+                is_written = await self._secrets.create(SecretName.DIGEST_KEY, {_FIELD: key.secret})
+            elif len(found.data.get(_FIELD, b"")) == KEY_BYTES:
+                return DigestKey(found.data[_FIELD])
+            else:
+                is_written = await self._secrets.replace(SecretName.DIGEST_KEY, {_FIELD: key.secret}, found.version)
+            if is_written:
+                return key
+        raise UnavailableError(f"somebody keeps changing the Secret {SecretName.DIGEST_KEY} of the operator")
