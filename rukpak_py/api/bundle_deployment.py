@@ -12,6 +12,7 @@ from rukpak_py.api.schema import ApiType, Rule, doc
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 WATCH_NAMESPACES_AT_MOST = 64
+VALUES_FROM_AT_MOST = 16
 HISTORY = 5
 _REGISTRY_CLASSES = [REGISTRY_CLASS, *(old for old, new in LEGACY_CLASSES.items() if new == REGISTRY_CLASS)]
 
@@ -115,7 +116,8 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
         dict[str, Any] | None,
         doc(
             "Settings for the provisioner, in its own form. For the class `core-rukpak-io-helm`: `values`, a string of"
-            " YAML or an object.",
+            " YAML or an object, and `valuesFrom`, a list of `kind` (`Secret` or `ConfigMap`), `name`, `key` (default:"
+            " `values.yaml`) and `optional`, in the system namespace. Later entries win, and `values` over all.",
             x_kubernetes_preserve_unknown_fields=True,
         ),
     ] = None
@@ -207,6 +209,18 @@ class KeptObject(ApiType, frozen=True, kw_only=True):
     ]
 
 
+class RecordedValues(ApiType, frozen=True, kw_only=True):
+    """Values that stand in a Secret or a ConfigMap, known by a digest that only the operator can compute."""
+
+    kind: Annotated[str, doc("`Secret` or `ConfigMap`.")]
+    name: Annotated[str, doc("Name of the object, in the system namespace.")]
+    key: Annotated[str, doc("Key in its data.")]
+    digest: Annotated[str, doc("HMAC-SHA-256 of the values, with the id of its key in the second field.")]
+    current_digest: Annotated[
+        str, doc("The same under the key that the operator has now, where it lost the key of `digest`.")
+    ] = ""
+
+
 class RecordedOptions(ApiType, frozen=True, kw_only=True):
     """The options of an installation; what had its default is left out."""
 
@@ -220,6 +234,10 @@ class RecordedOptions(ApiType, frozen=True, kw_only=True):
         doc("`spec.config` as it was, up to 64 KiB.", x_kubernetes_preserve_unknown_fields=True),
     ] = None
     config_digest: Annotated[str, doc("Instead of a larger `config`: its SHA-256 digest.")] = ""
+    values_from: Annotated[
+        tuple[RecordedValues, ...],
+        doc("What `spec.config.valuesFrom` referred to and was there, in its order.", maxItems=VALUES_FROM_AT_MOST),
+    ] = ()
 
 
 class Installation(ApiType, frozen=True, kw_only=True):
@@ -236,7 +254,8 @@ class Installation(ApiType, frozen=True, kw_only=True):
     rendering_digest: Annotated[
         str,
         doc(
-            "Of a chart: SHA-256 of the objects that were rendered. What is rendered again may differ, and is compared."
+            "Of a chart: digest of the objects that were rendered, SHA-256, or an HMAC where there are Secrets among"
+            " them or values from elsewhere. What is rendered again may differ, and is compared."
         ),
     ] = ""
     template: Annotated[

@@ -3,18 +3,27 @@
 `digest` leaves out what has its default, so a new option changes the digest of nobody who does not use it. What is
 installed is kept with the options it was installed with: `recorded` is their form in `status.history`, `restore` the
 way back. A configuration too large for a status is recorded as a digest; once the spec has another one it is lost.
+Values from Secrets and ConfigMaps are recorded as digests only. Where the key of those is lost, what the same names
+hold is taken for what was installed (`recognised`): nobody can tell, and nothing may be installed anew without need.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeploymentSpec, Installation, Override, RecordedOptions
+from rukpak_py.api.bundle_deployment import (
+    BundleDeploymentSpec,
+    Installation,
+    Override,
+    RecordedOptions,
+    RecordedValues,
+)
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.api.schema import ApiType
+from rukpak_py.core.keyed_digests import are_comparable
 from rukpak_py.core.limits import KIB
 from rukpak_py.core.objects import ObjectKey, canonical_json
 
@@ -25,7 +34,7 @@ RECORDED_CONFIG_BYTES = 64 * KIB  # as canonical JSON; five installations must f
 
 class InstallOptions(ApiType, frozen=True, kw_only=True):
     """`install_namespace`, `watch_namespaces` and the class empty: the default. `overrides` and `watch_namespaces` are
-    sorted; `config` None: no configuration.
+    sorted; `config` None: no configuration. `values_from`: what the configuration refers to, as it was found.
     """
 
     install_namespace: str = ""
@@ -34,6 +43,7 @@ class InstallOptions(ApiType, frozen=True, kw_only=True):
     watch_namespaces: tuple[str, ...] = ()
     overrides: tuple[Override, ...] = ()
     config: dict[str, Any] | None = None
+    values_from: tuple[RecordedValues, ...] = ()
 
     @property
     def provisioner_class(self) -> str:
@@ -42,7 +52,7 @@ class InstallOptions(ApiType, frozen=True, kw_only=True):
     @property
     def digest(self) -> str:
         """Empty when every option has its default."""
-        options = to_json(self)
+        options = to_json(replace(self, values_from=identities(self.values_from)))
         return _sha256(options) if options else ""
 
 
@@ -70,6 +80,7 @@ def recorded(options: InstallOptions) -> RecordedOptions:
         overrides=options.overrides,
         config=config,
         config_digest=config_digest,
+        values_from=options.values_from,
     )
 
 
@@ -87,7 +98,37 @@ def restore(options: RecordedOptions, spec_options: InstallOptions) -> InstallOp
         watch_namespaces=options.watch_namespaces,
         overrides=options.overrides,
         config=config,
+        values_from=options.values_from,
     )
+
+
+def identities(values: Iterable[RecordedValues]) -> tuple[RecordedValues, ...]:
+    """Without what does not tell one installation from another."""
+    return tuple(replace(one, current_digest="") for one in values)
+
+
+def mean_the_same(one: RecordedOptions | None, other: RecordedOptions | None) -> bool:
+    """Whether they are of one installation, which was recorded again."""
+    return _identity(one) == _identity(other)
+
+
+def recognised(found: Sequence[RecordedValues], installed: Iterable[RecordedValues]) -> tuple[RecordedValues, ...]:
+    """Values as they are now, those of them as they were recorded that are what is installed."""
+    known = {(one.kind, one.name, one.key): one for one in installed}
+    return tuple(_recognised(one, known.get((one.kind, one.name, one.key))) for one in found)
+
+
+def _identity(options: RecordedOptions | None) -> RecordedOptions | None:
+    return replace(options, values_from=identities(options.values_from)) if options is not None else None
+
+
+def _recognised(found: RecordedValues, installed: RecordedValues | None) -> RecordedValues:
+    if installed is None:
+        return found
+    latest = installed.current_digest or installed.digest
+    if latest == found.digest:
+        return installed
+    return found if are_comparable(latest, found.digest) else replace(installed, current_digest=found.digest)
 
 
 def installed_options(entry: Installation, spec_options: InstallOptions) -> InstallOptions | None:

@@ -1,11 +1,13 @@
 """What the controllers need of the rest of the process; `operator` says what stands behind it."""
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from rukpak_py.api.source import Source
 from rukpak_py.content.store import Form
 from rukpak_py.content.tree import Tree
+from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
@@ -61,6 +63,21 @@ class Renderings(Protocol):
 
     async def sweep(self, keep: AbstractSet[str]) -> None:
         """Delete all others."""
+
+
+class ValuesObjects(Protocol):
+    """The Secrets and ConfigMaps of the system namespace, for charts that take values from them."""
+
+    async def read(self, kind: str, name: str) -> Mapping[str, bytes] | None:
+        """What it holds now; None: it does not exist. A call for each change."""
+
+    def retain(self, wanted: AbstractSet[tuple[str, str]]) -> None:
+        """Forget what all others hold. Kinds and names."""
+
+
+class DigestKeys(Protocol):
+    async def get(self) -> DigestKey:
+        """The key of digests that stand in statuses, the same for all replicas."""
 
 
 class Recorder(Protocol):

@@ -8,11 +8,14 @@ does that, and puts objects without a namespace of their own into the install na
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey
+
+if TYPE_CHECKING:
+    from rukpak_py.formats.helm.request import ValuesDocument
 
 SMALL = 64 * 1024  # bytes; less work than a call of another process
 
@@ -45,6 +48,7 @@ class RenderOptions:
     certificates: Certificates = Certificates.OPERATOR
     deployment_config: Mapping[str, Any] | None = field(default=None, hash=False)
     config: Mapping[str, Any] | None = field(default=None, hash=False)  # of a BundleDeployment, as it was written
+    values: "tuple[ValuesDocument, ...]" = field(default=(), hash=False)  # what `config` refers to; its own win
     release: Release | None = None
     helm: str | None = None  # the program; None: the one on PATH
     limits: Limits = DEFAULT_LIMITS

@@ -66,8 +66,7 @@ class SystemSecrets:
             manifest = orjson.loads(await self._client.get(SECRETS, self._namespace, name))
         except NotFoundError:
             return None
-        data = {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
-        return Secret(data=data, version=manifest["metadata"]["resourceVersion"])
+        return Secret(data=data_of_secret(manifest), version=manifest["metadata"]["resourceVersion"])
 
     async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
         try:
@@ -130,11 +129,17 @@ class SystemConfigMaps:
         except NotFoundError as error:
             text = f'get configmap {self._namespace}/{name}: ConfigMap "{name}" not found'
             raise UnavailableError(text) from error
-        binary = manifest.get("binaryData") or {}
-        return ConfigMap(
-            data={key: value.encode() for key, value in (manifest.get("data") or {}).items()}
-            | {key: base64.b64decode(value) for key, value in binary.items()}
-        )
+        return ConfigMap(data=data_of_config_map(manifest))
+
+
+def data_of_config_map(manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    binary = manifest.get("binaryData") or {}
+    text = {key: value.encode() for key, value in (manifest.get("data") or {}).items()}
+    return text | {key: base64.b64decode(value) for key, value in binary.items()}
+
+
+def data_of_secret(manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    return {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
 
 
 class _Reference(msgspec.Struct, frozen=True):
@@ -153,7 +158,7 @@ class SystemCredentials:
             manifest = orjson.loads(await self._client.get(SECRETS, self._namespace, name))
         except NotFoundError as error:
             raise UnavailableError(f'get secret {self._namespace}/{name}: Secret "{name}" not found') from error
-        return {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
+        return data_of_secret(manifest)
 
 
 class _Account(msgspec.Struct, rename="camel"):

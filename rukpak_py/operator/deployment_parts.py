@@ -12,6 +12,7 @@ from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.certificates import CertificateStage
+from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
@@ -30,7 +31,7 @@ from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.visibility import Visibility
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
-from rukpak_py.controllers.ports import Content, Recorder, Renderings
+from rukpak_py.controllers.ports import Content, DigestKeys, Recorder, Renderings, ValuesObjects
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.seen_versions import OnRestore
@@ -47,6 +48,8 @@ class Surroundings:
     cluster: Cluster
     content: Content
     renderings: Renderings
+    values: ValuesObjects
+    digest_keys: DigestKeys
     events: Recorder
     want_content: Callable[[Bundle], None]
     now: Callable[[], str]
@@ -63,7 +66,10 @@ class DeploymentParts:
         )
         self._certificates = ServingCertificates(self.serving_secrets, observe=around.inventory.observe)
         deployments, queue = around.router.deployments.cache, around.router.deployments.queue
-        self.renderer = Renderer(around.content, Kinds(around.cluster), around.renderings, on_end=queue.add)
+        self.renderer = Renderer(
+            around.content, Kinds(around.cluster), around.renderings, around.digest_keys, on_end=queue.add
+        )
+        self._values = ExternalValues(around.values, around.digest_keys, namespace=around.system_namespace)
         self.uninstall = Uninstall(around.client, around.inventory, Kinds(around.cluster), around.events)
         self._states = DeploymentStates()
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, now=around.now)
@@ -76,6 +82,7 @@ class DeploymentParts:
             deployments=deployments,
             states=self._states,
             templates=templates,
+            values=self._values,
             attempts=Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace),
             content=self._content_reconciler(around, templates, existence),
             uninstall=self.uninstall,
@@ -87,7 +94,8 @@ class DeploymentParts:
         router, keys = self._around.router, set[str]()
         for one in router.deployments.cache:
             bundles = router.bundles.cache.controlled_by(one.metadata.uid)
-            keys |= keys_in_use(one, bundles, system_namespace=self._around.system_namespace)
+            values = self._values.latest(one.metadata.uid)
+            keys |= keys_in_use(one, bundles, system_namespace=self._around.system_namespace, values=values)
         await self._around.renderings.sweep(keys)
 
     def gone(self, deployment: BundleDeployment) -> None:
@@ -95,6 +103,7 @@ class DeploymentParts:
         uid = deployment.metadata.uid
         self.uninstall.gone(deployment)
         self.renderer.forget(uid)
+        self._values.forget(uid)
         self._certificates.forget(uid)
         self._states.end(uid)
         self._writer.forget(uid)

@@ -19,6 +19,7 @@ from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_PLURAL,
     BUNDLE_INSTANCE_PLURAL,
     BUNDLE_PLURAL,
+    HELM_CLASS,
     ORDERED_DELETION_FINALIZER,
     ConditionType,
     Reason,
@@ -32,6 +33,7 @@ from rukpak_py.controllers.queue import Queue
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.by_class import CLASSES
+from rukpak_py.formats.helm.values_from import refers_to
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.operator.kopf_shell import Handler
 
@@ -158,12 +160,14 @@ class EventRouter:
             self.deployments.queue.add(name)
 
     def map_changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
-        """A ConfigMap that a failing Bundle waits for has come, or has come back with other content."""
+        """A ConfigMap that a failing Bundle waits for has come, or has come back with other content; or values have."""
+        self._wake_charts(key)
         if new is not None:
             self._wake_bundles(lambda source: key.name in {item.config_map.name for item in source.config_maps})
 
     def secret_changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         """The same for the Secret that a source names: credentials were missing, or refused."""
+        self._wake_charts(key)
         if new is not None:
             self._wake_bundles(lambda source: key.name in _secrets_of(source))
 
@@ -171,6 +175,13 @@ class EventRouter:
         """The same for the service account whose pull secrets count for every image."""
         if new is not None:
             self._wake_bundles(lambda source: source.image is not None)
+
+    def _wake_charts(self, key: ObjectKey) -> None:
+        """Those that take values from this object, which came, changed or went."""
+        for deployment in self.deployments.cache:
+            spec = deployment.spec
+            if spec.provisioner_class == HELM_CLASS and refers_to(spec.config, key.kind, key.name):
+                self.deployments.queue.add(deployment.metadata.name)
 
     def _wake_bundles(self, is_about: Callable[[Source], bool]) -> None:
         for bundle in self.bundles.cache:

@@ -1,4 +1,4 @@
-"""After deletions: stop watches that nobody needs, sweep content that nobody refers to.
+"""After deletions: stop watches that nobody needs, sweep content that nobody refers to, put back what must not be gone.
 
 Nothing here is urgent, and nothing of it may end the process: what fails is logged and tried again later.
 """
@@ -33,6 +33,10 @@ async def _no_renderings() -> None:
     """Nobody keeps any."""
 
 
+async def _no_key() -> None:
+    """Nobody has any."""
+
+
 class Housekeeping:
     def __init__(
         self,
@@ -43,6 +47,7 @@ class Housekeeping:
         is_sure: Callable[[], bool],
         sweep_uploads: Callable[[bool], Awaitable[None]] = _nothing,
         sweep_renderings: Callable[[], Awaitable[None]] = _no_renderings,
+        restore_key: Callable[[], Awaitable[None]] = _no_key,
         may_stop_watches: Callable[[], bool] = lambda: True,
         tidy_after: float = TIDY_AFTER,
         try_again_after: float = TRY_AGAIN_AFTER,
@@ -50,7 +55,8 @@ class Housekeeping:
         """`is_sure`: the caches were compared with the cluster, so what they do not have is not there.
 
         `sweep_uploads` is told whether that is so: what was uploaded for Bundles that were seen to go goes in any case.
-        `may_stop_watches`: nobody needs the watches for a deployment that is gone.
+        `may_stop_watches`: nobody needs the watches for a deployment that is gone. `restore_key`: the Secret with the
+        key of our digests may be gone.
         """
         self._router = router
         self._watches = watches
@@ -58,6 +64,7 @@ class Housekeeping:
         self._is_sure = is_sure
         self._sweep_uploads = sweep_uploads
         self._sweep_renderings = sweep_renderings
+        self._restore_key = restore_key
         self._may_stop_watches = may_stop_watches
         self._tidy_after = tidy_after
         self._try_again_after = try_again_after
@@ -79,6 +86,7 @@ class Housekeeping:
                 await asyncio.sleep(self._try_again_after)
 
     async def _tidy(self) -> None:
+        await self._restore_key()
         bundles, deployments = self._router.bundles.cache, self._router.deployments.cache
         if self._router.deployments.queue.is_idle and self._may_stop_watches():
             await self._watches.retain(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import BUNDLE_KIND, EventReason
+from rukpak_py.api.names import BUNDLE_KIND, EventReason, SecretName
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.left_behind import LeftBehind, Leftover, owned_by
@@ -18,40 +18,38 @@ from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.jobs import ContentBudget
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
-from rukpak_py.core.objects import GroupKind
+from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import SECRETS, SERVICE_ACCOUNTS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
 from rukpak_py.operator.adapters import (
     DEFAULT_ACCOUNT,
-    AccountPullSecrets,
     Events,
     StoredImages,
-    SystemConfigMaps,
-    SystemCredentials,
+    SystemSecrets,
 )
 from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
 from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
+from rukpak_py.operator.digest_key import DigestKeySecret
 from rukpak_py.operator.event_router import EventRouter, Listeners
 from rukpak_py.operator.housekeeping import Housekeeping
 from rukpak_py.operator.instance_parts import instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
 from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
+from rukpak_py.operator.source_parts import sources_of
 from rukpak_py.operator.stored_renderings import StoredRenderings
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
+from rukpak_py.operator.values_objects import SystemValuesObjects
 from rukpak_py.server.uploads import Unpacking
-from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.by_type import SourcesByType, cluster_sources
-from rukpak_py.sources.image.either_way import ImageUnpacking
-from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.image.ways import ImageUnpack
 from rukpak_py.sources.source import FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory
@@ -99,9 +97,10 @@ class LeaderParts:
             SECRETS,
             namespace=settings.system_namespace,
             keep=False,
-            on_change=self.router.secret_changed,
+            on_change=self._secret_changed,
             on_restore=on_restore,
         )
+        self._digest_key = DigestKeySecret(SystemSecrets(client, settings.system_namespace))
         self.account = Informer(
             client,
             SERVICE_ACCOUNTS,
@@ -120,7 +119,15 @@ class LeaderParts:
         )
         self.api_server_addresses = ApiServerAddresses(client)
         jobs = UnpackJobs(
-            self._sources(settings),
+            sources_of(
+                settings,
+                client,
+                stored=StoredImages(self.router.bundles.cache, self.content.load),
+                pods=self.unpack_pods,
+                api_servers=self.api_server_addresses.known,
+                uploads=self._uploads,
+                tell=self._tell_of_pod,
+            ),
             self.content,
             deployment_class=self._deployment_class,
             on_end=self.router.bundles.queue.add,
@@ -147,6 +154,10 @@ class LeaderParts:
                 cluster=self.cluster,
                 content=self.content,
                 renderings=StoredRenderings(settings.storage_dir, settings.limits),
+                values=SystemValuesObjects(
+                    client, settings.system_namespace, secrets=self.secrets, config_maps=config_maps.informer
+                ),
+                digest_keys=self._digest_key,
                 events=self._events,
                 want_content=self.bundles.want_content,
                 now=_now,
@@ -185,6 +196,7 @@ class LeaderParts:
             is_sure=lambda: self.missed_deletions.is_sure,
             sweep_uploads=self._sweep_uploads,
             sweep_renderings=self.deployments.sweep_renderings,
+            restore_key=self._digest_key.restore,
             may_stop_watches=lambda: self.left_behind.is_idle,
         )
         self.left_behind = LeftBehind(
@@ -230,31 +242,6 @@ class LeaderParts:
         uids = {live.metadata.uid for live in self._all_bundles} if is_known else None
         await asyncio.to_thread(self._uploads.sweep, uids)
 
-    def _sources(self, settings: Settings) -> SourcesByType:
-        credentials = SystemCredentials(self._client, settings.system_namespace)
-        return cluster_sources(
-            config_maps=SystemConfigMaps(self._client, settings.system_namespace),
-            credentials=credentials,
-            image=ImagePorts(
-                credentials=credentials,
-                pull_secrets=AccountPullSecrets(self._client, settings.system_namespace),
-                unpacked=StoredImages(self.router.bundles.cache, self.content.load),
-            ),
-            unpacking=ImageUnpacking(
-                way=settings.image_unpack,
-                pods=self.unpack_pods,
-                settings=settings.unpack_pods,
-                tell=self._tell_of_pod,
-            ),
-            plain_http=settings.plain_http_registries,
-            addresses=AddressPolicy(
-                allowed=settings.allow_source_addresses, api_servers=self.api_server_addresses.known
-            ),
-            limits=settings.limits,
-            uploads=self._uploads,
-            allow_plain_http_credentials=settings.allow_plain_http_credentials,
-        )
-
     def _bundle_reconciler(self, settings: Settings, jobs: UnpackJobs) -> BundleReconciler:
         bundles = self.router.bundles.cache
         return BundleReconciler(
@@ -277,6 +264,12 @@ class LeaderParts:
     def _bundle_told(self, bundle: Bundle) -> None:
         self.router.bundle_changed(bundle)
         self.content.announce()
+
+    def _secret_changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
+        self.router.secret_changed(key, old, new)
+        if new is None and key.name == SecretName.DIGEST_KEY:
+            self._digest_key.deleted()
+            self.housekeeping.soon()
 
     def _pod_changed(self, bundle: str) -> None:
         self.bundles.news(bundle)

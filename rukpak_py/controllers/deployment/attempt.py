@@ -11,6 +11,7 @@ from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey, DeploymentState
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes, varies
+from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.resources import NAMESPACES
 
 
@@ -18,7 +19,7 @@ from rukpak_py.kube.resources import NAMESPACES
 class Attempt:
     """`install_namespace` empty: the content chooses.
 
-    `makes_namespace`: the install namespace is ours to create and keep.
+    `makes_namespace`: the install namespace is ours to create and keep. `values`: what the options know by digest.
     """
 
     deployment: BundleDeployment
@@ -27,6 +28,7 @@ class Attempt:
     install_namespace: str
     makes_namespace: bool
     state: DeploymentState
+    values: tuple[ValuesDocument, ...] = ()
 
     @property
     def owner(self) -> Owner:
@@ -57,6 +59,11 @@ class Attempt:
     def varies(self) -> bool:
         """A second rendering may give other objects, so the first one is kept."""
         return varies(self.classes)
+
+    @property
+    def lacks_values(self) -> bool:
+        """Values that the options know by digest cannot be had any more: only a kept rendering says what they gave."""
+        return len(self.values) < len(self.options.values_from)
 
     @property
     def content(self) -> ContentKey:

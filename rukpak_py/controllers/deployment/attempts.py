@@ -1,13 +1,19 @@
-"""Makes attempts: the wanted content with the options of the spec, the installed one with its own."""
+"""Makes attempts: the wanted content with the options of the spec, the installed one with its own.
+
+Values that were found belong to the options that have their digests, and to no others.
+"""
 
 from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import REGISTRY_CLASS
-from rukpak_py.api.options import InstallOptions, options_of
+from rukpak_py.api.options import InstallOptions, identities, options_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
 from rukpak_py.controllers.deployment.history import options_of_active
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import GroupKind
@@ -20,16 +26,26 @@ class Attempts:
         self._has_namespace = has_namespace
         self._system_namespace = system_namespace
 
-    def wanted(self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState) -> Attempt:
-        return self._attempt(deployment, bundle, options_of(deployment.spec), state)
+    def wanted(
+        self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues
+    ) -> Attempt:
+        options = replace(options_of(deployment.spec), values_from=found.recorded)
+        return self._attempt(deployment, bundle, options, state, found)
 
-    def active(self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState) -> Attempt | None:
+    def active(
+        self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues = NO_VALUES
+    ) -> Attempt | None:
         """None: the options that it was installed with are lost."""
         options = options_of_active(deployment)
-        return self._attempt(deployment, bundle, options, state) if options is not None else None
+        return self._attempt(deployment, bundle, options, state, found) if options is not None else None
 
     def _attempt(
-        self, deployment: BundleDeployment, bundle: Bundle, options: InstallOptions, state: DeploymentState
+        self,
+        deployment: BundleDeployment,
+        bundle: Bundle,
+        options: InstallOptions,
+        state: DeploymentState,
+        found: FoundValues,
     ) -> Attempt:
         chooses = bundle.spec.provisioner_class == REGISTRY_CLASS and not options.install_namespace
         namespace = "" if chooses else options.install_namespace or self._system_namespace
@@ -48,4 +64,5 @@ class Attempts:
             install_namespace=namespace,
             makes_namespace=options.create_namespace and (is_ours or not self._has_namespace(namespace)),
             state=state,
+            values=found.documents if identities(found.recorded) == identities(options.values_from) else (),
         )

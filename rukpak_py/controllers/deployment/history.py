@@ -10,7 +10,7 @@ from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, BundleTem
 from rukpak_py.api.bundle_deployment import Installation as Installed
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP
-from rukpak_py.api.options import InstallOptions, installed_options, options_of, recorded
+from rukpak_py.api.options import InstallOptions, installed_options, mean_the_same, options_of, recorded
 from rukpak_py.apply.leaving import without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -57,7 +57,7 @@ def installed_fields(
 def _applied_digest(attempt: Attempt, lives: list[ObservedObject], *, is_whole: bool, all_is_seen: bool) -> str:
     if not all_is_seen:
         return attempt.deployment.status.applied_digest
-    return applied_digest(lives, attempt.content) if is_whole else ""
+    return applied_digest(lives, attempt.content, with_uids=attempt.varies) if is_whole else ""
 
 
 def _history(attempt: Attempt, now: str) -> tuple[Installed, ...]:
@@ -67,7 +67,8 @@ def _history(attempt: Attempt, now: str) -> tuple[Installed, ...]:
     if latest is not None and (latest.bundle, latest.digest) == (bundle.metadata.name, bundle.status.digest):
         if latest.options == options:
             return history
-        if latest.options is None:  # of the first release: it counts with the options of the spec
+        if latest.options is None or mean_the_same(latest.options, options):
+            # Of the first release: it counts with the options of the spec. Or digests under another key.
             return (replace(latest, options=options), *history[1:])
     entry = Installed(
         bundle=bundle.metadata.name,

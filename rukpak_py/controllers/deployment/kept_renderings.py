@@ -6,38 +6,63 @@ installed counts as the same. What differs is never stored in its place.
 
 Beside content and options nothing is part of the key: neither a new kind in the cluster nor a new version of it changes
 what is installed.
+
+The digest stands in the status. Of a rendering with Secrets, or with values from elsewhere, it is keyed, because the
+plain one would tell a guessed password from a wrong one. Once that key is lost, what is stored still counts by its
+name, under which nothing else is ever stored; what is rendered again cannot be compared, and counts as different.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment
+from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, RecordedValues
 from rukpak_py.api.bundle_deployment import Installation as Installed
-from rukpak_py.api.options import config_digest, options_of
+from rukpak_py.api.options import config_digest, identities, options_of
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.ports import Content, Renderings
+from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
+from rukpak_py.core.keyed_digests import are_comparable, key_id
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.format import Release, RenderedContent, RenderOptions
+from rukpak_py.formats.stored_rendering import lines_of
+
+_SECRET = b'"kind":"Secret"'  # in canonical JSON
 
 
 class KeptRenderings:
-    def __init__(self, content: Content, renderings: Renderings, cluster: Cluster) -> None:
+    def __init__(self, content: Content, renderings: Renderings, cluster: Cluster, keys: DigestKeys) -> None:
         self._content = content
         self._renderings = renderings
         self._cluster = cluster
+        self._keys = keys
 
     async def load(self, attempt: Attempt) -> RenderedContent | None:
-        return await self._renderings.load(key_of(attempt))
+        stored = await self._renderings.load(key_of(attempt))
+        if stored is None:
+            return None
+        sealed, known = await self._sealed(attempt, stored), installed_rendering(attempt)
+        return sealed if not known or are_comparable(sealed.digest, known) else replace(sealed, digest=known)
 
     async def make(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
         """Stored when it returns, unless it differs from what was installed."""
         made = await self._content.render(attempt.classes, tree, options)
-        if made.digest == (installed_rendering(attempt) or made.digest):
+        sealed = await self._sealed(attempt, made)
+        if sealed.digest == (installed_rendering(attempt) or sealed.digest):
             await self._renderings.keep(key_of(attempt), made)
-        return made
+        return sealed
+
+    async def _sealed(self, attempt: Attempt, content: RenderedContent) -> RenderedContent:
+        """With the digest that may stand in a status; a plain one where that is what stands there already."""
+        known = installed_rendering(attempt)
+        if known and not key_id(known):
+            return content
+        if not attempt.options.values_from and not any(_SECRET in line for line in lines_of(content)):
+            return content
+        key = await self._keys.get()
+        return replace(content, digest=key.digest(b"rendering", content.digest.encode()))
 
     async def release(self, attempt: Attempt) -> Release:
         """What templates see, as it is at this moment."""
@@ -56,20 +81,29 @@ def key_of(attempt: Attempt) -> str:
         attempt.bundle.status.digest,
         attempt.install_namespace,
         config_digest(attempt.options.config),
+        *_parts(attempt.options.values_from),
     )
 
 
-def keys_in_use(deployment: BundleDeployment, bundles: Iterable[Bundle], *, system_namespace: str) -> set[str]:
-    """Of the history, and of each Bundle of the deployment with the options of the spec."""
+def keys_in_use(
+    deployment: BundleDeployment,
+    bundles: Iterable[Bundle],
+    *,
+    system_namespace: str,
+    values: Sequence[RecordedValues] = (),
+) -> set[str]:
+    """Of the history, and of each Bundle of the deployment with the options of the spec and these values."""
     uid, options = deployment.metadata.uid, options_of(deployment.spec)
-    config = config_digest(options.config)
-    wanted = {(bundle.status.digest, options.install_namespace, config) for bundle in bundles}
+    wanted = {
+        (bundle.status.digest, options.install_namespace, config_digest(options.config), *_parts(values))
+        for bundle in bundles
+    }
     installed = {
-        (entry.digest, entry.options.install_namespace, _config_of(entry))
+        (entry.digest, entry.options.install_namespace, _config_of(entry), *_parts(entry.options.values_from))
         for entry in deployment.status.history
         if entry.options is not None
     }
-    return {_key(uid, digest, name or system_namespace, config) for digest, name, config in wanted | installed}
+    return {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | installed}
 
 
 def is_rendering_of(entry: Installed, attempt: Attempt) -> bool:
@@ -80,6 +114,7 @@ def is_rendering_of(entry: Installed, attempt: Attempt) -> bool:
         and entry.digest == attempt.bundle.status.digest
         and entry.options.install_namespace == options.install_namespace
         and _config_of(entry) == config_digest(options.config)
+        and identities(entry.options.values_from) == identities(options.values_from)
     )
 
 
@@ -101,6 +136,11 @@ def is_upgrade(attempt: Attempt) -> bool:
 def _config_of(entry: Installed) -> str:
     options = entry.options
     return (options.config_digest or config_digest(options.config)) if options is not None else ""
+
+
+def _parts(values: Iterable[RecordedValues]) -> list[str]:
+    """Of a key; none for none, so that renderings without them keep the name that they have."""
+    return [part for one in values for part in (one.kind, one.name, one.key, one.digest)]
 
 
 def _key(*parts: str) -> str:

@@ -16,14 +16,16 @@ from rukpak_py.controllers.deployment import status as statuses
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
-from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
+from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, ValuesMissingError
+from rukpak_py.controllers.deployment.failures import unloadable
+from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS, ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, both, retry
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.errors import ContentError, RukPakError
 
 
 class DeploymentReconciler:
@@ -33,6 +35,7 @@ class DeploymentReconciler:
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
         templates: Templates,
+        values: ExternalValues,
         attempts: Attempts,
         content: ContentReconciler,
         uninstall: Uninstall,
@@ -41,6 +44,7 @@ class DeploymentReconciler:
         self._deployments = deployments
         self._states = states
         self._templates = templates
+        self._values = values
         self._attempts = attempts
         self._content = content
         self._uninstall = uninstall
@@ -66,15 +70,24 @@ class DeploymentReconciler:
             return await self._keep_active_after_error(deployment, state, error)
         if wanted is None:
             return WAIT
-        proceed = self._install_new if wanted.status.is_unpacked else self._keep_active_while_unpacking
-        outcome = await proceed(deployment, wanted, state)
+        found = await self._values.of(deployment)
+        if not wanted.status.is_unpacked:
+            outcome = await self._keep_active_while_unpacking(deployment, wanted, state, found)
+        elif found.error is not None:
+            outcome = await self._keep_active_without_values(deployment, state, found.error)
+        else:
+            outcome = await self._install_new(deployment, wanted, state, found)
         # Last, because a delete that is denied must not stop anything else.
         await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
         return outcome
 
-    async def _install_new(self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState) -> Outcome:
+    async def _install_new(
+        self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState, found: FoundValues
+    ) -> Outcome:
         """The wanted content is there: install it, or keep it as it should be."""
-        attempt, active = self._attempts.wanted(deployment, wanted, state), self._active(deployment, state)
+        state.waits.over("values")
+        attempt = self._attempts.wanted(deployment, wanted, state, found)
+        active = self._active(deployment, state, found)
         result = await self._content.reconcile_content(attempt, active)
         kept = StageResult(outcome=DONE)
         if result.wrote_nothing and active is not None and active.content != attempt.content:
@@ -92,16 +105,28 @@ class DeploymentReconciler:
         return both(outcome, kept.outcome)
 
     async def _keep_active_while_unpacking(
-        self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState
+        self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState, found: FoundValues
     ) -> Outcome:
         """The wanted content is not there (yet): keep what is installed, and report about both."""
         valid = self._reporting.validity(wanted)
-        result = await self._keep_active(deployment, state)
+        result = await self._keep_active(deployment, state, found)
         if valid.status is ConditionStatus.UNKNOWN and state.waited(wanted.metadata.uid) < QUIET_SECONDS:
             return both(result.outcome, again(QUIET_SECONDS))
         state.waits.over(wanted.metadata.uid)
         report = statuses.with_installed(statuses.summary_of_bundle(wanted, valid), result.report)
         return await self._reporting.report(deployment, replace(result, report=report))
+
+    async def _keep_active_without_values(
+        self, deployment: BundleDeployment, state: DeploymentState, error: RukPakError
+    ) -> Outcome:
+        """The values of the chart cannot be had: the same. A watch shows when they can."""
+        result = await self._keep_active(deployment, state)
+        is_watched = isinstance(error, ContentError | ValuesMissingError)
+        outcome = both(WAIT if is_watched else retry(getattr(error, "retry_after", None) or 0.0), result.outcome)
+        if not is_watched and state.waited("values") < ERRORS_QUIET_SECONDS:
+            return await self._reporting.report(deployment, replace(result, outcome=outcome, report=None))
+        report = statuses.with_installed(unloadable(error), result.report)
+        return await self._reporting.report(deployment, replace(result, outcome=outcome, report=report))
 
     async def _keep_active_after_error(
         self, deployment: BundleDeployment, state: DeploymentState, error: RukPakError
@@ -112,9 +137,11 @@ class DeploymentReconciler:
         report = statuses.with_installed(statuses.no_bundle(error), result.report)
         return await self._reporting.report(deployment, replace(result, outcome=outcome, report=report))
 
-    async def _keep_active(self, deployment: BundleDeployment, state: DeploymentState) -> StageResult:
+    async def _keep_active(
+        self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues = NO_VALUES
+    ) -> StageResult:
         """With the options that it was installed with, whatever the spec says meanwhile."""
-        active = self._active(deployment, state)
+        active = self._active(deployment, state, found)
         if active is not None:
             return await self._content.reconcile_content(active, active)
         why = await self._why_not_corrected(deployment, state, active)
@@ -123,11 +150,11 @@ class DeploymentReconciler:
             return StageResult(outcome=_look_again(why), report=report)
         return StageResult(outcome=WAIT)
 
-    def _active(self, deployment: BundleDeployment, state: DeploymentState) -> Attempt | None:
+    def _active(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
         bundle = self._templates.active(deployment)
         if bundle is None or not bundle.status.digest or _has_other_content(bundle, deployment, state):
             return None
-        return self._attempts.active(deployment, bundle, state)
+        return self._attempts.active(deployment, bundle, state, found)
 
     async def _why_not_corrected(
         self, deployment: BundleDeployment, state: DeploymentState, active: Attempt | None

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from typing import NamedTuple
 
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.kinds import KindState, Resolution
@@ -23,7 +24,7 @@ from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, ins
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
-from rukpak_py.controllers.ports import Content, Renderings
+from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions, Requirement
@@ -42,7 +43,7 @@ VARYING_LANE_WIDTH = 1
 class NotRendered(Enum):
     RUNNING = auto()  # a job renders it; its end brings the key back
     CONTENT_MISSING = auto()  # the content is not in the store: it must be fetched again first
-    LOST = auto()  # what was installed was rendered once, is lost, and a new rendering differs
+    LOST = auto()  # what was installed was rendered once, is lost, and a new rendering differs or cannot be made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,17 +68,23 @@ class Rendered:
 
 class Renderer:
     def __init__(
-        self, content: Content, kinds: Kinds, renderings: Renderings, *, on_end: Callable[[str], None]
+        self,
+        content: Content,
+        kinds: Kinds,
+        renderings: Renderings,
+        keys: DigestKeys,
+        *,
+        on_end: Callable[[str], None],
     ) -> None:
         self._content = content
         self._kinds = kinds
-        self._renderings = KeptRenderings(content, renderings, kinds.cluster)
+        self._renderings = KeptRenderings(content, renderings, kinds.cluster, keys)
         self._jobs: Jobs[RenderedContent] = Jobs(on_end=on_end)
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
         self._errors: OrderedDict[ContentKey, _Wrong] = OrderedDict()
         self._served_then: dict[ContentKey, Served] = {}  # when the last job of a chart began
-        self._lost: set[tuple[ContentKey, str]] = set()  # with the digest of what was installed
+        self._lost: set[_Loss] = set()
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
         key = attempt.content
@@ -98,7 +105,7 @@ class Renderer:
             if isinstance(content, NotRendered):
                 return content
             if differs(attempt, content.digest):
-                self._lost.add((key, installed_rendering(attempt)))
+                self._lost.add(_loss_of(attempt))
                 return NotRendered.LOST
             if attempt.makes_namespace and not any(attempt.makes(obj) for obj in content.objects):
                 content = replace(content, objects=[_namespace(attempt.install_namespace), *content.objects])
@@ -112,8 +119,8 @@ class Renderer:
         return rendered
 
     def is_lost(self, attempt: Attempt) -> bool:
-        """What was installed was rendered again, and differs."""
-        return bool(self._lost) and (attempt.content, installed_rendering(attempt)) in self._lost
+        """What was installed was rendered again, and differs; or cannot be rendered again."""
+        return bool(self._lost) and _loss_of(attempt) in self._lost
 
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
@@ -124,7 +131,7 @@ class Renderer:
             del self._errors[key]
         for key in [key for key in self._served_then if key[0] == uid]:
             del self._served_then[key]
-        self._lost = {lost for lost in self._lost if lost[0][0] != uid}
+        self._lost = {lost for lost in self._lost if lost.content[0] != uid}
 
     async def close(self) -> None:
         await self._jobs.close()
@@ -138,6 +145,9 @@ class Renderer:
         stored = await self._renderings.load(attempt) if attempt.varies else None
         if stored is not None:
             return stored
+        if attempt.lacks_values:
+            self._lost.add(_loss_of(attempt))
+            return NotRendered.LOST
         tree = await self._content.load(attempt.bundle.status.digest)
         if tree is None:
             return NotRendered.CONTENT_MISSING
@@ -239,6 +249,16 @@ class _Wrong:
     served: Served | None
 
 
+class _Loss(NamedTuple):
+    content: ContentKey
+    installed: str  # the digest of what was installed
+    lacks_values: bool  # they may come back
+
+
+def _loss_of(attempt: Attempt) -> _Loss:
+    return _Loss(attempt.content, installed_rendering(attempt), attempt.lacks_values)
+
+
 def differs(attempt: Attempt, digest: str) -> bool:
     """A rendering of what is installed is not what was installed."""
     installed = installed_rendering(attempt)
@@ -282,6 +302,7 @@ def _options(attempt: Attempt) -> RenderOptions:
         install_namespace=attempt.install_namespace or None,
         watch_namespaces=attempt.options.watch_namespaces or None,
         config=attempt.options.config,
+        values=attempt.values,
     )
 
 

@@ -238,11 +238,16 @@ def differences(applied: LastApplied, owned: Mapping[ObjectKey, ObservedObject])
     return found | (fields.keys() - owned.keys())
 
 
-def applied_digest(lives: Iterable[ObservedObject], content: ContentKey) -> str:
-    """One hash over what was applied and what the server made of it: after a restart it tells drift from one list."""
+def applied_digest(lives: Iterable[ObservedObject], content: ContentKey, *, with_uids: bool = False) -> str:
+    """One hash over what was applied and what the server made of it: after a restart it tells drift from one list.
+
+    `with_uids`: of content that holds what is secret to readers of the status. Who does not see the objects cannot
+    guess their uids, and so not what is in them.
+    """
     digest = hashlib.sha256(repr(content).encode())
     for live in sorted(lives, key=lambda live: live.key):
-        digest.update(repr((*live.key, live.applied, live.fields)).encode())
+        uid = (live.uid,) if with_uids else ()
+        digest.update(repr((*live.key, live.applied, live.fields, *uid)).encode())
     return "sha256:" + digest.hexdigest()
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Condition, brief, find_condition, first_line
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
+from rukpak_py.api.options import mean_the_same
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.events import EventNote, normal, warning
 
@@ -43,11 +44,11 @@ def _installed(before: BundleDeploymentStatus, after: BundleDeploymentStatus) ->
 
 
 def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
-    """The same content was installed anew. An entry of the first release learns its options without that."""
+    """The same content was installed anew. An entry learns its options, or digests under a new key, without that."""
     if not before.history or not after.history:
         return False
     old, new = before.history[0], after.history[0]
-    return old.bundle == new.bundle and old.options is not None and old.options != new.options
+    return old.bundle == new.bundle and old.options is not None and not mean_the_same(old.options, new.options)
 
 
 def _paused(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:

@@ -40,7 +40,7 @@ class HelmFormat:
         request = HelmRequest(
             release_name=release.name,
             namespace=options.install_namespace or DEFAULT_SYSTEM_NAMESPACE,
-            values=values_of_config(options.config or {}),
+            values=(*options.values, *values_of_config(options.config or {})),
             kube_version=release.kube_version,
             api_versions=release.api_versions,
             is_upgrade=release.is_upgrade,

@@ -5,6 +5,7 @@ read by our rules of YAML and merged here, so that one document goes to helm, an
 passwords. `null` stays in the merged document: helm takes it as the wish to drop a default of the chart.
 """
 
+import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from rukpak_py.content import yaml
 from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.helm.values_from import VALUES_FROM
 from rukpak_py.formats.manifests import go_kind
 
 DEFAULT_RELEASE = "release-name"  # helm's own
@@ -40,17 +42,19 @@ class ValuesDocument:
             raise ContentError(f"{_READING}{where}{self._told(error)}") from error
         if values is None:
             return {}
-        if not isinstance(values, dict):
-            raise ContentError(
-                f"{_READING}{where}error unmarshaling JSON: while decoding JSON: "
-                f"json: cannot unmarshal {go_kind(values)} into Go value of type chartutil.Values"
-            )
-        return values
+        if isinstance(values, dict):
+            return values
+        if self.is_secret:  # the original has none
+            raise ContentError(f"{_READING}{where}must be a mapping, got {go_kind(values)}")
+        raise ContentError(
+            f"{_READING}{where}error unmarshaling JSON: while decoding JSON: "
+            f"json: cannot unmarshal {go_kind(values)} into Go value of type chartutil.Values"
+        )
 
     def _told(self, error: ContentError) -> str:
         """What is wrong with YAML may be quoted from it."""
         if self.is_secret and isinstance(error, YamlError):
-            return f"invalid YAML at line {error.line}, column {error.column}"
+            return f"invalid YAML at line {error.line}, column {error.column}" if error.line else "invalid YAML"
         return str(error)
 
 
@@ -68,13 +72,11 @@ class HelmRequest:
 def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
     """Of a BundleDeployment's `spec.config`: its `values`, a YAML text as upstream wants it, or an object.
 
-    Upstream ignores other keys, but reads all of them as strings.
+    Upstream ignores other keys, but reads all of them as strings. What `valuesFrom` refers to is not read here.
     """
-    if config.get("valuesFrom") is not None:
-        raise ContentError("spec.config.valuesFrom is not supported yet; write the values into spec.config.values")
     for key, value in config.items():
         allowed = str | Mapping if key == "values" else str
-        if value is not None and not isinstance(value, allowed):
+        if key != VALUES_FROM and value is not None and not isinstance(value, allowed):
             raise ContentError(
                 f"parse deployment config: json: cannot unmarshal {go_kind(value)} into Go value of type string"
             )
@@ -100,7 +102,7 @@ def merged_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[st
 
 
 def without_secrets(text: str, documents: Sequence[ValuesDocument], limits: Limits) -> str:
-    """A message with every text and number of the secret documents taken out."""
+    """A message with every text and number of the secret documents taken out, also as a Secret has it: in Base64."""
     hidden = {leaf for document in documents if document.is_secret for leaf in _leaves(document.read(limits))}
     for leaf in sorted(hidden, key=len, reverse=True):  # the longer one first: it may hold a shorter one
         text = text.replace(leaf, "***")
@@ -119,4 +121,7 @@ def _leaves(value: object) -> Iterator[str]:
                 continue
             case leaf:
                 text = str(leaf)
-                yield from (part for part in {text, *text.splitlines()} if len(part) >= _SHORTEST_HIDDEN)
+                encoded = base64.b64encode(text.encode(errors="replace")).decode()
+                parts = {text, *text.splitlines()}
+                yield from (part for part in parts if len(part) >= _SHORTEST_HIDDEN)
+                yield from (encoded,) if len(text) >= _SHORTEST_HIDDEN else ()

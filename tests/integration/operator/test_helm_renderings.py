@@ -8,15 +8,13 @@ from typing import Any, Protocol
 import orjson
 import pytest
 
-from rukpak_py.api.names import API_VERSION, HELM_CLASS
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.operator.manifests import Document, config_map
+from tests.integration.operator.charts import deploy, publish
+from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.waiting import eventually
-from tests.unit.charts import METADATA
 from tests.unit.charts import config_map as template
 
 EDIT = b'{"data":{"value":"edited"}}'
@@ -35,32 +33,6 @@ async def operator(operators: StartOperator, helm: HelmProgram) -> Operator:
     operator = operators(arguments=[f"--helm={helm.path}"])
     await operator.start()
     return operator
-
-
-async def publish(tenant: Tenant, text: str, name: str = "chart") -> list[Document]:
-    """A chart with one template; the items of its source."""
-    files = {"web": {"Chart.yaml": METADATA}, "web/templates": {"a.yaml": text}}
-    items = []
-    for number, (path, data) in enumerate(files.items()):
-        body = {"metadata": {"name": f"{name}-{number}"}, "immutable": True, "data": data}
-        await tenant.admin.create(CONFIG_MAPS, tenant.system, orjson.dumps(body))
-        items.append({"path": path, "configMap": {"name": f"{name}-{number}"}})
-    return items
-
-
-async def deploy(tenant: Tenant, items: list[Document], **spec: object) -> None:
-    tenant.sees_to(tenant.name)
-    inner = {"provisionerClassName": HELM_CLASS, "source": {"type": "configMaps", "configMaps": items}}
-    given = {"provisionerClassName": HELM_CLASS, "installNamespace": tenant.namespace, "template": {"spec": inner}}
-    body = {"apiVersion": API_VERSION, "kind": "BundleDeployment", "metadata": {"name": tenant.name}}
-    await tenant.admin.apply(
-        BUNDLE_DEPLOYMENTS,
-        "",
-        tenant.name,
-        orjson.dumps({**body, "spec": {**given, **spec}}),
-        field_manager="user",
-        force=True,
-    )
 
 
 async def value(tenant: Tenant) -> str:

@@ -56,7 +56,7 @@ async def test_values_that_do_not_render_leave_what_is_installed(stage: Stage) -
         ({"values": "a: [\n"}, "read chart values: "),
         ({"values": 5}, "parse deployment config: json: cannot unmarshal number into Go value of type string"),
         ({"other": True}, "parse deployment config: json: cannot unmarshal bool into Go value of type string"),
-        ({"valuesFrom": [{"kind": "Secret"}]}, "spec.config.valuesFrom is not supported yet"),
+        ({"valuesFrom": [{"kind": "Pod"}]}, "spec.config.valuesFrom[0].kind must be Secret or ConfigMap, got 'Pod'"),
     ],
 )
 async def test_a_config_that_is_refused(stage: Stage, config: Document, text: str) -> None:

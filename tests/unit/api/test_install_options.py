@@ -4,16 +4,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import Installation, Override, RecordedOptions
+from rukpak_py.api.bundle_deployment import Installation, Override, RecordedOptions, RecordedValues
 from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.api.options import (
     NO_OVERRIDE,
     RECORDED_CONFIG_BYTES,
     InstallOptions,
     installed_options,
+    mean_the_same,
     options_of,
     override_of,
+    recognised,
     recorded,
     restore,
 )
@@ -115,6 +118,52 @@ def test_a_large_configuration_is_recorded_as_its_digest(config: dict[str, Any],
 @pytest.mark.parametrize("now", [{}, {"config": {"values": "y"}}, {"config": {**LARGE, "one": "more"}}])
 def test_a_configuration_known_by_its_digest_is_lost_with_the_spec_that_had_it(now: dict[str, Any]) -> None:
     assert restore(recorded(options(config=LARGE)), options(**now)) is None
+
+
+def values(*digests: str, current: str = "") -> tuple[RecordedValues, ...]:
+    return tuple(
+        RecordedValues(kind="Secret", name=f"n{number}", key="k", digest=digest, current_digest=current)
+        for number, digest in enumerate(digests)
+    )
+
+
+def test_values_from_elsewhere_are_recorded_as_digests_and_make_other_options() -> None:
+    installed = InstallOptions(config={"valuesFrom": []}, values_from=values("hmac-sha256:a:1"))
+    stored = msgspec.convert(to_json(recorded(installed)), RecordedOptions)
+    assert restore(stored, options()) == installed
+    assert len({installed.digest, replace(installed, values_from=values("hmac-sha256:a:2")).digest}) == 2
+
+
+def test_a_digest_under_a_new_key_is_the_same_installation() -> None:
+    before = InstallOptions(values_from=values("hmac-sha256:a:1"))
+    after = InstallOptions(values_from=values("hmac-sha256:a:1", current="hmac-sha256:b:1"))
+    assert before.digest == after.digest
+    assert mean_the_same(recorded(before), recorded(after))
+    assert not mean_the_same(recorded(before), None)
+    assert not mean_the_same(recorded(before), recorded(InstallOptions(values_from=values("hmac-sha256:a:2"))))
+
+
+A1, A2, B1, B2, C1 = (f"hmac-sha256:{key}:{number}" for key, number in ("a1", "a2", "b1", "b2", "c1"))
+
+
+@pytest.mark.parametrize(
+    ("found", "installed", "expected"),
+    [
+        (values(A1), (), values(A1)),
+        (values(A1), values(A1), values(A1)),
+        (values(A2), values(A1), values(A2)),
+        (values(B1), values(A1), values(A1, current=B1)),  # the key was lost: taken for the same, and noted
+        (values(B1), values(A1, current=B1), values(A1, current=B1)),
+        (values(B2), values(A1, current=B1), values(B2)),  # changed since
+        (values(C1), values(A1, current=B1), values(A1, current=C1)),  # lost again
+        (values(A1, A2), values(A1), values(A1, A2)),
+        (values(), values(A1), ()),
+    ],
+)
+def test_values_are_recognised_also_when_the_key_of_their_digests_is_lost(
+    found: tuple[RecordedValues, ...], installed: tuple[RecordedValues, ...], expected: tuple[RecordedValues, ...]
+) -> None:
+    assert recognised(found, installed) == expected
 
 
 def test_an_entry_without_options_counts_with_those_of_the_spec() -> None:

@@ -13,6 +13,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.content.store import Form
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
@@ -202,6 +203,33 @@ class FakeRenderings:
 
     async def sweep(self, keep: AbstractSet[str]) -> None:
         self.stored = {key: content for key, content in self.stored.items() if key in keep}
+
+
+@dataclass
+class FakeDigestKeys:
+    key: DigestKey = DigestKey(b"k" * KEY_BYTES)  # noqa: RUF009 - frozen
+    asked: int = 0
+
+    async def get(self) -> DigestKey:
+        self.asked += 1
+        return self.key
+
+
+@dataclass
+class FakeValuesObjects:
+    """`data` by kind and name; `failing` raises instead."""
+
+    data: dict[tuple[str, str], dict[str, bytes]] = field(default_factory=dict)
+    failing: Exception | None = None
+    retained: set[tuple[str, str]] = field(default_factory=set)
+
+    async def read(self, kind: str, name: str) -> dict[str, bytes] | None:
+        if self.failing is not None:
+            raise self.failing
+        return self.data.get((kind, name))
+
+    def retain(self, wanted: AbstractSet[tuple[str, str]]) -> None:
+        self.retained = set(wanted)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_INSTANCE_KIND,
     BUNDLE_KIND,
+    HELM_CLASS,
     ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
 )
@@ -17,6 +18,7 @@ from rukpak_py.api.source import Authorization, GitRef, GitSource, HttpSource, I
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.queue import Queue
 from rukpak_py.core.objects import GroupKind
+from rukpak_py.kube.resources import SECRETS
 from rukpak_py.operator.event_router import EventRouter, Listeners, WatchedKind
 from rukpak_py.operator.kopf_shell import HandOver
 from tests.unit.apply.lives import key, live_object
@@ -345,6 +347,21 @@ class TestWhomAChangeWakes:
         assert await woken(router.bundles.queue) == []
         router.secret_changed(key("login"), None, live_object("login"))
         assert await woken(router.bundles.queue) == ["waiting"]
+
+    async def test_values_that_come_change_or_go_wake_the_charts_that_refer_to_them(self, router: EventRouter) -> None:
+        entries = [{"kind": "Secret", "name": "shop"}, {"kind": "ConfigMap", "name": "base"}]
+        config = {"valuesFrom": entries}
+        router.deployments.cache.put(deployment("chart", provisioner=HELM_CLASS, config=config, uid="a"))
+        router.deployments.cache.put(deployment("plain", config=config, uid="b"))
+        router.deployments.cache.put(deployment("other", provisioner=HELM_CLASS, config={"valuesFrom": 1}, uid="c"))
+        secret, shown = key("shop", SECRETS.gvk), live_object("shop")
+        for old, new in ((None, shown), (shown, shown), (shown, None)):
+            router.secret_changed(secret, old, new)
+            assert await woken(router.deployments.queue) == ["chart"]
+        router.map_changed(key("base"), None, shown)
+        assert await woken(router.deployments.queue) == ["chart"]
+        router.map_changed(key("shop"), None, shown)  # of the other kind
+        assert await woken(router.deployments.queue) == []
 
     async def test_pull_secrets_of_the_account_wake_all_images(self, router: EventRouter) -> None:
         image = Source(type="image", image=ImageSource(ref="example.com/a:1"))

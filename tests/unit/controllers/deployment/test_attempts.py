@@ -1,21 +1,26 @@
-"""Whether an attempt makes its install namespace."""
+"""What an attempt knows beside its content: whether it makes its install namespace, and which values it has."""
 
 import pytest
+from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedValues
+from rukpak_py.api.options import InstallOptions, recorded
 from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.resources import NAMESPACES
 from tests.unit.apply.watches import watches_of
 from tests.unit.controllers.deployment.parts import kinds
+from tests.unit.controllers.fakes import NOW
 from tests.unit.controllers.values import deployment, unpacked
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 
 
 @pytest.mark.parametrize(
-    ("recorded", "is_listed", "makes_it"),
+    ("known", "is_listed", "makes_it"),
     [
         ((NAMESPACES.gvk,), False, True),  # the watch will show it in a moment; until then the status says it
         ((NAMESPACES.gvk,), True, False),  # somebody else's
@@ -23,7 +28,7 @@ CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
     ],
 )
 async def test_after_a_restart_the_status_says_whose_namespace_it_is(
-    monkeypatch: pytest.MonkeyPatch, recorded: tuple[GroupVersionKind, ...], *, is_listed: bool, makes_it: bool
+    monkeypatch: pytest.MonkeyPatch, known: tuple[GroupVersionKind, ...], *, is_listed: bool, makes_it: bool
 ) -> None:
     watches = watches_of(monkeypatch, NAMESPACES)
     watches.informer(NAMESPACES).synced.clear()
@@ -31,7 +36,29 @@ async def test_after_a_restart_the_status_says_whose_namespace_it_is(
         watches.listed(NAMESPACES)
     attempts = Attempts(watches.inventory, lambda _name: True, system_namespace="system")
     one = deployment(
-        install_namespace="shop", create_namespace=True, status=BundleDeploymentStatus(kinds=kinds(*recorded))
+        install_namespace="shop", create_namespace=True, status=BundleDeploymentStatus(kinds=kinds(*known))
     )
-    assert attempts.wanted(one, unpacked(), DeploymentState()).makes_namespace is makes_it
+    assert attempts.wanted(one, unpacked(), DeploymentState(), NO_VALUES).makes_namespace is makes_it
+    await watches.inventory.close()
+
+
+DOCUMENT = ValuesDocument(document=b"a: 1", is_secret=True)
+VALUES = RecordedValues(kind="Secret", name="s", key="k", digest="1")
+
+
+@pytest.mark.parametrize(
+    ("digest", "documents"), [("1", (DOCUMENT,)), ("2", ())], ids=["as they are now", "changed since"]
+)
+async def test_what_is_installed_has_the_values_of_its_digest_and_no_others(
+    monkeypatch: pytest.MonkeyPatch, digest: str, documents: tuple[ValuesDocument, ...]
+) -> None:
+    watches = watches_of(monkeypatch, NAMESPACES)
+    found = FoundValues(recorded=(replace(VALUES, current_digest="3"),), documents=(DOCUMENT,))
+    options = recorded(InstallOptions(values_from=(replace(VALUES, digest=digest),)))
+    history = (Installation(bundle="b", digest="d", time=NOW, options=options),)
+    one = deployment(status=BundleDeploymentStatus(history=history))
+    attempts = Attempts(watches.inventory, lambda _name: True, system_namespace="system")
+    active = attempts.active(one, unpacked(), DeploymentState(), found)
+    assert active is not None
+    assert (active.values, active.lacks_values) == (documents, not documents)
     await watches.inventory.close()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import (
     HISTORY,
@@ -13,6 +14,7 @@ from rukpak_py.api.bundle_deployment import (
     KeptObject,
     KeptReason,
     Override,
+    RecordedValues,
 )
 from rukpak_py.api.options import InstallOptions, recorded
 from rukpak_py.apply.observed_object import ObservedObject
@@ -164,6 +166,14 @@ def test_an_entry_of_the_first_release_gets_the_options_it_was_kept_with() -> No
     history = fields(one, HERE, now=LATER)["history"]
     assert [past.time for past in history] == [NOW, NOW]
     assert [past.options for past in history] == [recorded(InstallOptions(config={"x": 1})), None]
+
+
+def test_a_digest_under_a_new_key_is_noted_and_is_no_other_installation() -> None:
+    (one,) = values = (RecordedValues(kind="Secret", name="s", key="k", digest="hmac-sha256:a:1"),)
+    noted = (replace(one, current_digest="hmac-sha256:b:1"),)
+    of = with_history(entry(InstallOptions(values_from=values)))
+    history = fields(attempt(of=of, options=InstallOptions(values_from=noted)), HERE, now=LATER)["history"]
+    assert [(past.time, past.options.values_from) for past in history] == [(NOW, noted)]
 
 
 # The options of what is installed

@@ -1,29 +1,40 @@
 """Renderings that may come out differently: made once, used again, and compared with what was installed."""
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, BundleDeploymentStatus, Installation
+from rukpak_py.api.bundle_deployment import (
+    HISTORY,
+    BundleDeployment,
+    BundleDeploymentStatus,
+    Installation,
+    RecordedValues,
+)
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.api.options import InstallOptions, options_of, recorded
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import is_upgrade, key_of, keys_in_use
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.keyed_digests import DigestKey, key_id
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
+from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.stored_rendering import rendering
 from tests.unit.apply.lives import config_map
 from tests.unit.controllers.deployment.parts import BASKETS, FakeCluster, attempt
-from tests.unit.controllers.fakes import NOW, FakeContent, FakeRenderings, tree, until
+from tests.unit.controllers.fakes import NOW, FakeContent, FakeDigestKeys, FakeRenderings, tree, until
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, spec, unpacked
 
 FILES = tree(f=b"1")
+KEY, NEW_KEY = DigestKey(b"o" * 32), DigestKey(b"n" * 32)
 LARGE = {"values": "x" * 70_000}  # recorded as a digest
 
 
@@ -33,27 +44,31 @@ class Charts(FakeContent):
 
     options: list[RenderOptions] = field(default_factory=list)
     error: ContentError | None = None
+    secret: bool = False  # among what is rendered
 
     async def render(self, _classes: Classes, _tree: Tree, options: RenderOptions) -> RenderedContent:
         self.renders += 1
         self.options.append(options)
         if self.error is not None:
             raise self.error
-        return made(self.renders)
+        return made(self.renders, secret=self.secret)
 
 
-def made(number: int) -> RenderedContent:
+def made(number: int, *, secret: bool = False) -> RenderedContent:
     one = Object.from_manifest(config_map(f"made-{number}"))
-    return rendering([one], frozenset({one.head.key}))
+    more = [Object.from_manifest({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}})] if secret else []
+    return rendering([one, *more], frozenset({one.head.key}))
 
 
 class Bench:
-    def __init__(self, renderings: FakeRenderings | None = None) -> None:
+    def __init__(self, renderings: FakeRenderings | None = None, *, key: DigestKey | None = None) -> None:
         self.content = Charts(stored={FILES.digest: FILES})
         self.cluster = FakeCluster()
         self.renderings = renderings or FakeRenderings()
         self.ended: list[str] = []
-        self.renderer = Renderer(self.content, self.cluster.as_kinds(), self.renderings, on_end=self.ended.append)
+        self.keys = FakeDigestKeys(key or KEY)
+        kinds = self.cluster.as_kinds()
+        self.renderer = Renderer(self.content, kinds, self.renderings, self.keys, on_end=self.ended.append)
 
     async def rendered(self, one: Attempt) -> Rendered | NotRendered:
         """As the reconciles that the ends of jobs bring come to it."""
@@ -74,11 +89,24 @@ def chart(*history: Installation, bundle: str = "b", **given: Any) -> Attempt:
     return attempt(of=of, bundle=replace(found, spec=spec(provisioner=HELM_CLASS)))
 
 
-def entry(digest: str = FILES.digest, *, of: RenderedContent | None = None, **options: Any) -> Installation:
+def entry(
+    digest: str = FILES.digest, *, of: RenderedContent | None = None, rendered_as: str = "", **options: Any
+) -> Installation:
     given = recorded(InstallOptions(provisioner_class_name=HELM_CLASS, **options))
-    return Installation(
-        bundle="b", digest=digest, time=NOW, options=given, rendering_digest=of.digest if of is not None else ""
-    )
+    rendered_as = of.digest if of is not None else rendered_as
+    return Installation(bundle="b", digest=digest, time=NOW, options=given, rendering_digest=rendered_as)
+
+
+def values(digest: str = "1") -> tuple[RecordedValues, ...]:
+    return (RecordedValues(kind="Secret", name="s", key="k", digest=digest),)
+
+
+def chart_with_values(*history: Installation, digest: str = "1", is_there: bool = True) -> Attempt:
+    """`is_there`: what the values are is known beside their digest."""
+    one = chart(*history)
+    documents = (ValuesDocument(document=b"a: 1", is_secret=True),) if is_there else ()
+    options = replace(one.options, values_from=values(digest))
+    return dataclasses.replace(one, options=options, values=documents)
 
 
 async def test_it_is_rendered_once_also_after_a_restart() -> None:
@@ -188,6 +216,81 @@ async def test_one_chart_is_rendered_at_a_time() -> None:
 def replace_name(one: Attempt, name: str) -> Attempt:
     metadata = replace(one.deployment.metadata, name=name, uid=name)
     return attempt(of=replace(one.deployment, metadata=metadata), bundle=one.bundle)
+
+
+# Values from Secrets and ConfigMaps
+
+
+def digest_of(one: Attempt) -> str:
+    assert one.facts is not None
+    return one.facts.rendering
+
+
+async def test_values_go_to_the_rendering_and_other_values_are_rendered_anew() -> None:
+    bench = Bench()
+    first, second = chart_with_values(), chart_with_values(digest="2")
+    assert [await bench.names(one) for one in (first, second, first)] == [["made-1"], ["made-2"], ["made-1"]]
+    assert [options.values for options in bench.content.options] == [first.values, second.values]
+
+
+@pytest.mark.parametrize(
+    ("one", "secret", "is_keyed"), [(chart(), False, False), (chart(), True, True), (chart_with_values(), False, True)]
+)
+async def test_the_digest_of_what_is_secret_is_keyed(one: Attempt, *, secret: bool, is_keyed: bool) -> None:
+    bench = Bench()
+    bench.content.secret = secret
+    await bench.rendered(one)
+    assert key_id(digest_of(one)) == (KEY.id if is_keyed else "")
+    assert bench.keys.asked == int(is_keyed)
+    again = Bench(bench.renderings)
+    after = dataclasses.replace(one, state=DeploymentState())
+    await again.rendered(after)
+    assert digest_of(after) == digest_of(one)
+
+
+async def test_what_was_recorded_with_a_plain_digest_is_recognised() -> None:
+    bench = Bench()
+    bench.content.secret = True
+    installed = entry(of=made(1, secret=True))
+    for again in (bench, Bench(bench.renderings)):
+        assert await again.names(chart(installed)) == ["made-1"]
+    assert bench.content.renders == 1
+
+
+async def test_what_is_installed_is_kept_while_its_values_are_gone_and_its_rendering_is_stored() -> None:
+    bench = Bench()
+    await bench.rendered(installed := chart_with_values())
+    status = entry(rendered_as=digest_of(installed), values_from=values())
+    again = Bench(bench.renderings)
+    assert await again.names(chart_with_values(status, is_there=False)) == ["made-1"]
+    assert again.content.renders == 0
+
+
+async def test_a_lost_rendering_waits_for_the_values_that_it_was_made_of() -> None:
+    bench = Bench()
+    status = entry(rendered_as=KEY.digest(b"rendering", made(1).digest.encode()), values_from=values())
+    lost = chart_with_values(status, is_there=False)
+    assert [await bench.rendered(lost) for _ in range(2)] == [NotRendered.LOST] * 2
+    assert bench.renderer.is_lost(lost)
+    assert bench.content.renders == 0
+    assert await bench.names(chart_with_values(status)) == ["made-1"]
+
+
+async def test_without_the_key_what_is_stored_counts_and_what_is_rendered_again_does_not() -> None:
+    bench = Bench()
+    await bench.rendered(installed := chart_with_values())
+    status = entry(rendered_as=digest_of(installed), values_from=values())
+    assert await Bench(bench.renderings, key=NEW_KEY).names(chart_with_values(status)) == ["made-1"]
+    assert await Bench(key=NEW_KEY).rendered(chart_with_values(status)) is NotRendered.LOST
+
+
+def test_renderings_with_values_stay_while_they_are_in_use() -> None:
+    one = chart_with_values(entry(values_from=values()))
+    of = one.deployment
+    assert key_of(one) in keys_in_use(of, (), system_namespace="ns")
+    wanted = chart_with_values(entry(values_from=values()), digest="2")
+    assert key_of(wanted) not in keys_in_use(of, [wanted.bundle], system_namespace="ns")
+    assert key_of(wanted) in keys_in_use(of, [wanted.bundle], system_namespace="ns", values=values("2"))
 
 
 # Which renderings are in use

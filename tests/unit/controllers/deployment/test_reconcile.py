@@ -33,8 +33,10 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.health_status import HEALTHY
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
+from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentStates
@@ -48,8 +50,9 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.status_pace import WRITE_INTERVAL_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
+from rukpak_py.kube.errors import ServerUnavailableError
 from tests.unit.apply.lives import key
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeDigestKeys, FakeEvents, FakeValuesObjects, refusal
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, bundle_of, conditions, deployment, source, spec
 
 WRITE = "status BundleDeployment shop"
@@ -86,8 +89,10 @@ class FakeContentStage:
     asked: list[tuple[str, str, str]] = field(default_factory=list)  # stage, Bundle, install namespace
     against: list[str | None] = field(default_factory=list)  # what was said to be active
     results: dict[str, StageResult] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
+        self.attempts.append(attempt)
         self.against.append(active.bundle.metadata.name if active is not None else None)
         return self._result("reconcile", attempt)
 
@@ -134,13 +139,14 @@ class InterruptedClient(FakeClient):
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, *classes: str) -> None:
         self.client, self.clock, self.events = InterruptedClient(), Clock(), FakeEvents()
         self.deployments = Cache[BundleDeployment](clock=self.clock)
         self.bundles = Cache[Bundle](clock=self.clock)
         self.states, self.waiting = DeploymentStates(), WaitingDeployments()
         self.content, self.uninstall = FakeContentStage(), FakeUninstall()
         self.gone: list[str] = []
+        self.values = FakeValuesObjects()
         client, inventory = self.client.as_client(), EmptyInventory()
         existence = Existence(
             client, BUNDLE_DEPLOYMENTS, self.deployments, on_gone=lambda one: self.gone.append(one.metadata.name)
@@ -152,8 +158,9 @@ class Bench:
             deployments=self.deployments,
             states=self.states,
             templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
+            values=ExternalValues(self.values, FakeDigestKeys(), namespace="rukpak-system"),
             attempts=Attempts(ports, lambda _name: True, system_namespace="rukpak-system"),
-            reporting=Reporting(writer, self.waiting, self.events, classes={PLAIN_CLASS}),
+            reporting=Reporting(writer, self.waiting, self.events, classes={PLAIN_CLASS, *classes}),
             **stages,
         )
 
@@ -189,9 +196,10 @@ class Bench:
         return {name for kind, name in self.client.objects if kind == BUNDLE_KIND}
 
 
-@pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
-    bench = Bench()
+@pytest.fixture(params=[()])
+def bench(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Bench:
+    """With the classes that it serves beside plain."""
+    bench = Bench(*request.param)
     for module in ("existence", "deployment.state"):
         monkeypatch.setattr(f"rukpak_py.controllers.{module}.monotonic", bench.clock)
     return bench
@@ -622,6 +630,72 @@ class TestAClassThatIsNotServed:
         bench.put(deployment(provisioner=HELM_CLASS, deletion_timestamp=NOW, finalizers=("x/y",)))
         assert await bench.reconcile() == DONE
         assert bench.uninstall.asked == []
+
+
+REFERENCES = {"valuesFrom": [{"kind": "Secret", "name": "a"}, {"kind": "ConfigMap", "name": "b", "key": "k"}]}
+HERE = {("Secret", "a"): {"values.yaml": b"a: 1"}, ("ConfigMap", "b"): {"k": b"a: 2"}}
+
+
+def chart(bench: Bench, **rest: Any) -> BundleDeployment:
+    """Of other content than is installed."""
+    given = {"provisioner": HELM_CLASS, "template": spec(provisioner=HELM_CLASS), "config": REFERENCES}
+    return installed_before(bench, **{**given, **rest})
+
+
+@pytest.mark.parametrize("bench", [(HELM_CLASS,)], indirect=True)
+class TestValuesThatStandElsewhere:
+    async def test_they_are_part_of_the_options(self, bench: Bench) -> None:
+        bench.values.data = dict(HERE)
+        bench.put_bundle(unpacked(chart(bench)))
+        assert await bench.reconcile() == DONE
+        (attempt,) = bench.content.attempts
+        assert [document.document for document in attempt.values] == [b"a: 1", b"a: 2"]
+        assert [(known.kind, known.name, known.key) for known in attempt.options.values_from] == [
+            ("Secret", "a", "values.yaml"),
+            ("ConfigMap", "b", "k"),
+        ]
+        bench.values.data["Secret", "a"] = {"values.yaml": b"a: 3"}
+        await bench.reconcile()
+        assert attempt.options != bench.content.attempts[-1].options
+
+    async def test_while_they_are_missing_what_is_installed_is_kept_and_all_of_them_are_named(
+        self, bench: Bench
+    ) -> None:
+        bench.put_bundle(unpacked(chart(bench)))
+        assert await bench.reconcile() == WAIT
+        assert bench.content.asked == [KEPT]
+        told = bench.conditions
+        text = (
+            "spec.config.valuesFrom[0]: Secret rukpak-system/a does not exist; create it, or set optional to true && "
+            "spec.config.valuesFrom[1]: ConfigMap rukpak-system/b does not exist; create it, or set optional to true"
+        )
+        assert told["HasValidBundle"] == ("False", "BundleLoadFailed", text)
+        assert told["Ready"][:2] == ("False", "Unavailable")
+        assert told["Installed"][0] == "True"
+        assert "Stalled" not in told
+        bench.values.data = dict(HERE)
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        assert await bench.reconcile() == DONE
+        assert bench.conditions["Ready"][0] == "True"
+
+    async def test_references_that_are_wrong_stall(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(chart(bench, config={"valuesFrom": [{"kind": "Pod", "name": "a"}]})))
+        assert await bench.reconcile() == WAIT
+        assert bench.conditions["Stalled"][:2] == ("True", "ContentError")
+        assert "must be Secret or ConfigMap, got 'Pod'" in bench.conditions["HasValidBundle"][2]
+
+    async def test_a_server_that_does_not_answer_is_told_when_it_lasts(self, bench: Bench) -> None:
+        bench.values.failing = refusal(ServerUnavailableError, "down")
+        bench.put_bundle(unpacked(chart(bench)))
+        assert await bench.reconcile() == retry()
+        assert bench.client.calls == []
+        bench.clock.now += ERRORS_QUIET_SECONDS
+        assert await bench.reconcile() == retry()
+        assert bench.conditions["HasValidBundle"][:2] == ("False", "BundleLoadFailed")
+
+    async def test_other_classes_have_none(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(bench.put(deployment(config=REFERENCES))))
+        assert await bench.reconcile() == DONE
 
 
 class TestADeploymentThatIsGone:

@@ -28,7 +28,7 @@ from tests.unit.controllers.deployment.parts import (
     objects,
     recording,
 )
-from tests.unit.controllers.fakes import FakeContent, FakeRenderings, tree, until
+from tests.unit.controllers.fakes import FakeContent, FakeDigestKeys, FakeRenderings, tree, until
 from tests.unit.controllers.values import unpacked
 
 FILES = tree(f=b"1")
@@ -57,8 +57,8 @@ class Bench:
         self.content.stored, self.content.objects = {FILES.digest: FILES}, objects(*manifests)
         self.cluster = FakeCluster()
         self.ended: list[str] = []
-        renderings = FakeRenderings()
-        self.renderer = Renderer(self.content, self.cluster.as_kinds(), renderings, on_end=self.ended.append)
+        kinds, renderings = self.cluster.as_kinds(), FakeRenderings()
+        self.renderer = Renderer(self.content, kinds, renderings, FakeDigestKeys(), on_end=self.ended.append)
 
     async def outcome(self, **of: Any) -> Rendered | NotRendered:
         return await self.renderer.rendered(attempt(bundle=unpacked(digest=FILES.digest), **of))

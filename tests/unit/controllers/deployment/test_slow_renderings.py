@@ -24,7 +24,7 @@ from rukpak_py.controllers.queue import Queue
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.discovery import Discovery
-from tests.unit.controllers.fakes import FakeRenderings
+from tests.unit.controllers.fakes import FakeDigestKeys, FakeRenderings
 
 WORKERS = 8  # the operator has as many for each kind
 SLOW = [f"slow-{number}" for number in range(WORKERS)]
@@ -83,7 +83,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:
     content, queue, ready = SlowContent(), Queue[str](), set[str]()
-    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), on_end=queue.add)
+    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), on_end=queue.add)
 
     async def reconcile(name: str) -> Outcome:
         if not isinstance(await renderer.rendered(attempt(name)), Rendered):
@@ -113,7 +113,7 @@ async def test_the_result_for_a_template_that_was_edited_meanwhile_is_let_go() -
     """It may be large, and nobody will ever ask for it."""
     content, ended = SlowContent(), asyncio.Queue[str]()
     content.gate.set()
-    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), on_end=ended.put_nowait)
+    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), on_end=ended.put_nowait)
     for digest in ("first", "second", "third"):
         await renderer.rendered(attempt("shop", digest=digest))
         await ended.get()

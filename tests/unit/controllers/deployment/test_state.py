@@ -67,6 +67,7 @@ def test_the_digest_is_of_what_was_applied_and_what_became_of_it() -> None:
     assert applied_digest(reversed(here), CONTENT) == digest, "the order of the watch does not matter"
     replaced = [live(**owned(one.key.name, resourceVersion="99", uid="new")) for one in here]
     assert applied_digest(replaced, CONTENT) == digest
+    assert applied_digest(replaced, CONTENT, with_uids=True) != applied_digest(here, CONTENT, with_uids=True)
     for other in (
         applied_digest(here[:1], CONTENT),
         applied_digest(here, (*CONTENT, "x")),

@@ -6,7 +6,13 @@ from dataclasses import replace as replace_report
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, RecordedOptions
+from rukpak_py.api.bundle_deployment import (
+    BundleDeployment,
+    BundleDeploymentStatus,
+    Installation,
+    RecordedOptions,
+    RecordedValues,
+)
 from rukpak_py.api.conditions import Summary, find_condition
 from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.preflight import Refusal
@@ -276,17 +282,22 @@ def test_trouble_that_ends_in_an_upgrade_is_told_as_that_alone() -> None:
     assert told(troubled, applied(name="c")) == [("Normal", "Upgraded")]
 
 
+VALUES = RecordedValues(kind="Secret", name="s", key="k", digest="1")
+
+
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
         (RecordedOptions(watch_namespaces=("a",)), [("Normal", "Upgraded")]),
-        (RecordedOptions(), []),
+        (RecordedOptions(values_from=(replace(VALUES, digest="2"),)), [("Normal", "Upgraded")]),
+        (RecordedOptions(values_from=(VALUES,)), []),
+        (RecordedOptions(values_from=(replace(VALUES, current_digest="3"),)), []),
         (None, []),
     ],
-    ids=["other options", "the same", "an entry of the first release"],
+    ids=["other options", "other values", "the same", "under another key", "an entry of the first release"],
 )
 def test_other_options_are_an_upgrade(before: RecordedOptions | None, expected: list[tuple[str, str]]) -> None:
-    entry = Installation(bundle="b", digest="d", time="t", options=RecordedOptions())
+    entry = Installation(bundle="b", digest="d", time="t", options=RecordedOptions(values_from=(VALUES,)))
     now = replace(READY, history=(entry,))
     former = replace(READY, history=(replace(entry, options=before),))
     assert [(note.type.value, note.reason) for note in transitions(former, now)] == expected

@@ -1,0 +1,120 @@
+"""Values of charts that stand in Secrets and ConfigMaps: what `spec.config.valuesFrom` refers to, found and digested.
+
+Found before an attempt is made, because their digests are part of its options: other values are other options, and go
+the way of every upgrade. What they hold is in memory as long as a deployment refers to it, and nowhere else.
+
+What is missing or wrong is an `error` and not an exception: what is installed is kept meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
+from rukpak_py.api.names import HELM_CLASS
+from rukpak_py.api.options import recognised
+from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
+from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.core.keyed_digests import DigestKey
+from rukpak_py.core.wording import joined
+from rukpak_py.formats.helm.request import ValuesDocument
+from rukpak_py.formats.helm.values_from import ValuesReference, place, references_of
+
+
+class ValuesMissingError(UnavailableError):
+    """A Secret, a ConfigMap or a key of one is not there; a watch shows when it is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundValues:
+    """In the order of the references; what is optional and missing is in neither. With an `error` both are empty."""
+
+    recorded: tuple[RecordedValues, ...] = ()
+    documents: tuple[ValuesDocument, ...] = ()
+    error: RukPakError | None = None
+
+
+NO_VALUES = FoundValues()
+
+
+class ExternalValues:
+    def __init__(self, objects: ValuesObjects, keys: DigestKeys, *, namespace: str) -> None:
+        self._objects = objects
+        self._keys = keys
+        self._namespace = namespace
+        self._uses: dict[str, frozenset[tuple[str, str]]] = {}  # by uid: kinds and names
+        self._latest: dict[str, tuple[RecordedValues, ...]] = {}  # by uid
+
+    async def of(self, deployment: BundleDeployment) -> FoundValues:
+        uid, spec = deployment.metadata.uid, deployment.spec
+        try:
+            references = references_of(spec.config or {}) if spec.provisioner_class == HELM_CLASS else ()
+            self._use(uid, frozenset((one.kind, one.name) for one in references))
+            if not references:
+                return NO_VALUES
+            found = _demanded(references, [await self._document(one) for one in references])
+            digested = _digested(found, await self._keys.get())
+        except RukPakError as error:
+            return FoundValues(error=error)
+        history = deployment.status.history
+        installed = history[0].options.values_from if history and history[0].options is not None else ()
+        self._latest[uid] = recognised(digested, installed)
+        return FoundValues(recorded=self._latest[uid], documents=tuple(document for _, document in found))
+
+    def latest(self, uid: str) -> tuple[RecordedValues, ...]:
+        """As they were found last."""
+        return self._latest.get(uid, ())
+
+    def forget(self, uid: str) -> None:
+        """The deployment is gone."""
+        self._use(uid, frozenset())
+
+    def _use(self, uid: str, objects: frozenset[tuple[str, str]]) -> None:
+        if self._uses.get(uid, frozenset()) == objects:
+            return
+        self._uses[uid] = objects
+        if not objects:
+            del self._uses[uid]
+            self._latest.pop(uid, None)
+        self._objects.retain(frozenset[tuple[str, str]]().union(*self._uses.values()))
+
+    async def _document(self, reference: ValuesReference) -> "ValuesDocument | str":
+        """What is there, or a sentence about what is not."""
+        name = f"{reference.kind} {self._namespace}/{reference.name}"
+        data = await self._objects.read(reference.kind, reference.name)
+        if data is None:
+            return f"{name} does not exist; create it, or set optional to true"
+        if reference.key not in data:
+            return f'{name} has no key "{reference.key}"; add it, or set key to one that it has'
+        return ValuesDocument(document=data[reference.key], origin=f"{name}, key {reference.key}", is_secret=True)
+
+
+Found = list[tuple[ValuesReference, ValuesDocument]]
+
+
+def _demanded(references: Sequence[ValuesReference], answers: Sequence[ValuesDocument | str]) -> Found:
+    pairs = list(zip(references, answers, strict=True))
+    missing = [
+        f"{place(number)}: {answer}"
+        for number, (reference, answer) in enumerate(pairs)
+        if isinstance(answer, str) and not reference.is_optional
+    ]
+    if missing:
+        raise ValuesMissingError(joined(missing))
+    return [(reference, answer) for reference, answer in pairs if isinstance(answer, ValuesDocument)]
+
+
+def _digested(found: Found, key: DigestKey) -> list[RecordedValues]:
+    """The name takes part: equal values of two objects must not look equal."""
+    return [
+        RecordedValues(
+            kind=one.kind,
+            name=one.name,
+            key=one.key,
+            digest=key.digest(b"values", one.kind.encode(), one.name.encode(), one.key.encode(), _bytes(document)),
+        )
+        for one, document in found
+    ]
+
+
+def _bytes(document: ValuesDocument) -> bytes:
+    return document.document if isinstance(document.document, bytes) else b""

@@ -1,0 +1,47 @@
+"""The sources of Bundles, put together for the cluster: what they may reach, and what they ask the API server for."""
+
+from collections.abc import Set as AbstractSet
+
+from rukpak_py.kube.client import Client
+from rukpak_py.operator.adapters import AccountPullSecrets, StoredImages, SystemConfigMaps, SystemCredentials
+from rukpak_py.operator.settings import Settings
+from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.by_type import SourcesByType, cluster_sources
+from rukpak_py.sources.image.either_way import ImageUnpacking, Tell
+from rukpak_py.sources.image.source import ImagePorts
+from rukpak_py.sources.ports import Pods
+from rukpak_py.sources.upload_directory import UploadDirectory
+
+
+def sources_of(
+    settings: Settings,
+    client: Client,
+    *,
+    stored: StoredImages,
+    pods: Pods,
+    api_servers: AbstractSet[tuple[str, int]],
+    uploads: UploadDirectory,
+    tell: Tell,
+) -> SourcesByType:
+    """`api_servers`: more of them may become known later. `tell` is called when a pod has to be made for an image."""
+    credentials = SystemCredentials(client, settings.system_namespace)
+    return cluster_sources(
+        config_maps=SystemConfigMaps(client, settings.system_namespace),
+        credentials=credentials,
+        image=ImagePorts(
+            credentials=credentials,
+            pull_secrets=AccountPullSecrets(client, settings.system_namespace),
+            unpacked=stored,
+        ),
+        unpacking=ImageUnpacking(
+            way=settings.image_unpack,
+            pods=pods,
+            settings=settings.unpack_pods,
+            tell=tell,
+        ),
+        plain_http=settings.plain_http_registries,
+        addresses=AddressPolicy(allowed=settings.allow_source_addresses, api_servers=api_servers),
+        limits=settings.limits,
+        uploads=uploads,
+        allow_plain_http_credentials=settings.allow_plain_http_credentials,
+    )

@@ -1,0 +1,128 @@
+"""What charts take from Secrets and ConfigMaps: in which order, known by which digest, and for how long."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, RecordedValues
+from rukpak_py.api.names import HELM_CLASS
+from rukpak_py.api.options import InstallOptions, recorded
+from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues
+from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.keyed_digests import DigestKey
+from rukpak_py.formats.helm.request import merged_values
+from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects
+from tests.unit.controllers.values import deployment
+
+PASSWORD = b"password: hunter22\n"
+SECRET, MAP = {"kind": "Secret", "name": "s"}, {"kind": "ConfigMap", "name": "m"}
+OPTIONAL = {"kind": "Secret", "name": "o", "optional": True}
+
+
+class Bench:
+    def __init__(self, **objects: bytes) -> None:
+        """By name; the key is the default one."""
+        kinds = {"s": "Secret", "o": "Secret", "m": "ConfigMap"}
+        data = {(kinds[name], name): {"values.yaml": text} for name, text in objects.items()}
+        self.objects, self.keys = FakeValuesObjects(data), FakeDigestKeys()
+        self.values = ExternalValues(self.objects, self.keys, namespace="system")
+
+    async def found(self, *references: dict[str, Any], **given: Any) -> FoundValues:
+        return await self.values.of(chart(*references, **given))
+
+
+def chart(*references: dict[str, Any], **given: Any) -> BundleDeployment:
+    return deployment(**{"provisioner": HELM_CLASS, "config": {"valuesFrom": list(references)}, **given})
+
+
+def names(found: FoundValues) -> list[str]:
+    return [one.name for one in found.recorded]
+
+
+async def test_later_ones_win_and_the_order_is_that_of_the_list() -> None:
+    bench = Bench(s=b"a: 1\nb: 1\n", m=b"b: 2\n")
+    there, back = await bench.found(SECRET, MAP), await bench.found(MAP, SECRET)
+    assert merged_values(there.documents) == {"a": 1, "b": 2}
+    assert merged_values(back.documents) == {"a": 1, "b": 1}
+    assert (names(there), names(back)) == (["s", "m"], ["m", "s"])
+
+
+async def test_what_is_optional_may_be_missing() -> None:
+    bench = Bench(s=b"a: 1")
+    assert names(await bench.found(OPTIONAL, SECRET, {**SECRET, "key": "other", "optional": True})) == ["s"]
+    bench.objects.data["Secret", "o"] = {"values.yaml": b"b: 1"}
+    assert names(await bench.found(OPTIONAL, SECRET)) == ["o", "s"]
+
+
+async def test_a_missing_key_is_named_and_no_other_is() -> None:
+    error = (await Bench(s=PASSWORD).found({**SECRET, "key": "prod.yaml"})).error
+    assert isinstance(error, UnavailableError)
+    text = 'Secret system/s has no key "prod.yaml"; add it, or set key to one that it has'
+    assert str(error) == f"spec.config.valuesFrom[0]: {text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b'a: "hunter2\\q"', "invalid YAML at line 1, column "),
+        (b"a: 1\nhunter2: [\n", "invalid YAML at line 3, column 1"),
+        (b"a: \xffhunter2", "invalid YAML at line 1"),
+        (b"hunter2", "must be a mapping, got string"),
+        (b"- hunter2", "must be a mapping, got array"),
+        (b"a: &a [hunter2, *a]", "invalid YAML at line 1, column "),
+    ],
+)
+async def test_a_document_that_is_wrong_is_told_by_its_place_and_not_quoted(text: bytes, told: str) -> None:
+    found = await Bench(s=text).found(SECRET)
+    with pytest.raises(ContentError) as caught:
+        merged_values(found.documents)
+    assert str(caught.value).startswith(f"read chart values: Secret system/s, key values.yaml: {told}")
+    assert "hunter2" not in f"{caught.value}{found!r}"
+
+
+async def test_digests_are_of_what_is_there_and_tell_nothing_else() -> None:
+    (first,) = (await Bench(s=PASSWORD).found(SECRET)).recorded
+    assert (await Bench(s=PASSWORD).found(SECRET)).recorded == (first,)
+    others = [
+        (await Bench(s=b"password: x").found(SECRET)).recorded[0],
+        (await Bench(m=PASSWORD).found(MAP)).recorded[0],
+    ]
+    bench = Bench(s=PASSWORD)
+    bench.keys.key = DigestKey(b"x" * 32)
+    others += (await bench.found(SECRET)).recorded
+    assert len({first.digest, *(one.digest for one in others)}) == 4
+
+
+async def test_what_is_installed_is_recognised_after_the_key_was_lost() -> None:
+    (before,) = (await Bench(s=PASSWORD).found(SECRET)).recorded
+    options = recorded(InstallOptions(values_from=(before,)))
+    status = BundleDeploymentStatus(history=(Installation(bundle="b", digest="d", time=NOW, options=options),))
+    bench = Bench(s=PASSWORD)
+    bench.keys.key = DigestKey(b"x" * 32)
+    (after,) = (await bench.found(SECRET, status=status)).recorded
+    assert (after.digest, bool(after.current_digest)) == (before.digest, True)
+
+
+async def test_objects_are_remembered_while_somebody_refers_to_them() -> None:
+    bench = Bench(s=b"a: 1", m=b"a: 1")
+    await bench.found(SECRET, MAP)
+    await bench.found(SECRET, uid="another")
+    assert bench.objects.retained == {("Secret", "s"), ("ConfigMap", "m")}
+    assert [one.name for one in bench.values.latest("another")] == ["s"]
+    bench.values.forget("another")
+    await bench.found(MAP)
+    assert bench.objects.retained == {("ConfigMap", "m")}
+    assert bench.values.latest("another") == ()
+
+
+@pytest.mark.parametrize("given", [{"config": None}, {"config": {"values": "a: 1"}}, {"provisioner": "other"}])
+async def test_without_references_nothing_is_asked(given: dict[str, Any]) -> None:
+    bench = Bench()
+    bench.objects.failing = AssertionError()
+    assert await bench.found(SECRET, **given) == FoundValues()
+    assert bench.keys.asked == 0
+
+
+def test_a_recorded_value_is_small() -> None:
+    """Five entries of sixteen stand in one status."""
+    assert len(RecordedValues(kind="ConfigMap", name="n", key="k", digest=DigestKey.new().digest(b"x")).digest) < 100
