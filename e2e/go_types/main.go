@@ -1,12 +1,15 @@
-// Command go_types prints what Kubernetes' Go types say about JSON: the facts that rukpak_py/formats/registry_v1/shapes.py
-// reads. It walks by reflection from the types that a bundle's manifests are decoded into. To renew the table:
+// Command go_types prints what Kubernetes' Go types say about JSON: the facts that
+// rukpak_py/formats/registry_v1/typed/shapes.py reads. It walks by reflection from the types that a bundle's manifests
+// are decoded into, and from the kinds that an API server serves by itself. To renew the table:
 //
 //	cd e2e/go_types && go run . > ../../rukpak_py/formats/registry_v1/typed/go_types.json
 //
 // The output maps the name of each named type that is reachable to [package, definition]. A definition is null (the type
 // has its own JSON code), a text (the type expression that it stands for) or a list of fields in Go's order, each
 // [name, type expression, option...]; the name of an embedded struct's field is empty. Two types of one name are told
-// apart by their API group: "admissionregistration.ServiceReference".
+// apart by their API group: "admissionregistration.ServiceReference"; where the kinds bring a name that is taken, by
+// group and version: "autoscaling.v2.MetricSpec". A kind is an entry by apiVersion and name, "apps/v1/DaemonSet"; of
+// kinds the status is left out, which nobody applies.
 package main
 
 import (
@@ -14,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path"
 	"reflect"
@@ -21,8 +25,24 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Everything else follows: pod specs, policy rules, webhook rules, metadata, JSON schemas.
@@ -32,33 +52,95 @@ var roots = []any{
 	appsv1.Deployment{},
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+// The stable APIs of the server itself whose objects somebody may ship.
+var builtin = runtime.NewSchemeBuilder(
+	admissionregistrationv1.AddToScheme,
+	apiextensionsv1.AddToScheme,
+	appsv1.AddToScheme,
+	autoscalingv1.AddToScheme,
+	autoscalingv2.AddToScheme,
+	batchv1.AddToScheme,
+	corev1.AddToScheme,
+	discoveryv1.AddToScheme,
+	flowcontrolv1.AddToScheme,
+	networkingv1.AddToScheme,
+	nodev1.AddToScheme,
+	policyv1.AddToScheme,
+	rbacv1.AddToScheme,
+	resourcev1.AddToScheme,
+	schedulingv1.AddToScheme,
+	storagev1.AddToScheme,
+)
+
+// What nobody ships: it is posted to a subresource, or the cluster's own components write it.
+var notShipped = []string{
+	"Binding", "CSINode", "CSIStorageCapacity", "ComponentStatus", "ControllerRevision", "Event", "Eviction", "IPAddress",
+	"Node", "PodStatusResult", "RangeAllocation", "ResourceSlice", "Scale", "VolumeAttachment",
+}
+
+var (
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	objectMeta  = reflect.TypeFor[metav1.ObjectMeta]()
+)
 
 func main() {
 	found := map[string]reflect.Type{}
 	for _, root := range roots {
 		collect(reflect.TypeOf(root), found)
 	}
-	table := &table{names: map[reflect.Type]string{}}
-	byName := map[string][]reflect.Type{}
-	for _, t := range found {
-		byName[t.Name()] = append(byName[t.Name()], t)
+	table := &table{names: map[reflect.Type]string{}, kinds: kinds()}
+	table.name(found, func(t reflect.Type) string { return path.Base(path.Dir(t.PkgPath())) })
+	// The names of what the roots need stay as they are: messages show them.
+	added := maps.Clone(found)
+	for _, t := range table.kinds {
+		collectFields(t, added)
 	}
-	for name, types := range byName {
-		for _, t := range types {
-			table.names[t] = name
-			if len(types) > 1 {
-				table.names[t] = path.Base(path.Dir(t.PkgPath())) + "." + name
-			}
+	for _, t := range table.kinds {
+		if key := keyOf(t); added[key] == nil { // a claim is a part of StatefulSets, with its status
+			added[key] = t
+			table.withoutStatus = append(table.withoutStatus, t)
 		}
 	}
+	maps.DeleteFunc(added, func(key string, _ reflect.Type) bool { return found[key] != nil })
+	table.name(added, func(t reflect.Type) string {
+		return path.Base(path.Dir(t.PkgPath())) + "." + path.Base(t.PkgPath())
+	})
 	if err := table.print(); err != nil {
 		log.Fatal(err)
 	}
 }
 
+// kinds maps apiVersion and name to the type.
+func kinds() map[string]reflect.Type {
+	scheme := runtime.NewScheme()
+	if err := builtin.AddToScheme(scheme); err != nil {
+		log.Fatal(err)
+	}
+	found := map[string]reflect.Type{}
+	for gvk, t := range scheme.AllKnownTypes() {
+		meta, ok := t.FieldByName("ObjectMeta")
+		if ok && meta.Type == objectMeta && !slices.Contains(notShipped, gvk.Kind) {
+			found[gvk.GroupVersion().String()+"/"+gvk.Kind] = t
+		}
+	}
+	return found
+}
+
+func keyOf(t reflect.Type) string {
+	return t.PkgPath() + "." + t.Name()
+}
+
+// collectFields follows a kind without its status, and leaves out the kind itself.
+func collectFields(t reflect.Type, found map[string]reflect.Type) {
+	for i := range t.NumField() {
+		if t.Field(i).Name != "Status" {
+			collect(t.Field(i).Type, found)
+		}
+	}
+}
+
 func collect(t reflect.Type, found map[string]reflect.Type) {
-	key := t.PkgPath() + "." + t.Name()
+	key := keyOf(t)
 	if t.PkgPath() != "" {
 		if found[key] != nil {
 			return
@@ -94,11 +176,33 @@ func hasOwnCode(t reflect.Type) bool {
 }
 
 type table struct {
-	names map[reflect.Type]string
+	names         map[reflect.Type]string
+	kinds         map[string]reflect.Type
+	withoutStatus []reflect.Type
+}
+
+// name gives each type its own name, or, where that is taken, the name of its group before it.
+func (t *table) name(types map[string]reflect.Type, group func(reflect.Type) string) {
+	taken := map[string]int{}
+	for _, name := range t.names {
+		taken[name]++
+	}
+	for _, named := range types {
+		taken[named.Name()]++
+	}
+	for _, named := range types {
+		t.names[named] = named.Name()
+		if taken[named.Name()] > 1 {
+			t.names[named] = group(named) + "." + named.Name()
+		}
+	}
 }
 
 func (t *table) print() error {
 	lines := []string{}
+	for kind, named := range t.kinds {
+		lines = append(lines, fmt.Sprintf("%q: [%q,%q]", kind, path.Base(named.PkgPath()), t.names[named]))
+	}
 	for named, name := range t.names {
 		line, err := compact([]any{path.Base(named.PkgPath()), t.definition(named)})
 		if err != nil {
@@ -128,7 +232,9 @@ func (t *table) definition(named reflect.Type) any {
 	}
 	fields := [][]string{}
 	for i := range named.NumField() {
-		fields = append(fields, t.field(named, named.Field(i)))
+		if named.Field(i).Name != "Status" || !slices.Contains(t.withoutStatus, named) {
+			fields = append(fields, t.field(named, named.Field(i)))
+		}
 	}
 	return fields
 }

@@ -57,6 +57,7 @@ LEAVES: dict[str, Leaf] = {
     "OperatorRelease": Leaf(read=lambda value: operator_version.canonical_release(_text(value)), zero=""),
     "OperatorVersion": Leaf(read=lambda value: operator_version.canonical(_text(value)), zero="0.0.0"),
     "Quantity": Leaf(read=quantity.canonical, zero="0"),
+    "RawExtension": Leaf(read=_same, verbatim=True),
     "RawMessage": Leaf(read=_same, verbatim=True, nilable=True),
     "Time": Leaf(read=lambda value: go_time.canonical(_text(value))),
 }

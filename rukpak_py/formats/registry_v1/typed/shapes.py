@@ -2,7 +2,8 @@
 
 go_types.json is generated from the Go packages (e2e/go_types); its texts are type expressions: `*int32`, `[]Container`,
 `map[string]Quantity`, or the name of another entry. `shape` reads such an expression. Fields of embedded structs stand
-in the struct that embeds them, in Go's order, which is the order in which Go meets what is wrong.
+in the struct that embeds them, in Go's order, which is the order in which Go meets what is wrong. `kind` finds the type
+of an object of the API server's own kinds; those that nobody ships are not there.
 """
 
 from dataclasses import dataclass
@@ -89,6 +90,12 @@ def shape(expression: str) -> Shape:
     if expression in _PLAIN:
         return Scalar(expression, expression)
     return _named(expression)
+
+
+def kind(api_version: str, name: str) -> Shape | None:
+    """Of a kind that the API server serves by itself."""
+    entry = f"{api_version}/{name}"
+    return shape(entry) if entry in _table() else None
 
 
 @cache
