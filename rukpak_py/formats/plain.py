@@ -14,6 +14,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import NotJsonError, Object, ObjectKey
+from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import Flaw, Manifest, read, two_places
@@ -25,6 +26,7 @@ from rukpak_py.formats.plain_rules import (
     NO_OBJECTS,
     NO_VERSION,
     NOT_JSON,
+    OVERFLOW,
     RULES,
     TOO_LARGE,
     no_name,
@@ -102,8 +104,8 @@ def _refusal(finding: Finding, text: str) -> ContentError:
     return InvalidBundleError([finding], text=text)
 
 
-def _refused(rule: str, prefix: str, manifest: Manifest, problem: str) -> ContentError:
-    return _refusal(_finding(rule, manifest.place(), problem), f"{prefix}{manifest.file}: {problem}")
+def _refused(rule: str, prefix: str, manifest: Manifest, problem: str, *, hint: str | None = None) -> ContentError:
+    return _refusal(_finding(rule, manifest.place(), problem, hint=hint), f"{prefix}{manifest.file}: {problem}")
 
 
 def _applicable(manifest: Manifest, size: RenderedSize) -> Object:
@@ -116,6 +118,8 @@ def _applicable(manifest: Manifest, size: RenderedSize) -> Object:
     for rule, problem in ((NO_VERSION, no_version(rendered.head)), (NO_NAME, no_name(rendered.head))):
         if problem:
             raise _refused(rule, RENDERING, manifest, problem)
+    for overflow in checked(manifest.value).overflows:
+        raise _refused(OVERFLOW, RENDERING, manifest, f"{rendered.head.key}: {overflow.message}", hint=overflow.hint)
     return rendered
 
 

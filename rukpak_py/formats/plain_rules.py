@@ -4,13 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Severity
 from rukpak_py.core.objects import Head, Object, ObjectKey
+from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_reading import FlawKind, Manifest, PlainReading, two_places
 from rukpak_py.formats.rendered_size import RenderedSize
-from rukpak_py.formats.rules import Family, Place, Problem
+from rukpak_py.formats.rules import Family, Place, Problem, path_text
 
 FAMILY: Family[PlainReading] = Family(title="Plain bundles", origin="rukpak, when it unpacks a plain bundle")
+FIELDS: Family[PlainReading] = Family(title="Fields of plain manifests", origin="rukpak-py")
 
 NO_OBJECTS: Final = "invalid bundle: found zero objects: plain+v0 bundles are required to contain at least one object"
 EMPTY: Final = "PLAIN-004"
@@ -19,6 +22,7 @@ NO_NAME: Final = "PLAIN-006"
 DIFFERENT: Final = "PLAIN-007"
 NOT_JSON: Final = "PLAIN-008"
 TOO_LARGE: Final = "PLAIN-009"
+OVERFLOW: Final = "PLAIN-011"
 _OWN: Final = "rukpak-py, when it renders a plain bundle"
 
 
@@ -122,6 +126,30 @@ def is_small_enough(reading: PlainReading) -> Iterator[Problem]:
         except ContentError as error:
             yield Problem(message=str(error), place=manifest.place())
             return
+
+
+@FAMILY.rule(
+    OVERFLOW,
+    title="Integers fit their types",
+    hint="Write a number that fits: the API server takes it for another one.",
+    origin=_OWN,
+)
+def integers_fit(reading: PlainReading) -> Iterator[Problem]:
+    for manifest in reading.manifests:
+        for overflow in checked(manifest.value).overflows:
+            yield Problem(message=overflow.message, place=manifest.place(*overflow.path), hint=overflow.hint)
+
+
+@FIELDS.rule(
+    "PLAIN-010",
+    title="Fields of the API server's own kinds are known",
+    hint="Correct the spelling (case counts), move it to where it belongs, or remove it: it is left out.",
+    severity=Severity.WARNING,
+)
+def fields_are_known(reading: PlainReading) -> Iterator[Problem]:
+    for manifest in reading.manifests:
+        for path in checked(manifest.value).undeclared:
+            yield Problem(message=f"unknown field {path_text(path)}", place=manifest.place(*path, on_key=True))
 
 
 # Which rule tells a flaw.

@@ -52,7 +52,7 @@ _MAY_LIE_DEEPER: Final = frozenset({"RV1-004", "RV1-401"})
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 
 FILE_FAMILIES: Final = (file_rules.FAMILY,)
-PLAIN_FAMILIES: Final = (plain_rules.FAMILY,)
+PLAIN_FAMILIES: Final = (plain_rules.FAMILY, plain_rules.FIELDS)
 HELM_FAMILIES: Final = (helm_rules.FAMILY, helm_rules.SURPRISES, helm_rules.RENDERING)
 ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*families.ALL, *FILE_FAMILIES, *PLAIN_FAMILIES, *HELM_FAMILIES)
 

@@ -234,11 +234,16 @@ def different_objects_of_one_name(case: Case) -> bool:
     return any(len(group) > 1 for group in groups.values())
 
 
+def integers_that_do_not_fit(case: Case) -> bool:
+    return any(" must be an integer of " in defect.finding.message for defect in case.ours.defects)
+
+
 REFUSALS: dict[Sign, str] = {
     several_csvs: "ClusterServiceVersions: ",
     owned_api_services: "apiServiceDefintions are not supported",
     webhooks_without_certificates: "certificate provider is nil",
     different_objects_of_one_name: "is defined differently",
+    integers_that_do_not_fit: " must be an integer of 32 bits, got ",
 }
 
 

@@ -26,6 +26,7 @@ COUNTS = {
     "accounts_of_deployments": 2,
     "different_objects_of_one_name": 1,
     "duplicates_are_merged": 11,
+    "integers_that_do_not_fit": 1,
     "is_of_trimmed_name": 1,
     "namespace_of_autoscalers": 1,
     "no_namespace_on_webhook_configurations": 61,

@@ -108,6 +108,7 @@ STRICTER: dict[str, tuple[str, set[str]]] = {
     "RV1-012": ("cannot be rendered", {"s303-wh-forbidden-rules"}),
     "RV1-021": ("API services are not supported", {"s320-apiservices-owned"}),
     "RV1-206": ("upstream's check for modes that are listed twice never fires", {"s200-modes-duplicate"}),
+    "RV1-903": ("an integer does not fit its type; the renderer makes another one of it", {"s136-dep-port-huge"}),
     "RV1-904": ("cannot be read: the renderer reads annotations.yaml only", {"s019-annotations-other-name"}),
     "RV1-906": ("one CSV is a bundle; upstream takes the last", {"s039-two-csvs", "s040-two-csvs-one-file"}),
     "RV1-907": (

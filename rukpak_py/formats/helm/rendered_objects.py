@@ -12,6 +12,7 @@ from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.helm.hooks import Hook, hook_of, is_hook, is_test
 from rukpak_py.formats.helm.output import Section
 from rukpak_py.formats.manifests import excerpt, has_kind, items_of, not_an_object
@@ -64,6 +65,8 @@ class RenderedObjects:
         rendered = self._size.render(manifest)
         if problem := no_version(rendered.head) or no_name(rendered.head):
             raise ContentError(problem)
+        for overflow in checked(manifest).overflows:
+            raise ContentError(f"{rendered.head.key}: {overflow.message}")
         return rendered
 
 

@@ -2,7 +2,8 @@
 
 The order is the reference renderer's, so its first error is our first defect; but one broken part hides no other, and
 what is broken is given on as far as it is sound. With `parity` everything is as that renderer has it: the last of
-several ClusterServiceVersions counts, unknown fields are lost, old definitions are forced into the new type.
+several ClusterServiceVersions counts, unknown fields are lost, integers wrap, old definitions are forced into the new
+type.
 """
 
 from collections.abc import Iterator
@@ -103,7 +104,14 @@ class _Parts:
         unknown: list[tuple[str | int, ...]] = []
         typed: Any = {}
         try:
-            typed = restore(document.manifest, type_name, keep_unknown=not self.parity, defects=found, unknown=unknown)
+            typed = restore(
+                document.manifest,
+                type_name,
+                keep_unknown=not self.parity,
+                wraps=self.parity,
+                defects=found,
+                unknown=unknown,
+            )
         except ContentError as error:
             upstream = f'error parsing objects in "{document.file}": {error}'
             self.defects.add(NO_OBJECT, str(error), upstream=upstream, place=document.place(), hint=_TOO_DEEP)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.builtin_types import Overflow
 from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.defects import WRONG_TYPE, Defects
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS
@@ -28,6 +29,7 @@ class Wanted(StrEnum):
     TEXTS = "an object of strings"
 
 
+_OVERFLOW = re.compile(r" does not fit an integer of (?P<bits>\d+) bits$")
 _GO_TYPE = re.compile(r"(?:unrecognized type: |cannot convert \w+ to |of type )(?P<name>\S+)$")
 _WANTED = {
     **dict.fromkeys(("string", "types.UID", "v1.ManagedFieldsOperationType"), Wanted.TEXT),
@@ -98,6 +100,9 @@ def explained(root: Any, defect: TypeDefect, written: Spelling) -> tuple[Path, s
     wanted = _wanted(defect.text)
     path, value = _culprit(root, defect.path, wanted)
     where = path_text(path) or "the document"
+    if overflow := _OVERFLOW.search(defect.text):
+        too_large = Overflow(path=path, value=value, bits=int(overflow["bits"]))
+        return path, too_large.message, too_large.hint
     if wanted is None:
         return path, f"{where} cannot be used: {defect.text}", _FORMS.get(path[-1] if path else "")
     is_plain = isinstance(value, bool | int | float)

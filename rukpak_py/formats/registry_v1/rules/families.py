@@ -17,6 +17,7 @@ from rukpak_py.formats.registry_v1.rules import (
     definition_parts,
     definitions,
     examples,
+    fields,
     hub,
     layout,
     names,
@@ -52,6 +53,8 @@ BUNDLE_FAMILIES: tuple[Family[Bundle], ...] = (
     workloads.FAMILY,
     webhooks.FAMILY,
     shipped.FAMILY,
+    fields.FAMILY,
+    fields.INTEGERS,
 )
 READING_FAMILIES: tuple[Family[Reading], ...] = (
     layout.FAMILY,

@@ -30,6 +30,18 @@ def definitions_are_of_v1(bundle: Bundle) -> Iterator[Problem]:
             )
 
 
+@FAMILY.rule(
+    "RV1-962",
+    title="A bundle has objects",
+    hint="Add the operator's deployment, permissions and CRDs; nothing changes in a cluster that installs this bundle.",
+    severity=Severity.WARNING,
+)
+def something_is_rendered(bundle: Bundle) -> Iterator[Problem]:
+    csv = bundle.csv
+    if not (bundle.definitions or bundle.others or csv.deployments or csv.permissions or csv.cluster_permissions):
+        yield Problem(message="the bundle has no objects", place=csv.document.place())
+
+
 @READING_FAMILY.rule(
     "RV1-911",
     title="Every field is known",

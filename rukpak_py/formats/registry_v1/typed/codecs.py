@@ -5,7 +5,7 @@ whatever the YAML reader lets through fits Python's stack. Values that come out 
 raw JSON) are shared with the input, never copied.
 
 `in_document` marks what is read by Go's JSON decoder instead of its converter from unstructured objects: integers do
-not wrap there, and integral floats are no integers.
+not wrap there, and integral floats are no integers. Elsewhere they wrap as in Go where the trace says so.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ from rukpak_py.formats.registry_v1.typed.shapes import (
     Shape,
     Struct,
 )
-from rukpak_py.formats.registry_v1.typed.traces import ABSENT, DOCUMENT_ITEM, ITEM, At, Step, Trace
+from rukpak_py.formats.registry_v1.typed.traces import ABSENT, DOCUMENT_ITEM, ITEM, At, Step, Trace, overflow_text
 
 Decode: TypeAlias = Callable[[Any, At, Trace], Any]
 
@@ -226,12 +226,16 @@ def _integer(shape: Scalar, *, in_document: bool) -> Codec:
     bits = INTEGER_BITS[shape.kind]
 
     def decode(value: Any, at: At, trace: Trace) -> Any:
-        if type(value) is int:
-            wrapped = _wrapped(value, bits)
-            return wrapped if wrapped == value or not in_document else trace.refuse(value, shape, at)
-        if type(value) is float and value.is_integer() and not in_document:
-            return _wrapped(int(value) if abs(value) < _TOO_LARGE else -_TOO_LARGE, bits)
-        return trace.refuse(value, shape, at)
+        is_float = type(value) is float and value.is_integer() and not in_document
+        if type(value) is not int and not is_float:
+            return trace.refuse(value, shape, at)
+        number = int(value) if not is_float or abs(value) < _TOO_LARGE else -_TOO_LARGE
+        wrapped = _wrapped(number, bits)
+        if wrapped == value:
+            return wrapped
+        if not trace.wraps:
+            return trace.report(at, overflow_text(value, bits))
+        return trace.refuse(value, shape, at) if in_document else wrapped
 
     return _simple(decode, int, same=int if bits == 64 else None, emptiable=True)
 

@@ -16,14 +16,23 @@ from rukpak_py.formats.registry_v1.typed.traces import ABSENT, Trace, TypeDefect
 __all__ = ["TypeDefect", "restore"]
 
 
-def restore(value: Any, type_name: str, *, keep_unknown: bool, defects: list[TypeDefect], unknown: list[Path]) -> Any:
+def restore(
+    value: Any,
+    type_name: str,
+    *,
+    keep_unknown: bool,
+    defects: list[TypeDefect],
+    unknown: list[Path],
+    wraps: bool = True,
+) -> Any:
     """The typed JSON form of `value`. `type_name` is a type of go_types.json, or an expression of such: `[]EnvVar`.
 
     The first of the added defects is the one that Go reports. Members that the type does not know are added to
-    `unknown`; `keep_unknown` keeps them all the same, of a ClusterServiceVersion in its pods only.
+    `unknown`; `keep_unknown` keeps them all the same, of a ClusterServiceVersion in its pods only. Without `wraps` an
+    integer that does not fit its type is a defect.
     """
     compiled = codec(shape(type_name))
-    trace = Trace(keep_unknown=keep_unknown)
+    trace = Trace(keep_unknown=keep_unknown, wraps=wraps)
     try:
         restored = ABSENT if value is None else compiled.decode(value, (), trace)
     except RecursionError as error:

@@ -48,6 +48,7 @@ class TypeDefect:
 @dataclass(kw_only=True, slots=True)
 class Trace:
     keep_unknown: bool
+    wraps: bool  # integers that do not fit their type
     _defects: list[tuple[At, str]] = field(default_factory=list)
     _unknown: list[At] = field(default_factory=list)
 
@@ -76,6 +77,11 @@ class Trace:
 
     def unknown(self) -> list[Path]:
         return list(map(_path, self._unknown))
+
+
+def overflow_text(value: float, bits: int) -> str:
+    """Ours: Go's converter says nothing."""
+    return f"{encode(value).decode()} does not fit an integer of {bits} bits"
 
 
 def _is_open(at: At) -> bool:
