@@ -7,15 +7,14 @@
     ['ServiceAccount', 'Role', 'RoleBinding', 'CustomResourceDefinition', 'Deployment']
 
 Errors are those of `rukpak_py.core.errors`: a `ContentError` says why a path is no bundle or cannot be rendered so; an
-`InvalidBundleError` is one that holds Findings.
+`InvalidBundleError` is one that holds Findings. A mistake of the caller is a TypeError or a ValueError.
 """
 
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
@@ -23,6 +22,7 @@ from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.format import Certificates, RenderOptions
+from rukpak_py.formats.given_options import demand_namespace, demand_namespaces, demand_several, member
 from rukpak_py.sources.local import open_tree
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 AnyFormat: TypeAlias = Literal["registry+v1", "plain", "helm"]
 AnyCertificates: TypeAlias = Literal["operator", "cert-manager", "openshift", "none"]
 AnyProfile: TypeAlias = Literal["strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
-E = TypeVar("E", bound=StrEnum)
 
 
 def render(
@@ -48,6 +47,7 @@ def render(
     certificates: AnyCertificates = "operator",
     parity: bool = False,
     deployment_config: Json | None = None,
+    aggregated_roles: bool = False,
     values: Json | Sequence[Json | str] = (),
     settings: Sequence[str] = (),
     release_name: str | None = None,
@@ -57,32 +57,41 @@ def render(
     helm: str | None = None,
     limits: Limits | None = None,
 ) -> list[Json]:
-    """The objects that installing the bundle at `path` applies, always in the same order.
+    """The objects that installing the bundle at `path` applies, as an API server takes them, always in the same order.
 
     `path` is a bundle's directory, a tar archive of it, or an OCI image layout. `format` is `registry+v1`, `plain` or
     `helm`; by default the content decides. `watch_namespaces` are those that the operator watches: `[""]` is all of
     them, None lets the bundle decide. `certificates` says who makes those of webhooks: `operator` (our own signer),
-    `cert-manager`, `openshift` or `none`. `deployment_config` are the settings of OLM's deploymentConfig. `parity`
-    gives what OLM's own renderer makes, without our deliberate deviations. `limits` bound what is read; see `Limits`.
-    The objects are the caller's: they may be changed.
+    `cert-manager`, `openshift` or `none`. `deployment_config` are the settings of OLM's deploymentConfig.
+    `aggregated_roles` adds roles for the users of the operator's kinds. `parity` gives what OLM's own renderer makes,
+    without our deliberate deviations. `limits` bound what is read; see `Limits`. The objects are the caller's: they may
+    be changed. Fields that a kind of the API server itself does not have are left out; `validate` names them.
 
     For charts: `values` are mappings or YAML texts, the later ones win; `settings` are `key=value` as in `--set` of
     helm, and win over them; `release_name`, `kube_version` and `api_versions` are what templates see of the release and
     the cluster. The objects of crds/ come first, then the others, then hooks unless `hooks` is false; tests are left
     out. `helm` is the program that renders, by default that of `RUKPAK_HELM`, else the one on PATH.
 
-    Raises InvalidBundleError (with `findings`) or another ContentError when the bundle cannot be rendered so, and
-    UnavailableError when there is no helm for a chart.
+    Raises InvalidBundleError (with `findings`) or another ContentError when the bundle cannot be rendered so: it is
+    invalid, larger than the limits, or supports no such namespaces; `deployment_config` is no such configuration; an
+    option is for bundles of another format. UnavailableError: there is no helm for a chart. ValueError or TypeError: an
+    argument cannot be meant for any bundle. OSError: `path` cannot be read.
     """
-    _demand_several(watch_namespaces, "watch_namespaces")
-    _demand_several(values, "values")
-    _demand_several(settings, "settings")
-    _demand_several(api_versions, "api_versions")
+    if install_namespace is not None:
+        demand_namespace(install_namespace, "install_namespace")
+    if watch_namespaces is not None:
+        demand_namespaces(watch_namespaces, "watch_namespaces")
+    demand_several(values, "values")
+    demand_several(settings, "settings")
+    demand_several(api_versions, "api_versions")
+    if parity and aggregated_roles:
+        raise ValueError("aggregated_roles are ours: OLM's own renderer makes none, so parity has none")
     options = RenderOptions(
         install_namespace=install_namespace,
         watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
-        certificates=_member(Certificates, certificates, "certificates"),
+        certificates=member(Certificates, certificates, "certificates"),
         deployment_config=deployment_config,
+        aggregated_roles=aggregated_roles,
         limits=limits or DEFAULT_LIMITS,
     )
     opened = open_bundle(path, format=format, parity=parity, limits=limits or DEFAULT_LIMITS)
@@ -109,7 +118,7 @@ def validate(
 
     `profiles` add rules: `operatorhub`, `bundle-objects`, `practices`, `olmv1`; `strict` makes warnings errors.
     """
-    _demand_several(profiles, "profiles")
+    demand_several(profiles, "profiles")
     return open_bundle(path, format=format, limits=limits or DEFAULT_LIMITS).findings(profiles)
 
 
@@ -171,25 +180,22 @@ class OpenedBundle:
         """Of a registry+v1 bundle; an error when it cannot be rendered."""
         return self.reading.complete()
 
+    def in_parity(self, *, is_detected: bool) -> "OpenedBundle":
+        """The reference renderer knows one format, and says what it misses of it; a chart is never meant."""
+        if self.format is FormatName.HELM or (self.format is FormatName.PLAIN and not is_detected):
+            raise ContentError(f"parity is for bundles of format {FormatName.REGISTRY}, not {self.format}")
+        return replace(self, format=FormatName.REGISTRY, parity=True)
+
     def warnings(self) -> list[Finding]:
         """What a rendering leaves out, adds or merges, and did not refuse."""
-        from rukpak_py.formats.registry_v1.rules import accounts, collisions, own  # noqa: PLC0415 - see reading
-        from rukpak_py.formats.rules import Locator, judge  # noqa: PLC0415 - see reading
+        from rukpak_py.formats import render_warnings  # noqa: PLC0415 - who only renders does not pay for it
 
-        if self.format is FormatName.HELM:
-            return self._chart_warnings()
-        if self.format is not FormatName.REGISTRY:
-            return []
-        locator = Locator(self.tree, self.limits)
-        found = [defect.finding for defect in self.reading.defects]
-        found += judge((own.READING_FAMILY,), self.reading, locator)
-        found += judge((own.FAMILY, accounts.FAMILY, collisions.FAMILY), self.bundle, locator)
-        return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column, finding.rule))
+        return render_warnings.warnings(self.format, self.tree, lambda: self.reading, self.limits)
 
     def findings(self, profiles: Collection[str] = ()) -> list[Finding]:
         from rukpak_py.formats import validation  # noqa: PLC0415 - who renders does not pay for the rules
 
-        asked = [_member(validation.Profile, profile, "profile") for profile in profiles]
+        asked = [member(validation.Profile, profile, "profile") for profile in profiles]
         return validation.validate(self.tree, format_name=self.format, profiles=asked, limits=self.limits)
 
     def render(self, options: RenderOptions, chart: ChartOptions | None = None) -> Rendering:
@@ -198,13 +204,17 @@ class OpenedBundle:
             raise ContentError(
                 f"values, release name and versions are for charts, and this bundle is of format {self.format}"
             )
+        if _chooses_for_olm(options) and self.format is not FormatName.REGISTRY:
+            what = "watch namespaces, certificates, deployment configuration and aggregated roles"
+            raise ContentError(f"{what} are for bundles of format {FormatName.REGISTRY}, not {self.format}")
         match self.format:
             case FormatName.REGISTRY:
-                return self._rendered_registry(options)
+                rendering = self._rendered_registry(options)
             case FormatName.PLAIN:
-                return self._rendered_plain(options)
+                rendering = self._rendered_plain(options)
             case FormatName.HELM:
-                return self._rendered_chart(options, chart)
+                rendering = self._rendered_chart(options, chart)
+        return rendering if self.parity else _declared(rendering, is_told=self.format is not FormatName.HELM)
 
     def configured(self, options: RenderOptions, config: bytes) -> RenderOptions:
         """With what a configuration (YAML or JSON) says: watchNamespace and deploymentConfig."""
@@ -232,12 +242,20 @@ class OpenedBundle:
 
     def _rendered_registry(self, options: RenderOptions) -> Rendering:
         from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see reading
+        from rukpak_py.formats.registry_v1.bundle import InstallMode  # noqa: PLC0415 - see reading
+        from rukpak_py.formats.registry_v1.render.config_checks import (  # noqa: PLC0415 - see reading
+            checked_deployment_config,
+        )
         from rukpak_py.formats.rules import Locator  # noqa: PLC0415 - see reading
 
-        return Rendering(
-            objects=renderer.render(self.bundle, options, Locator(self.tree, self.limits)),
-            install_namespace=renderer.install_namespace(self.bundle, options.install_namespace),
-        )
+        if options.deployment_config is not None:
+            options = replace(options, deployment_config=checked_deployment_config(options.deployment_config))
+        namespace = renderer.install_namespace(self.bundle, options.install_namespace)
+        modes = self.bundle.csv.supported_modes
+        if self.parity and not options.watch_namespaces and InstallMode.ALL not in modes and InstallMode.OWN in modes:
+            options = replace(options, watch_namespaces=(namespace,))  # the reference leaves that to its caller
+        objects = renderer.render(self.bundle, options, Locator(self.tree, self.limits))
+        return Rendering(objects=objects, install_namespace=namespace)
 
     def _rendered_chart(self, options: RenderOptions, chart: ChartOptions) -> Rendering:
         from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE  # noqa: PLC0415 - other formats do not pay for it
@@ -254,13 +272,6 @@ class OpenedBundle:
                 f"an object for the hook {hook!r} is left out: helm does not know it" for hook in made.unknown_hooks
             ],
         )
-
-    def _chart_warnings(self) -> list[Finding]:
-        from rukpak_py.formats.helm import rules  # noqa: PLC0415 - see _rendered_chart
-        from rukpak_py.formats.rules import Locator, judge  # noqa: PLC0415 - see _rendered_chart
-
-        reading = rules.ChartReading.of(self.tree, self.limits)
-        return list(judge((rules.RENDERING,), reading, Locator(self.tree, self.limits)))
 
     def _rendered_plain(self, options: RenderOptions) -> Rendering:
         from rukpak_py.formats.plain import PlainFormat  # noqa: PLC0415 - registry+v1 does not pay for it
@@ -280,11 +291,9 @@ def open_bundle(
     if not os.fspath(path):  # for Path it is the working directory; it is a variable that somebody forgot to set
         raise ContentError("the path of the bundle is empty")
     tree = open_tree(path, limits=limits)
-    if format is not None:
-        name = _member(FormatName, format, "format")
-    else:  # the reference renderer knows one format, and says what it misses of it
-        name = FormatName.REGISTRY if parity else detect_format(tree, limits)
-    return OpenedBundle(tree=tree, format=name, parity=parity, limits=limits)
+    name = detect_format(tree, limits) if format is None else member(FormatName, format, "format")
+    opened = OpenedBundle(tree=tree, format=name, parity=False, limits=limits)
+    return opened.in_parity(is_detected=format is None) if parity else opened
 
 
 def _helm_request(chart: ChartOptions, namespace: str) -> "HelmRequest":
@@ -300,9 +309,24 @@ def _helm_request(chart: ChartOptions, namespace: str) -> "HelmRequest":
     )
 
 
-def _demand_several(given: object, what: str) -> None:
-    if isinstance(given, str):  # which is a sequence of texts too: its letters
-        raise TypeError(f"{what} must be a list of strings, got the string {given!r}")
+def _chooses_for_olm(options: RenderOptions) -> bool:
+    """Whether they say anything that other formats have no use for."""
+    is_chosen = options.certificates is not Certificates.OPERATOR or options.aggregated_roles
+    return is_chosen or bool(options.watch_namespaces) or bool(options.deployment_config)
+
+
+def _declared(rendering: Rendering, *, is_told: bool) -> Rendering:
+    """Without the fields that an API server would refuse; `is_told`: a Finding names them, with their place."""
+    from rukpak_py.formats.builtin_types import checked  # noqa: PLC0415 - who validates does not pay for it
+
+    objects, hooks = list(map(checked, rendering.objects)), list(map(checked, rendering.hooks))
+    told = [] if is_told else [sentence for one in (*objects, *hooks) for sentence in one.left_out]
+    return replace(
+        rendering,
+        objects=[one.manifest for one in objects],
+        hooks=[one.manifest for one in hooks],
+        left_out=[*rendering.left_out, *told],
+    )
 
 
 def _copied(value: Any) -> Any:
@@ -318,11 +342,3 @@ def _copied(value: Any) -> Any:
             items.append(_copied(item))  # noqa: PERF401 - see above
         return items
     return value
-
-
-def _member(choices: type[E], value: str, what: str) -> E:
-    """A ValueError that says what may be given: it is the caller's mistake, not the bundle's."""
-    try:
-        return choices(value)
-    except ValueError as error:
-        raise ValueError(f"{what} must be one of {', '.join(choices)}, got {value!r}") from error

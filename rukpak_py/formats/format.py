@@ -47,6 +47,7 @@ class RenderOptions:
     watch_namespaces: tuple[str, ...] | None = None  # ("",) is all of them; None: the bundle decides
     certificates: Certificates = Certificates.OPERATOR
     deployment_config: Mapping[str, Any] | None = field(default=None, hash=False)
+    aggregated_roles: bool = False  # roles for the users of an operator's kinds
     config: Mapping[str, Any] | None = field(default=None, hash=False)  # of a BundleDeployment, as it was written
     values: "tuple[ValuesDocument, ...]" = field(default=(), hash=False)  # what `config` refers to; its own win
     release: Release | None = None

@@ -42,7 +42,7 @@ def test_an_object_that_configuration_makes_too_large_is_refused() -> None:
 @pytest.mark.parametrize("sample", ["greeter-v1", "notes"])
 def test_the_library_has_the_same_limits(sample: str) -> None:
     with pytest.raises(ContentError, match="RUKPAK_LIMIT_OBJECT_BYTES sets it"):
-        rukpak_py.render(str(SAMPLES / sample), watch_namespaces=["a"], limits=Limits(object_bytes=100))
+        rukpak_py.render(str(SAMPLES / sample), limits=Limits(object_bytes=100))
 
 
 def test_it_is_never_rendered_in_the_operators_own_process() -> None:

@@ -38,7 +38,12 @@ class DeploymentSettings:
         )
 
     def applied_to(self, options: RenderOptions) -> RenderOptions:
-        return replace(options, certificates=self.certificates, deployment_config=self.deployment_config)
+        return replace(
+            options,
+            certificates=self.certificates,
+            deployment_config=self.deployment_config,
+            aggregated_roles=self.aggregated_roles,
+        )
 
 
 def _deployment_config(given: Mapping[str, Any]) -> Mapping[str, Any] | None:

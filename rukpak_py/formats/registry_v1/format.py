@@ -3,7 +3,6 @@
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions
-from rukpak_py.formats.registry_v1.aggregated_roles import aggregated_roles
 from rukpak_py.formats.registry_v1.applicable import applicable
 from rukpak_py.formats.registry_v1.converted import converted, own_namespace
 from rukpak_py.formats.registry_v1.deployment_settings import DeploymentSettings
@@ -26,8 +25,6 @@ class RegistryV1Format:
         bundle = read(tree, limits=options.limits).complete()
         settings = DeploymentSettings.read(options.config)
         manifests = render(bundle, settings.applied_to(options), Locator(tree, options.limits))
-        if settings.aggregated_roles:
-            manifests = [*manifests, *aggregated_roles(bundle)]
         return RenderedContent(
             objects=applicable(bundle, manifests),
             default_namespace="" if options.install_namespace else own_namespace(bundle),

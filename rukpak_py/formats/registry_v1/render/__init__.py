@@ -11,6 +11,7 @@ from typing import TypeAlias
 from rukpak_py.content.tree import TreeBuilder
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
+from rukpak_py.formats.registry_v1.aggregated_roles import aggregated_roles
 from rukpak_py.formats.registry_v1.bundle import Bundle, Json
 from rukpak_py.formats.registry_v1.render.accounts import service_accounts
 from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
@@ -51,7 +52,8 @@ def render(bundle: Bundle, options: RenderOptions = _DEFAULTS, locator: Locator 
     demand_renderable(InstallRequest(bundle=bundle, makes_certificates=makes_certificates), locator or _NO_PLACES)
     installation = installed(bundle, options)
     entries = list(_of_allowed_size(_entries(installation), options.limits))
-    return [entry.manifest for entry in entries] if bundle.parity else merged(entries)
+    manifests = [entry.manifest for entry in entries] if bundle.parity else merged(entries)
+    return [*manifests, *aggregated_roles(bundle)] if options.aggregated_roles else manifests
 
 
 def installed(bundle: Bundle, options: RenderOptions = _DEFAULTS) -> Installation:
@@ -61,7 +63,7 @@ def installed(bundle: Bundle, options: RenderOptions = _DEFAULTS) -> Installatio
         namespace=namespace,
         targets=target_namespaces(bundle, namespace, options.watch_namespaces),
         certificates=PROVIDERS[Certificates(options.certificates)],
-        deployment_config=typed_config(options.deployment_config),
+        deployment_config=typed_config(options.deployment_config, parity=bundle.parity),
     )
 
 

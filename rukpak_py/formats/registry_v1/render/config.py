@@ -15,6 +15,7 @@ from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Json
 from rukpak_py.formats.registry_v1.render.config_values import (
     DEPLOYMENT_CONFIG,
     described,
+    did_you_mean,
     json_type,
     problems_of_config,
     wrong_type,
@@ -73,7 +74,7 @@ def _problems(bundle: Bundle, install_namespace: str, value: Json) -> Iterator[s
     yield from problems_of_config(value.get(DEPLOYMENT_CONFIG))
     for name in sorted(value.keys() - known):
         is_hinted = name == _WATCH and not bundle.parity
-        yield f'unknown field "{name}"' + (_NO_CHOICE if is_hinted else "")
+        yield f'unknown field "{name}"' + (_NO_CHOICE if is_hinted else did_you_mean(name, known))
 
 
 def _problems_of_watch(bundle: Bundle, modes: set[str], install_namespace: str, watched: Any) -> Iterator[str]:
