@@ -12,6 +12,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.formats.helm.chart import Chart
 from rukpak_py.formats.registry_v1.bundle import Bundle, Dependency, Json
 from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE
+from rukpak_py.formats.registry_v1.requirements import required_by_csv
 
 _POD_SPECS = {
     "Pod": ("spec",),
@@ -72,6 +73,10 @@ def of_bundle(bundle: Bundle) -> Json:
         "defaultChannel": bundle.metadata.default_channel or None,
         "installModes": csv.supported_modes,
         "definitions": [_definition(definition.manifest) for definition in bundle.definitions],
+        "required": [
+            {"group": one.gvk.group, "kind": one.gvk.kind, "version": one.gvk.version}
+            for one in required_by_csv(bundle)
+        ],
         "webhooks": [
             {"name": webhook.generate_name, "type": webhook.type, "deployment": webhook.deployment_name}
             for webhook in csv.webhooks

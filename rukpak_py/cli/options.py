@@ -1,10 +1,11 @@
 """Options that several commands share: how a bundle is read and rendered, and what is printed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from rukpak_py.cli.chart_options import chart_choice, chart_options
 from rukpak_py.core.limits import Limits
@@ -15,6 +16,11 @@ from rukpak_py.library import ChartOptions, OpenedBundle, Rendering, open_bundle
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = tuple(name.value for name in FormatName)
+_OF_OLM = {
+    "watch_namespaces": "--watch-namespace",
+    "certificates": "--certificates",
+    "aggregated_roles": "--aggregated-roles",
+}
 CERTIFICATES = tuple(maker.value for maker in Certificates)
 
 path_argument = click.argument("path", type=click.Path())
@@ -41,17 +47,28 @@ class Choice:
     install_namespace: str | None
     watch_namespaces: tuple[str, ...]
     certificates: str
+    aggregated_roles: bool
     config: bytes | None
     chart: ChartOptions
+    of_olm: tuple[str, ...]  # given options that only bundles of OLM have a use for
 
     def opened(self, path: str, *, parity: bool = False) -> OpenedBundle:
-        return open_bundle(path, format=self.format_name, parity=parity, limits=Limits.from_environment())
+        opened = open_bundle(path, format=self.format_name, limits=Limits.from_environment())
+        is_detected = self.format_name is None
+        without_parity = opened.format is FormatName.HELM or not is_detected
+        unusable = [*self.of_olm, *(["--parity"] if parity and without_parity else [])]
+        if unusable and opened.format is not FormatName.REGISTRY:
+            raise click.UsageError(
+                f"{unusable[0]} is for bundles of format {FormatName.REGISTRY}, not {opened.format}."
+            )
+        return opened.in_parity(is_detected=is_detected) if parity else opened
 
     def render(self, opened: OpenedBundle) -> Rendering:
         options = RenderOptions(
             install_namespace=self.install_namespace,
             watch_namespaces=self.watch_namespaces or None,
             certificates=Certificates(self.certificates),
+            aggregated_roles=self.aggregated_roles,
             limits=opened.limits,
         )
         configured = options if self.config is None else opened.configured(options, self.config)
@@ -106,6 +123,11 @@ def rendering_options(command: F) -> F:
             help="Who issues the certificates of webhooks. `operator`: rukpak, only for BundleDeployments.",
         ),
         click.option(
+            "--aggregated-roles",
+            is_flag=True,
+            help="Add roles for the users of the operator's kinds, as spec.config.aggregatedRoles does.",
+        ),
+        click.option(
             "--config",
             type=click.File("rb"),
             metavar="FILE",
@@ -121,4 +143,12 @@ def rendering_options(command: F) -> F:
 def choice(chosen: dict[str, Any]) -> Choice:
     config: IO[bytes] | None = chosen.pop("config")
     chart = chart_choice(chosen)
-    return Choice(**chosen, config=None if config is None else config.read(), chart=chart)
+    return Choice(**chosen, config=None if config is None else config.read(), chart=chart, of_olm=tuple(_given()))
+
+
+def _given() -> Iterator[str]:
+    """Of the options that only bundles of OLM have a use for."""
+    context = click.get_current_context()
+    for name, option in _OF_OLM.items():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            yield option

@@ -11,6 +11,7 @@ from rukpak_py.cli.options import Choice, choice, output_option, rendering_optio
 from rukpak_py.cli.printing import print_json, print_lines, print_warning, warn_of_nothing
 from rukpak_py.cli.reports import comparison
 from rukpak_py.cli.terminal import Style
+from rukpak_py.formats.detection import FormatName
 
 
 @click.command(epilog=epilog(no="differences, with --exit-code", failed="a bundle cannot be read or rendered"))
@@ -41,5 +42,6 @@ def _objects(path: str, how: Choice) -> list[dict[str, Any]]:
     objects = rendering.all
     for warning in [*opened.warnings(), *rendering.left_out]:
         print_warning(f"{path}: {warning}")
-    warn_of_nothing(objects, path)
+    if opened.format is not FormatName.REGISTRY:  # a finding tells
+        warn_of_nothing(objects, path)
     return objects

@@ -7,6 +7,7 @@ import click
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
 from rukpak_py.cli.printing import print_list, print_warning, print_yaml, warn_of_nothing
+from rukpak_py.formats.detection import FormatName
 
 
 @click.command(epilog=epilog(failed="the bundle cannot be read or rendered"))
@@ -21,13 +22,18 @@ def render(*, path: str, output: str, parity: bool, no_hooks: bool, **chosen: An
     A warning on standard error names what is left out, added or merged. Of a chart: what is in crds/, then all other
     objects, then its hooks.
     """
+    if parity and chosen["aggregated_roles"]:
+        raise click.UsageError(
+            "OLM's own renderer makes no aggregated roles: leave out --parity or --aggregated-roles."
+        )
     how = choice(chosen)
     opened = how.opened(path, parity=parity)
     rendering = how.render(opened)
     objects = rendering.objects if no_hooks else rendering.all
     for warning in [] if parity else [*opened.warnings(), *rendering.left_out]:
         print_warning(str(warning))
-    warn_of_nothing(objects, path)
+    if parity or opened.format is not FormatName.REGISTRY:  # a finding tells
+        warn_of_nothing(objects, path)
     if output == "json":
         print_list(objects)
     else:

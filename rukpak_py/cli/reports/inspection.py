@@ -44,6 +44,7 @@ def lines_of(found: Json, style: Style) -> Iterator[str]:
 
 def _lists(found: Json) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     yield "APIs", _apis(found["definitions"])
+    yield "required APIs", [(_api(one), one["version"]) for one in found.get("required", ())]
     yield "webhooks", [(one["name"], f"{one['type']} of {one['deployment']}") for one in found.get("webhooks", ())]
     yield "other objects", [(one["kind"], str(one["count"])) for one in found["objects"]]
     yield "images", _images(found["images"])

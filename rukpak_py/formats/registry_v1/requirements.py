@@ -13,11 +13,12 @@ from rukpak_py.formats.registry_v1.metadata.dependencies import GVK
 
 
 def requirements(bundle: Bundle) -> tuple[Requirement, ...]:
-    found = {one.gvk: one for one in (*_of_csv(bundle), *_of_dependencies(bundle))}
+    found = {one.gvk: one for one in (*required_by_csv(bundle), *_of_dependencies(bundle))}
     return tuple(one for gvk, one in sorted(found.items()) if gvk.version and gvk.kind)
 
 
-def _of_csv(bundle: Bundle) -> Iterator[Requirement]:
+def required_by_csv(bundle: Bundle) -> Iterator[Requirement]:
+    """As they are listed."""
     spec: Json = bundle.csv.typed.get("spec") or {}
     file = bundle.csv.document.file
     for entry in _required(spec, "customresourcedefinitions"):
