@@ -83,9 +83,9 @@ def test_aggregated_roles_are_asked_for() -> None:
     ("options", "error", "text"),
     [
         ({"install_namespace": "A_b"}, ValueError, "install_namespace is 'A_b', not a valid namespace name: "),
-        ({"install_namespace": 5}, TypeError, "install_namespace is a string, not 5"),
+        ({"install_namespace": 5}, TypeError, "install_namespace must be a string, got 5"),
         ({"watch_namespaces": ["a", "b,c"]}, ValueError, "each of watch_namespaces is 'b,c', not a valid"),
-        ({"watch_namespaces": [None]}, TypeError, "each of watch_namespaces is a string, not None"),
+        ({"watch_namespaces": [None]}, TypeError, "each of watch_namespaces must be a string, got None"),
         ({"watch_namespaces": "team-a"}, TypeError, "watch_namespaces must be a list of strings"),
     ],
 )
