@@ -5,17 +5,17 @@ list that is not empty; the file that counts as annotations file is left out by 
 leniently (a scalar becomes a text), a `value` strictly.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rukpak_py.formats.registry_v1.bundle import Dependency
 from rukpak_py.formats.registry_v1.metadata.constraints import (
     CONSTRAINT,
-    GVK_TEXTS,
+    GVK_FIELDS,
     Flaw,
     bad_range,
     constraint_flaws,
-    empty_texts,
+    missing_texts,
 )
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, renamed, text_of
 from rukpak_py.formats.rules import Place, Problem
@@ -32,11 +32,7 @@ class NoValue:
 
 NO_VALUE: Final = NoValue()
 
-_TEXTS: Mapping[str, Mapping[str, str]] = {
-    PACKAGE: {"packageName": "Package name is empty", "version": "Package version is empty"},
-    GVK: GVK_TEXTS,
-    LABEL: {"label": "Label information is missing"},
-}
+_FIELDS: Mapping[str, Sequence[str]] = {PACKAGE: ("packageName", "version"), GVK: GVK_FIELDS, LABEL: ("label",)}
 
 
 def read_dependencies(files: Iterable[tuple[str, Any]]) -> list[Dependency]:
@@ -49,7 +45,6 @@ def read_dependencies(files: Iterable[tuple[str, Any]]) -> list[Dependency]:
 
 
 def dependency_problems(dependency: Dependency) -> Iterator[Problem]:
-    """In the words of the reference validator, with the place of each."""
     for flaw in _flaws(dependency):
         place = dependency.place
         at = Place(file=place.file, document=place.document, path=(*place.path, *flaw.path))
@@ -90,20 +85,20 @@ def _entry(entry: Any, place: Place) -> Dependency | None:
 
 
 def _flaws(dependency: Dependency) -> Iterator[Flaw]:
-    texts = _TEXTS.get(dependency.type)
-    unparsable = f"couldn't parse dependency of type {dependency.type}"
-    if texts is None and dependency.type != CONSTRAINT:
-        yield Flaw(unparsable, (), f"Known types are {', '.join((*_TEXTS, CONSTRAINT))}.")
+    names = _FIELDS.get(dependency.type)
+    if names is None and dependency.type != CONSTRAINT:
+        known = f"Known types are {', '.join((*_FIELDS, CONSTRAINT))}."
+        yield Flaw(f'the type of the dependency, "{dependency.type}", is not known', (), known)
     elif isinstance(dependency.value, NoValue):
-        yield Flaw(unparsable, (), "Put the fields of the dependency below `value`, beside `type`.")
-    elif texts is None:
+        hint = "Put the fields of the dependency below `value`, beside `type`."
+        yield Flaw(f"the dependency of type {dependency.type} has no value", (), hint)
+    elif names is None:
         for flaw in constraint_flaws({} if dependency.value is None else dependency.value):
             yield flaw._replace(path=("value", *flaw.path))
     elif not isinstance(dependency.value, dict | None):
-        yield Flaw(unparsable, ("value",), f"Write an object with {', '.join(texts)}.")
+        yield Flaw("the value must be an object", ("value",), f"Write an object with {', '.join(names)}.")
     else:
-        value = renamed(dependency.value or {}, list(texts))
-        flaws = list(empty_texts(value, texts, ("value",), unparsable))
-        yield from flaws
-        if dependency.type == PACKAGE and all(flaw.text != unparsable for flaw in flaws):
+        value = renamed(dependency.value or {}, names)
+        yield from missing_texts(value, names, ("value",))
+        if dependency.type == PACKAGE:
             yield from bad_range(value.get("version"), ("value", "version"))

@@ -35,37 +35,37 @@ def test_a_sound_dependency_has_no_problem(entry: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "problems"),
     [
-        ("{type: foo, value: {}}", [((), "couldn't parse dependency of type foo")]),
-        ("null", [((), "couldn't parse dependency of type ")]),
+        ("{type: foo, value: {}}", [((), 'the type of the dependency, "foo", is not known')]),
+        ("null", [((), 'the type of the dependency, "", is not known')]),
         (
             "{type: olm.package, packageName: a, version: 1.0.0}",
-            [((), "couldn't parse dependency of type olm.package")],
+            [((), "the dependency of type olm.package has no value")],
         ),
-        ("{type: olm.gvk, value: []}", [(("value",), "couldn't parse dependency of type olm.gvk")]),
+        ("{type: olm.gvk, value: []}", [(("value",), "the value must be an object")]),
         (
             "{type: olm.package, value: }",
-            [(("value",), "Package name is empty"), (("value",), "Package version is empty")],
+            [(("value",), "packageName is missing"), (("value",), "version is missing")],
         ),
         (
             "{type: olm.package, value: {packageName: '', version: 1.0}}",
-            [(("value", "version"), "couldn't parse dependency of type olm.package")],
+            [(("value", "version"), "version must be a string")],
         ),
         (
             "{type: olm.package, value: {packageName: a, version: ^1.0.0}}",
-            [(("value", "version"), "Invalid semver format version")],
+            [(("value", "version"), '"^1.0.0" is not a valid version range')],
         ),
         (
             "{type: olm.gvk, value: {group: ''}}",
             [
-                (("value", "group"), "API Group is empty"),
-                (("value",), "API Version is empty"),
-                (("value",), "API Kind is empty"),
+                (("value", "group"), "group is missing"),
+                (("value",), "version is missing"),
+                (("value",), "kind is missing"),
             ],
         ),
-        ("{type: olm.label, value: {}}", [(("value",), "Label information is missing")]),
+        ("{type: olm.label, value: {}}", [(("value",), "label is missing")]),
     ],
 )
-def test_a_broken_dependency_is_told_in_the_words_of_the_reference(entry: str, problems: list[Any]) -> None:
+def test_a_broken_dependency_is_told_with_its_path(entry: str, problems: list[Any]) -> None:
     assert found(entry) == problems
 
 
