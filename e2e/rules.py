@@ -17,9 +17,9 @@ HEADER = """\
 # Rules
 
 Generated from the rules by `make generate`; do not edit. What `rukpakctl bundle validate` checks, with the id of its
-findings. The meaning of an id never changes. Errors are reasons why a bundle cannot be used or published; warnings are
-worth a look, and are errors with `--strict` (in the library: in the profile `strict`). A defect is reported once, by
-the rule that says more.
+findings. The meaning of an id never changes; ids in parentheses are former ones of the rule. Errors are reasons why a
+bundle cannot be used or published; warnings are worth a look, and are errors with `--strict` (in the library: in the
+profile `strict`). A defect is reported once.
 """
 READING = "Reading a bundle"
 REGISTRY = "## Bundles of OLM (registry+v1)"
@@ -58,5 +58,7 @@ def _rows(family: Family[Any]) -> Iterator[str]:
         yield _row(rule.id, severity, rule.title, rule.hint, rule.origin)
 
 
-def _row(*cells: str) -> str:
+def _row(rule_id: str, *described: str) -> str:
+    former = [old for old, new in validation.FORMER_IDS.items() if new == rule_id]
+    cells = (f"{rule_id} ({', '.join(former)})" if former else rule_id, *described)
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"

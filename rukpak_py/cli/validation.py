@@ -77,11 +77,12 @@ def described_rules() -> dict[str, Described]:
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
     from rukpak_py.formats.registry_v1 import defects  # noqa: PLC0415 - see above
 
-    described = {kind.id: _described(kind.title, kind.hint, kind.severity) for kind in defects.DEFECT_KINDS}
-    for family in validation.ALL_FAMILIES:
-        described |= {rule.id: _described(rule.title, rule.hint, rule.severity) for rule in family.rules}
-    return described
+    def described(rule_id: str, title: str, hint: str, severity: Severity) -> Described:
+        former = tuple(old for old, new in validation.FORMER_IDS.items() if new == rule_id)
+        return Described(title=title, hint=hint, severity=severity, former_ids=former)
 
-
-def _described(title: str, hint: str, severity: Severity) -> Described:
-    return Described(title=title, hint=hint, severity=severity)
+    rules = [rule for family in validation.ALL_FAMILIES for rule in family.rules]
+    return {
+        **{kind.id: described(kind.id, kind.title, kind.hint, kind.severity) for kind in defects.DEFECT_KINDS},
+        **{rule.id: described(rule.id, rule.title, rule.hint, rule.severity) for rule in rules},
+    }

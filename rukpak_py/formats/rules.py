@@ -57,11 +57,16 @@ class Rule(Generic[S]):
 
 @dataclass(frozen=True, kw_only=True)
 class Family(Generic[S]):
-    """The rules of one file, in the order in which they run. `origin` says whose rules they are."""
+    """The rules of one file, in the order in which they run. `origin` says whose rules they are.
+
+    A rule may look at several subjects: its other checks are `further` rules of the families of these subjects, and
+    are described by the first.
+    """
 
     title: str
     origin: str = ""
     rules: list[Rule[S]] = field(default_factory=list)
+    further: list[Rule[S]] = field(default_factory=list)
 
     def rule(
         self,
@@ -86,6 +91,19 @@ class Family(Generic[S]):
                     check=check,
                     may_be_error=may_be_error,
                 )
+            )
+            return check
+
+        return added
+
+    def further_check(
+        self, rule_id: str, *, hint: str, severity: Severity = Severity.ERROR
+    ) -> Callable[[Check[S]], Check[S]]:
+        """Of a rule that another family describes."""
+
+        def added(check: Check[S]) -> Check[S]:
+            self.further.append(
+                Rule(id=rule_id, severity=severity, title="", hint=hint, origin=self.origin, check=check)
             )
             return check
 
@@ -139,7 +157,7 @@ class Locator:
 
 def judge(families: Sequence[Family[S]], subject: S, locator: Locator) -> Iterator[Finding]:
     for family in families:
-        for rule in family.rules:
+        for rule in (*family.rules, *family.further):
             for problem in rule.check(subject):
                 yield locator.finding(rule, problem)
 

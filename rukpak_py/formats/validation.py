@@ -1,7 +1,7 @@
 """Everything that is wrong with a bundle, as Findings in the order of its files.
 
-Reading gives the first of them; all rules run on what could be read. What two families say about one defect is shown
-once: `SAID_BETTER` names the pairs. A profile adds rules, or makes warnings errors.
+Reading gives the first of them; all rules run on what could be read. What could not be read counts as absent, and what
+follows from that is not told. A profile adds rules, or makes warnings errors.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -27,27 +27,24 @@ from rukpak_py.formats.registry_v1.rules.families import Profile
 from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
 from rukpak_py.formats.rules import Family, Locator, judge
 
-__all__ = ["ALL_FAMILIES", "SAID_BETTER", "Profile", "arranged", "validate"]
+__all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "validate"]
 
-# Rule -> rules that tell the same defect better, when they tell it at the same place or around it.
-SAID_BETTER: Final[dict[str, tuple[str, ...]]] = {
-    "RV1-005": ("RV1-102", "RV1-904", "RV1-907"),
-    "RV1-101": ("RV1-904",),
-    "RV1-102": ("RV1-904", "RV1-907"),
-    "RV1-103": ("RV1-005",),
-    "RV1-208": ("RV1-006",),
-    "RV1-401": ("RV1-004",),
-    "RV1-501": ("RV1-013", "RV1-902", "RV1-905"),
-    "RV1-701": ("RV1-204",),
-    "RV1-709": ("RV1-003",),
-    "RV1-911": ("RV1-402",),
-    "RV1-943": ("RV1-013", "RV1-301"),
+# Former rules -> those that tell the same now. An id never gets another meaning.
+FORMER_IDS: Final[Mapping[str, str]] = {
+    "RV1-101": "RV1-904",
+    "RV1-102": "RV1-907",
+    "RV1-208": "RV1-006",
+    "RV1-312": "RV1-910",
+    "RV1-313": "RV1-910",
+    "RV1-319": "RV1-910",
+    "RV1-401": "RV1-004",
+    "RV1-709": "RV1-003",
 }
-# A value of the wrong type counts as absent: whatever else is said at its place follows from it.
-WRONG_TYPE: Final = defects.WRONG_TYPE.id
 LAYOUT: Final = defects.LAYOUT.id
+# Whatever other rules say at their place, or inside it, follows from them.
+_UNREAD: Final = (defects.WRONG_TYPE.id, LAYOUT, defects.METADATA.id)
 # What is missing may well be in a sub-directory of manifests/, where nobody looks.
-_MAY_LIE_DEEPER: Final = frozenset({"RV1-004", "RV1-401"})
+_MAY_LIE_DEEPER: Final = "RV1-004"
 
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 
@@ -86,7 +83,7 @@ def arranged(findings: Iterable[Finding]) -> list[Finding]:
     told: dict[_Where, _Told] = {}
     for finding in unique:
         told.setdefault((finding.rule, finding.file, finding.document), _Told()).add(finding)
-    kept = [finding for finding in unique if not _is_said_better(finding, told)]
+    kept = [finding for finding in unique if not _follows(finding, told)]
     return sorted(kept, key=_order)
 
 
@@ -98,7 +95,7 @@ def _of_registry(
     yield from told
     has_directories = any(finding.rule == LAYOUT and finding.file.startswith(f"{MANIFESTS}/") for finding in told)
     for finding in _by_rules(reading, profiles, locator, makes_certificates=makes_certificates):
-        if not (has_directories and finding.rule in _MAY_LIE_DEEPER):
+        if not (has_directories and finding.rule == _MAY_LIE_DEEPER):
             yield finding
 
 
@@ -120,10 +117,9 @@ def _strictly(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.ERROR)
 
 
-def _is_said_better(finding: Finding, told: Mapping[_Where, "_Told"]) -> bool:
-    return finding.rule != WRONG_TYPE and any(
-        (where := (rule, finding.file, finding.document)) in told and told[where].is_around(finding)
-        for rule in (*SAID_BETTER.get(finding.rule, ()), WRONG_TYPE)
+def _follows(finding: Finding, told: Mapping[_Where, "_Told"]) -> bool:
+    return finding.rule not in _UNREAD and any(
+        (where := (rule, finding.file, finding.document)) in told and told[where].is_around(finding) for rule in _UNREAD
     )
 
 

@@ -60,7 +60,7 @@ def test_every_refusal_says_where_and_what_to_do() -> None:
         messages = set(text.splitlines())
         findings = validate(tree_of(name)) if messages else []
         told = {finding.message for finding in findings}
-        if any(finding.rule == "RV1-102" for finding in findings):  # there are no annotations, so no package either
+        if any(finding.rule == "RV1-907" for finding in findings):  # there are no annotations, so no package either
             told.add("package name is empty")
         missing = {message for message in messages - told if "name 'trailing-'" not in message}
         assert not missing, f"{name}: {missing}"

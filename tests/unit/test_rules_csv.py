@@ -11,7 +11,7 @@ from tests.unit.bundles import ALL_MODES, Json, bundle, csv_document, modes, own
 from tests.unit.readings import findings_of, told
 
 _EXAMPLE = '{"apiVersion":"demo.example.com/v1","kind":"Demo"}'
-_API = "demo.example.com/v1, Kind=Demo"
+_API = "Demo (demo.example.com/v1)"
 
 
 def without(manifest: Json, *path: str) -> Json:
@@ -29,9 +29,7 @@ def with_field(manifest: Json, value: Any, *path: str) -> Json:
 
 GOOD = csv_document()
 LONG = "a" * 64
-INVALID_MINIMUM = "csv.Spec.MinKubeVersion has an invalid value"
-FOUND_PROPERTIES = "found olm.properties annotation, please define these properties in metadata/properties.yaml instead"
-MISSING = "Field {}: required field missing"
+NOTHING_INSTALLED = "the CSV installs no deployment"
 
 
 def test_a_good_one_has_no_findings() -> None:
@@ -51,41 +49,44 @@ def test_a_good_one_has_no_findings() -> None:
             [("RV1-202", f'spec.replaces "Old_1" is invalid: {",".join(dns.subdomain("Old_1"))}')],
         ),
         (csv_document(replaces=""), []),
-        (without(GOOD, "apiVersion"), [("RV1-203", "'apiVersion' is missing")]),
-        (without(GOOD, "spec", "displayName"), [("RV1-204", MISSING.format("Spec.DisplayName"))]),
-        (without(GOOD, "spec", "install"), [("RV1-204", MISSING.format("Spec.InstallStrategy"))]),
+        (without(GOOD, "apiVersion"), [("RV1-203", "apiVersion is missing")]),
+        (without(GOOD, "spec", "displayName"), [("RV1-204", "spec.displayName is missing")]),
+        (without(GOOD, "spec", "install"), [("RV1-204", "spec.install is missing")]),
         (
             without(GOOD, "spec", "install", "strategy"),
-            [("RV1-204", MISSING.format("Spec.InstallStrategy.StrategyName"))],
+            [("RV1-204", "spec.install.strategy is missing")],
         ),
         (
             without(GOOD, "spec", "install", "spec", "deployments"),
-            [("RV1-204", MISSING.format("Spec.InstallStrategy.StrategySpec.DeploymentSpecs"))],
+            [("RV1-204", "spec.install.spec.deployments is missing")],
         ),
-        (without(GOOD, "spec", "install", "spec"), []),
-        (csv_document(deployments=[]), []),
-        (csv_document(installModes=[]), [("RV1-205", "install modes not found")]),
+        (without(GOOD, "spec", "install", "spec"), [("RV1-701", NOTHING_INSTALLED)]),
+        (csv_document(deployments=[]), [("RV1-701", NOTHING_INSTALLED)]),
+        (csv_document(installModes=[]), [("RV1-205", "spec.installModes lists no install mode")]),
         (
             csv_document(installModes=[*modes("AllNamespaces"), *modes("AllNamespaces")[:1]]),
-            [("RV1-206", "duplicate install modes present: AllNamespaces")],
+            [("RV1-206", "the install mode AllNamespaces is listed twice")],
         ),
-        (csv_document(installModes=modes()), [("RV1-207", "none of InstallModeTypes are supported")]),
+        (csv_document(installModes=modes()), [("RV1-207", "no install mode is supported")]),
         (csv_document(installModes=modes("Other")), []),
-        (csv_document(minKubeVersion="v1.20.0"), [("RV1-210", f"{INVALID_MINIMUM}: v1.20.0")]),
-        (csv_document(minKubeVersion="1.20"), [("RV1-210", f"{INVALID_MINIMUM}: 1.20")]),
+        (
+            csv_document(minKubeVersion="v1.20.0"),
+            [("RV1-210", 'spec.minKubeVersion "v1.20.0" is not a semantic version')],
+        ),
+        (csv_document(minKubeVersion="1.20"), [("RV1-210", 'spec.minKubeVersion "1.20" is not a semantic version')]),
         (csv_document(minKubeVersion="1.20.0-x+y"), []),
         (
             csv_document(annotations={"olm.skiprange": "<1.0.0"}),
-            [("RV1-211", "provided annotation olm.skiprange uses wrong case and should be olm.skipRange instead")],
+            [("RV1-211", "OLM does not read the annotation olm.skiprange: it is spelled olm.skipRange")],
         ),
         (csv_document(annotations={"olm.skipRange": "<1.0.0"}), []),
         (
             csv_document(annotations={"olm.properties": "[]"}),
-            [("RV1-212", FOUND_PROPERTIES)],
+            [("RV1-212", "the CSV has the annotation olm.properties")],
         ),
         (
             csv_document(owned=[owned_crd(), owned_crd("nodot")]),
-            [("RV1-213", "couldn't parse plural.group from crd name: nodot")],
+            [("RV1-213", "the name 'nodot' of an owned CRD has no group")],
         ),
     ],
 )
@@ -97,7 +98,27 @@ def test_each_rule_tells_its_defect(manifest: Json, expected: list[tuple[str, st
 def test_a_missing_minimum_version_is_a_warning(version: str | None) -> None:
     (finding,) = findings_of(bundle(csv=csv_document(minKubeVersion=version)), csv.FAMILY)
     assert (finding.rule, finding.severity) == ("RV1-209", Severity.WARNING)
-    assert finding.message.startswith("csv.Spec.minKubeVersion is not informed")
+    assert finding.message.startswith("spec.minKubeVersion is not set")
+
+
+@pytest.mark.parametrize(("version", "right"), [("v1.20.0", "1.20.0"), (" v1.16.0-0", "1.16.0-0"), ("v1.20", "")])
+def test_the_version_that_was_meant_is_named(version: str, right: str) -> None:
+    (finding,) = findings_of(bundle(csv=csv_document(minKubeVersion=version)), csv.FAMILY)
+    assert (finding.hint == f"Write `{right}`.") is bool(right)
+
+
+def test_an_api_version_of_another_case_is_named() -> None:
+    manifest = {"ApiVersion": "v1", **without(GOOD, "apiVersion")}
+    (finding,) = findings_of(bundle(csv=manifest), csv.FAMILY)
+    assert (finding.rule, finding.hint) == ("RV1-203", "Did you mean `apiVersion` instead of `ApiVersion`?")
+
+
+def test_annotations_in_the_spec_are_to_be_moved() -> None:
+    misplaced = {**GOOD["spec"], "annotations": {"a": "b"}}
+    manifest = {**without(GOOD, "metadata", "annotations"), "spec": misplaced}
+    (finding,) = findings_of(bundle(csv=manifest), examples.FAMILY)
+    assert finding.rule == "RV1-220"
+    assert finding.hint.startswith("Move `spec.annotations`")
 
 
 def test_metadata_and_a_spec_that_are_missing_are_told_as_a_whole() -> None:
@@ -117,8 +138,10 @@ def test_metadata_and_a_spec_that_are_missing_are_told_as_a_whole() -> None:
 def test_conversion_webhooks_allow_only_all_namespaces(supported: tuple[str, ...], *, is_allowed: bool) -> None:
     converting = webhook("c", "Conversion", conversionCRDs=["demos.demo.example.com"])
     manifest = csv_document(webhooks=[webhook("v"), converting], installModes=modes(*supported))
-    expected = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
-    assert (("RV1-208", expected) in told(bundle(csv=manifest), csv.FAMILY)) != is_allowed
+    expected = (
+        "webhook 'c' has conversionCRDs, for which the CSV must support the install mode AllNamespaces and no other"
+    )
+    assert (("RV1-006", expected) in told(bundle(csv=manifest), csv.FAMILY)) != is_allowed
 
 
 def test_a_mode_that_is_not_listed_forbids_no_conversion() -> None:
@@ -134,49 +157,69 @@ def examples_are(text: Any, **fields: Any) -> Json:
 @pytest.mark.parametrize(
     ("manifest", "expected"),
     [
-        (without(GOOD, "metadata", "annotations"), [("RV1-220", "annotations not found")]),
-        (without(GOOD, "metadata", "annotations", "alm-examples"), [("RV1-221", "example annotations not found")]),
+        (without(GOOD, "metadata", "annotations"), [("RV1-220", "the CSV has no metadata.annotations")]),
+        (without(csv_document(owned=[]), "metadata", "annotations", "alm-examples"), []),
+        (
+            without(GOOD, "metadata", "annotations", "alm-examples"),
+            [("RV1-221", "the CSV has no annotation alm-examples")],
+        ),
         (
             csv_document(annotations={"olm.examples": "["}),
-            [("RV1-222", "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`")],
+            [("RV1-222", "the CSV has both the annotations alm-examples and olm.examples")],
         ),
         (
             examples_are("[{]"),
-            [("RV1-223", "invalid example: invalid character ']' looking for beginning of object key string")],
+            [
+                (
+                    "RV1-223",
+                    "invalid example: invalid character ']' looking for beginning of object key string",
+                )
+            ],
         ),
         (examples_are(" "), [("RV1-223", "invalid example: unexpected end of JSON input")]),
-        (examples_are("[NaN]"), [("RV1-223", "invalid example: invalid character 'N' looking for beginning of value")]),
+        (
+            examples_are("[NaN]"),
+            [("RV1-223", "invalid example: invalid character 'N' looking for beginning of value")],
+        ),
         (
             examples_are(f'[{{"a": {"9" * 400}}}]'),
-            [("RV1-223", f"invalid example: json: cannot unmarshal number {'9' * 40} into Go value of type float64")],
+            [
+                (
+                    "RV1-223",
+                    f"invalid example: json: cannot unmarshal number {'9' * 40} into Go value of type float64",
+                )
+            ],
         ),
-        (examples_are("[] x"), [("RV1-223", "invalid example: invalid character 'x' after top-level value")]),
-        (examples_are("{}"), [("RV1-224", "error decoding example CustomResource: it is no list")]),
+        (
+            examples_are("[] x"),
+            [("RV1-223", "invalid example: invalid character 'x' after top-level value")],
+        ),
+        (examples_are("{}"), [("RV1-224", "the examples must be a list")]),
         (
             examples_are(f"[{_EXAMPLE}, {{}}]"),
-            [("RV1-224", "error decoding example CustomResource: Object 'Kind' is missing in example 1")],
+            [("RV1-224", "example 1 must be an object with `apiVersion` and `kind`")],
         ),
         (
             examples_are("[null]"),
-            [("RV1-224", "error decoding example CustomResource: Object 'Kind' is missing in example 0")],
+            [("RV1-224", "example 0 must be an object with `apiVersion` and `kind`")],
         ),
         (
             examples_are('[{"apiVersion":"x.io/v1","kind":"X"}]', owned=[]),
-            [("RV1-225", "x.io/v1, Kind=X: example must have a provided API")],
+            [("RV1-225", "there is an example of X (x.io/v1), which the CSV does not own")],
         ),
         (
             examples_are('[{"kind":"X"},{"kind":"X"}]', owned=[]),
-            [("RV1-225", "/, Kind=X: example must have a provided API")],
+            [("RV1-225", "there is an example of X (no apiVersion), which the CSV does not own")],
         ),
-        (examples_are("[]"), [("RV1-226", f"{_API}: provided API should have an example annotation")]),
-        (examples_are("null"), [("RV1-226", f"{_API}: provided API should have an example annotation")]),
-        (examples_are(""), [("RV1-226", f"{_API}: provided API should have an example annotation")]),
+        (examples_are("[]"), [("RV1-226", f"there is no example of {_API}")]),
+        (examples_are("null"), [("RV1-226", f"there is no example of {_API}")]),
+        (examples_are(""), [("RV1-226", f"there is no example of {_API}")]),
         (
             examples_are(
                 f"[{_EXAMPLE}]",
                 apiservicedefinitions={"owned": [{"group": "g.io", "version": "v1", "kind": "K", "name": "x"}]},
             ),
-            [("RV1-226", "g.io/v1, Kind=K: provided API should have an example annotation")],
+            [("RV1-226", "there is no example of K (g.io/v1)")],
         ),
     ],
 )

@@ -11,9 +11,7 @@ from tests.unit.bundles import Json, bundle, crd, csv_document, manifest, owned_
 from tests.unit.readings import findings_of, told
 
 NAME = "demos.demo.example.com"
-NOT_FOUND = 'owned CRD {} not found in bundle "demo.v1.2.3"'
-NO_KIND = "a document without kind"
-NOT_OWNED = 'CRD {} is present in bundle "demo.v1.2.3" but not defined in CSV'
+OF_NAME = f"CRD {NAME}, version v1, kind Demo"
 
 
 def test_a_good_bundle_has_no_findings() -> None:
@@ -24,21 +22,25 @@ def test_a_good_bundle_has_no_findings() -> None:
 @pytest.mark.parametrize(
     ("owned", "expected"),
     [
-        (owned_crd("others.example.com"), "others.example.com/v1"),
-        (owned_crd(version="v2"), f"{NAME}/v2"),
-        (owned_crd(kind="Other"), f"{NAME}/v1"),
+        (
+            owned_crd("others.example.com"),
+            "CRD others.example.com, version v1, kind Demo is not in the bundle: no file begins with this CRD",
+        ),
+        (owned_crd(version="v2"), f"CRD {NAME}, version v2, kind Demo is not in the bundle: the CRD has v1"),
+        (owned_crd(kind="Other"), f"CRD {NAME}, version v1, kind Other is not in the bundle: the CRD is of kind Demo"),
     ],
 )
 def test_owned_definitions_match_by_name_version_and_kind(owned: Json, expected: str) -> None:
     assert told(bundle(csv=csv_document(owned=[owned])), registry.FAMILY) == [
-        ("RV1-401", NOT_FOUND.format(expected)),
-        ("RV1-403", NOT_OWNED.format(f"{NAME}/v1")),
+        ("RV1-403", f"the CSV does not own {OF_NAME}"),
+        ("RV1-004", f"the owned {expected}"),
     ]
 
 
 def test_an_entry_is_listed_once() -> None:
-    message = f"{NOT_FOUND.format(f'{NAME}/v1')}: it is listed twice"
-    assert told(bundle(csv=csv_document(owned=[owned_crd(), owned_crd()])), registry.FAMILY) == [("RV1-405", message)]
+    assert told(bundle(csv=csv_document(owned=[owned_crd(), owned_crd()])), registry.FAMILY) == [
+        ("RV1-405", f"the owned {OF_NAME} is listed twice")
+    ]
 
 
 def test_a_group_in_an_entry_is_a_warning_only() -> None:
@@ -46,11 +48,16 @@ def test_a_group_in_an_entry_is_a_warning_only() -> None:
     (finding,) = findings_of(tree, registry.FAMILY)
     assert (finding.rule, finding.severity) == ("RV1-402", Severity.WARNING)
     assert finding.path == "spec.customresourcedefinitions.owned[0].group"
+    assert (
+        finding.message == f"the entry of the owned {OF_NAME} has the field `group`, for which `opm` refuses the bundle"
+    )
 
 
 def test_a_definition_past_the_first_document_of_its_file_is_not_there() -> None:
     tree = bundle(crds=[], files={"manifests/x.yaml": [manifest("ConfigMap", "c"), crd()]})
-    assert told(tree, registry.FAMILY) == [("RV1-401", NOT_FOUND.format(f"{NAME}/v1"))]
+    assert told(tree, registry.FAMILY) == [
+        ("RV1-004", f"the owned {OF_NAME} is not in the bundle: no file begins with this CRD")
+    ]
 
 
 def test_versions_of_old_definitions_count() -> None:
@@ -59,15 +66,19 @@ def test_versions_of_old_definitions_count() -> None:
     assert told(bundle(crds=[{**old, "apiVersion": "apiextensions.k8s.io/v1beta1"}]), registry.FAMILY) == []
 
 
-def test_each_version_that_is_not_owned_is_told() -> None:
-    versions = [{"name": name, "served": True, "storage": name == "v1"} for name in ("v1", "v2")]
-    assert told(bundle(crds=[crd(versions=versions)]), registry.FAMILY) == [("RV1-403", NOT_OWNED.format(f"{NAME}/v2"))]
+def test_each_served_version_is_owned() -> None:
+    served = {"v1": True, "v2": True, "v3": False}
+    versions = [{"name": name, "served": served[name], "storage": name == "v1"} for name in served]
+    assert told(bundle(crds=[crd(versions=versions)]), registry.FAMILY) == [
+        ("RV1-403", f"the CSV does not own CRD {NAME}, version v2, kind Demo")
+    ]
 
 
 def test_a_release_cannot_substitute() -> None:
     manifest = csv_document(annotations={"olm.substitutesFor": "demo.v1.2.2"}, release="1")
-    release = 'a release version ("1")'
-    message = f'bundle "demo.v1.2.3" cannot have both {release} and olm.substitutesFor annotation ("demo.v1.2.2")'
+    message = (
+        "the CSV has both the release 1 and the annotation olm.substitutesFor (demo.v1.2.2), which exclude each other"
+    )
     assert told(bundle(csv=manifest), registry.FAMILY) == [("RV1-404", message)]
 
 
@@ -76,17 +87,25 @@ def test_without_a_csv_nothing_is_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
-    [("# nothing\n", NO_KIND), ("# licence\n---\nkind: ConfigMap\n", NO_KIND), ("kind: List\nitems: []\n", "List")],
+    ("text", "message"),
+    [
+        ("# nothing\n", "there is no object in the file"),
+        ("# licence\n---\nkind: ConfigMap\n", "`opm` sees only the comment above the first `---`"),
+        ("kind: List\nitems: []\n", "the file begins with a list"),
+        ("kind: Pod\n", "a bundle may not hold a Pod"),
+    ],
 )
-def test_first_documents_that_are_no_supported_object_are_told(text: str, kind: str) -> None:
-    found = told(bundle(files={"manifests/x.yaml": text}), objects.FAMILY)
-    assert found == [("RV1-501", f"{kind} is not supported type for registryV1 bundle: manifests/x.yaml")]
+def test_a_file_begins_with_an_object(text: str, message: str) -> None:
+    assert (
+        told(bundle(files={"manifests/x.yaml": "kind: ConfigMap\nmetadata: {name: a}\nitems: []\n"}), objects.FAMILY)
+        == []
+    )
+    assert told(bundle(files={"manifests/x.yaml": text}), objects.FAMILY) == [("RV1-501", message)]
 
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("# nothing\n", "remove the file"), ("# licence\n---\nkind: ConfigMap\n", "Remove the `---` below the comment")],
+    [("# nothing\n", "Remove the file"), ("# licence\n---\nkind: ConfigMap\n", "Remove the `---` below the comment")],
 )
 def test_what_to_do_about_a_first_document_depends_on_what_follows(text: str, hint: str) -> None:
     (found,) = findings_of(bundle(files={"manifests/x.yaml": text}), objects.FAMILY)
@@ -131,25 +150,32 @@ def test_metadata_are_valid(metadata: Json, messages: list[str]) -> None:
     assert told(bundle(others=[other]), objects.FAMILY) == [("RV1-502", message) for message in messages]
 
 
-def test_a_namespace_is_a_warning() -> None:
-    (finding,) = findings_of(bundle(others=[manifest("ConfigMap", "c", namespace="n")]), objects.FAMILY)
+@pytest.mark.parametrize(
+    ("kind", "consequence"),
+    [
+        ("ConfigMap", "the install namespace is used instead"),
+        ("VerticalPodAutoscaler", "it goes there, wherever the operator is installed"),
+        ("ClusterRole", "objects of its kind have none"),
+    ],
+)
+def test_what_becomes_of_a_namespace_is_told(kind: str, consequence: str) -> None:
+    (finding,) = findings_of(bundle(others=[manifest(kind, "c", namespace="n")]), objects.FAMILY)
     assert (finding.rule, finding.severity) == ("RV1-503", Severity.WARNING)
-    assert finding.message == "metadata.namespace: Forbidden: not allowed on this type"
+    assert finding.message == f"{kind} 'c' names the namespace 'n', but {consequence}"
 
 
-ZERO = "maxUnavailable field cannot be set to 0 or 0%"
-ALL = "minAvailable field cannot be set to 100%"
+AWAY = "PodDisruptionBudget 'p' allows no pod to be away: {}"
 
 
 @pytest.mark.parametrize(
     ("spec", "messages"),
     [
-        ({"maxUnavailable": 0}, [ZERO]),
-        ({"maxUnavailable": "0%"}, [ZERO]),
+        ({"maxUnavailable": 0}, [AWAY.format("maxUnavailable is 0")]),
+        ({"maxUnavailable": "0%"}, [AWAY.format("maxUnavailable is 0%")]),
         ({"maxUnavailable": "10%"}, []),  # upstream takes every percentage for 0
         ({"maxUnavailable": 1}, []),
         ({"maxUnavailable": False}, []),
-        ({"minAvailable": "100%"}, [ALL]),
+        ({"minAvailable": "100%"}, [AWAY.format("minAvailable is 100%")]),
         ({"minAvailable": 100}, []),
         ({}, []),
     ],
@@ -162,7 +188,7 @@ def test_budgets_allow_some_disruption(spec: Json, messages: list[str]) -> None:
 def test_a_priority_class_is_not_the_default() -> None:
     priority = manifest("PriorityClass", "p", api_version="scheduling.k8s.io/v1", globalDefault=True, value=1)
     assert told(bundle(others=[priority]), objects.STABILITY_FAMILY) == [
-        ("RV1-511", "globalDefault field cannot be set to true")
+        ("RV1-511", "PriorityClass 'p' is the default of the whole cluster")
     ]
 
 

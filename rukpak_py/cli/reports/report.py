@@ -36,6 +36,7 @@ class Described:
     title: str
     hint: str
     severity: Severity
+    former_ids: tuple[str, ...] = ()
 
 
 def counted(number: int, noun: str) -> str:

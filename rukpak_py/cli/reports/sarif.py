@@ -59,6 +59,7 @@ def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
     known = described or Described(title=example.message, hint=example.hint, severity=example.severity)
     return {
         "id": example.rule,
+        **({"deprecatedIds": list(known.former_ids)} if known.former_ids else {}),
         "shortDescription": {"text": known.title},
         "fullDescription": {"text": known.title},
         "help": {"text": known.hint or known.title},

@@ -192,6 +192,12 @@ def test_sarif_describes_the_rules_that_were_hit() -> None:
     assert driver["rules"][1]["help"]["text"]
 
 
+def test_sarif_names_former_ids_so_that_suppressions_stay() -> None:
+    described = Described(title="t", hint="h", severity=Severity.ERROR, former_ids=("RV1-000",))
+    (run,) = sarif.document([REPORT], version="1.0", rules={"RV1-002": described})["runs"]
+    assert run["tool"]["driver"]["rules"][0]["deprecatedIds"] == ["RV1-000"]
+
+
 def test_sarif_results_point_at_relative_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my bundle").mkdir()
     monkeypatch.chdir(tmp_path)

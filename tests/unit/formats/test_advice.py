@@ -71,15 +71,15 @@ def annotated(key: str) -> Content:
 
 def test_a_misspelt_key_is_told_once_at_its_line() -> None:
     (finding,) = errors(bundle(files={ANNOTATIONS: annotated("annotation")}))
-    assert (finding.rule, finding.location) == ("RV1-102", f"{ANNOTATIONS}:1:1")
-    assert finding.message == f"Could not find annotations file: {ANNOTATIONS} has no mapping `annotations`"
+    assert (finding.rule, finding.location) == ("RV1-907", f"{ANNOTATIONS}:1:1")
+    assert finding.message == f"{ANNOTATIONS} has no mapping `annotations`"
     assert finding.hint == "Did you mean `annotations` instead of `annotation`?"
 
 
 def test_an_annotation_that_is_no_text_is_pointed_at() -> None:
     (finding,) = errors(bundle(annotations={"other": {"a": "b"}}))
-    assert (finding.rule, finding.path) == ("RV1-102", "annotations.other")
-    assert finding.message == "Could not find annotations file: the value of other in it is not a string"
+    assert (finding.rule, finding.path) == ("RV1-907", "annotations.other")
+    assert finding.message == "the annotation other must be a string"
 
 
 def test_documents_of_one_file_hide_nothing_of_each_other() -> None:

@@ -49,7 +49,7 @@ def test_a_good_bundle_is_refused_by_nobody() -> None:
         (
             {"selector": {"matchLabels": {"app": "other"}}},
             "RV1-932",
-            ["deployment 'd' selects pods with app=other, a label that its own do not have"],
+            ["deployment 'd' selects pods with app=other, which its own pods do not have"],
         ),
         ({"template": {"spec": {}}}, "RV1-933", ["deployment 'd' has no containers"]),
         (
@@ -57,9 +57,9 @@ def test_a_good_bundle_is_refused_by_nobody() -> None:
             "RV1-933",
             [
                 "deployment 'd': container 'A_b' has no image",
-                "deployment 'd': the container's name 'A_b' is invalid",
+                "deployment 'd': the container name 'A_b' is invalid",
                 "deployment 'd': a container has no name",
-                "deployment 'd': there are two containers of the name 'a'",
+                "deployment 'd': two containers have the name 'a'",
             ],
         ),
         (
@@ -102,7 +102,7 @@ def test_a_webhook_of_an_unknown_type_is_left_out() -> None:
     [
         ({"webhookPath": "path"}, "webhookPath 'path' must begin with /"),
         ({"containerPort": 65536}, "containerPort 65536 must be between 1 and 65535"),
-        ({"targetPort": 0}, "targetPort 0 must be between 1 and 65535"),
+        ({"targetPort": -1}, "targetPort -1 must be between 1 and 65535"),
         ({"sideEffects": "Some"}, "sideEffects 'Some' must be one of None, NoneOnDryRun"),
         ({"sideEffects": None}, "sideEffects is missing"),
         ({"failurePolicy": "fail"}, "failurePolicy 'fail' must be one of Fail, Ignore"),
@@ -118,6 +118,10 @@ def test_fields_of_webhooks(fields: Json, problem: str) -> None:
     assert told(served(**fields), "RV1-938") == [f"webhook 'w': {problem}"]
 
 
+def test_a_cluster_takes_no_target_port_for_the_port() -> None:
+    assert told(served(targetPort=0), "RV1-938") == []
+
+
 def versions(schema: Json) -> Json:
     return crd(versions=[{"name": "v1", "served": True, "storage": True, **schema}])
 
@@ -125,8 +129,8 @@ def versions(schema: Json) -> Json:
 @pytest.mark.parametrize(
     ("schema", "rule", "messages"),
     [
-        ({}, "RV1-940", ["version 'v1' of definition 'demos.demo.example.com' has no schema"]),
-        ({"schema": {"openAPIV3Schema": {"type": "obj"}}}, "RV1-941", ["'obj' is no type of a schema"]),
+        ({}, "RV1-940", ["version 'v1' of CRD 'demos.demo.example.com' has no schema"]),
+        ({"schema": {"openAPIV3Schema": {"type": "obj"}}}, "RV1-941", ["the type 'obj' of a schema does not exist"]),
         (
             {"schema": {"openAPIV3Schema": {"type": "object", "properties": {"type": {"type": "string"}}}}},
             "RV1-941",
@@ -142,7 +146,7 @@ def versions(schema: Json) -> Json:
                 }
             },
             "RV1-941",
-            ["'x' is no type of a schema", "'int' is no type of a schema"],
+            ["the type 'x' of a schema does not exist", "the type 'int' of a schema does not exist"],
         ),
     ],
 )
@@ -168,6 +172,32 @@ def test_shipped_objects(other: Json, rule: str, messages: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("Role", "Add `apiVersion: rbac.authorization.k8s.io/v1`."),
+        ("ConsoleLink", "Add the `apiVersion` of its kind."),
+    ],
+)
+def test_an_api_version_that_is_missing_is_named(kind: str, hint: str) -> None:
+    tree = bundle(others=[{"kind": kind, "metadata": {"name": "r"}}])
+    assert [one.hint for one in validate(tree) if one.rule == "RV1-943"] == [hint]
+
+
+def test_an_api_version_that_is_missing_is_told_once() -> None:
+    definition = {key: value for key, value in crd().items() if key != "apiVersion"}
+    pod = {"kind": "Pod", "metadata": {"name": "p"}}
+    later = crd("later.example.com")
+    del later["apiVersion"]
+    tree = bundle(crds=[definition], others=[pod], files={"manifests/x.yaml": [manifest("ConfigMap", "c"), later]})
+    told_of = {(one.file, one.rule) for one in validate(tree) if one.rule in {"RV1-301", "RV1-013", "RV1-943"}}
+    assert told_of == {
+        ("manifests/demos.demo.example.com.crd.yaml", "RV1-301"),
+        ("manifests/other-0.yaml", "RV1-013"),
+        ("manifests/x.yaml", "RV1-943"),
+    }
+
+
+@pytest.mark.parametrize(
     ("file", "content", "hint"),
     [
         ("dependencies.yaml", [[{"type": "olm.package", "value": {}}]], "Write a list below"),
@@ -190,9 +220,7 @@ def test_the_highest_version_of_openshift_is_a_text(written: str, *, is_told: bo
 
 
 def test_a_bundle_that_installs_nothing() -> None:
-    assert told(bundle(csv=csv_document(deployments=[])), "RV1-701") == [
-        "unable to find a deployment to install in the CSV"
-    ]
+    assert told(bundle(csv=csv_document(deployments=[])), "RV1-701") == ["the CSV installs no deployment"]
 
 
 @pytest.mark.parametrize(

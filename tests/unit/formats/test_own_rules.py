@@ -15,6 +15,7 @@ from tests.unit.bundles import (
     deployment,
     manifest,
     modes,
+    owned_crd,
     permission,
     webhook,
 )
@@ -41,11 +42,12 @@ def with_others(*others: Json) -> Tree:
     return bundle(others=others)
 
 
-def test_old_definitions_are_an_error_for_the_strict_only() -> None:
-    (finding,) = told(bundle(crds=[OLD]), "RV1-910")
-    assert (finding.file, finding.line, finding.is_error) == ("manifests/demos.demo.example.com.crd.yaml", 1, False)
-    (finding,) = told(bundle(crds=[OLD]), "RV1-910", Profile.STRICT)
+def test_old_definitions_are_an_error_wherever_they_are() -> None:
+    (finding,) = [one for one in validate(bundle(crds=[OLD])) if one.file.endswith(".crd.yaml")]
+    assert (finding.rule, finding.file, finding.line) == ("RV1-910", "manifests/demos.demo.example.com.crd.yaml", 1)
     assert finding.is_error
+    (second,) = told(bundle(crds=[], files={"manifests/x.yaml": [manifest("ConfigMap", "c"), OLD]}), "RV1-910")
+    assert second.line > 1
     assert told(bundle(), "RV1-910") == []
 
 
@@ -57,9 +59,29 @@ def test_unknown_fields_point_at_their_keys() -> None:
     assert told(bundle(), "RV1-911") == []
 
 
-def test_webhooks_without_a_port() -> None:
-    tree = with_csv(webhooks=[webhook("a", containerPort=0), webhook("b")], installModes=modes("AllNamespaces"))
-    assert messages(tree, "RV1-912") == ["webhook 'a' has no containerPort: 443 is used"]
+def test_fields_that_another_rule_tells_are_not_unknown() -> None:
+    entry = {**owned_crd(), "group": "demo.example.com", "plural": "demos"}
+    found = told(with_csv(owned=[entry]), "RV1-911")
+    assert [finding.path for finding in found] == ["spec.customresourcedefinitions.owned[0].plural"]
+
+
+def test_a_container_port_that_is_no_port() -> None:
+    without = webhook("b")
+    del without["containerPort"]
+    tree = with_csv(
+        webhooks=[webhook("a", containerPort=0), without, webhook("c")], installModes=modes("AllNamespaces")
+    )
+    assert messages(tree, "RV1-912") == ["the containerPort of webhook 'a' is 0: 443 is used instead"]
+    of_successor = {finding.message for finding in told(tree, "RV1-912", Profile.OLM_V1)}
+    assert of_successor - set(messages(tree, "RV1-912")) == {
+        "webhook 'b' has no containerPort: operator-controller takes 0 for it, which a cluster refuses"
+    }
+
+
+def test_a_kind_that_two_definitions_define() -> None:
+    (finding,) = told(bundle(crds=[crd(), crd("others")]), "RV1-003")
+    assert (finding.is_error, finding.path) == (False, "spec.names.kind")
+    assert finding.message == "CRD 'demos.demo.example.com' and CRD 'others.demo.example.com' define the same kind Demo"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +139,7 @@ def test_target_ports_of_one_port() -> None:
     )
     assert messages(tree, "RV1-918") == [
         (
-            "webhooks 'a1' and 'a3' of deployment 'a' want port 443 for different target ports, 9443 and 443: "
+            "webhooks 'a1' and 'a3' of deployment 'a' share the port 443, but have the target ports 9443 and 443: "
             "their Service would be invalid"
         )
     ]
@@ -171,15 +193,8 @@ def test_accounts_that_are_shipped_as_well() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("channels", "default", "is_told"),
-    [("a,b", "b", False), ("a", "b", True), ("a, b", "b", False), ("a", "", False), ("", "b", False)],
-)
-def test_the_default_channel_is_listed(channels: str, default: str, *, is_told: bool) -> None:
-    tree = bundle(annotations={CHANNELS: channels, DEFAULT_CHANNEL: default})
-    found = told(tree, "RV1-922")
-    assert bool(found) is is_told
-    assert all(finding.line > 1 for finding in found)
+def test_a_default_channel_of_other_bundles_is_normal() -> None:
+    assert validate(bundle(annotations={CHANNELS: "fast", DEFAULT_CHANNEL: "stable"})) == []
 
 
 @pytest.mark.parametrize(
@@ -194,3 +209,4 @@ def test_an_unknown_install_mode_is_told(install_modes: list[Json], severity: st
     found = told(with_csv(installModes=install_modes), "RV1-923")
     assert [finding.severity for finding in found] == ([severity] if severity else [])
     assert all(finding.message == "there is no install mode 'AllNamespace'" and finding.line > 1 for finding in found)
+    assert all(finding.hint == "Did you mean `type: AllNamespaces`?" for finding in found)

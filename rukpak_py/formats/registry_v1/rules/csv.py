@@ -4,15 +4,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Document, InstallMode
+from rukpak_py.formats.registry_v1.bundle import Document, InstallMode, WebhookType
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import at, csvs, entries, is_semantic, mapping, name_of, text
-from rukpak_py.formats.rules import Family, Problem
+from rukpak_py.formats.rules import Family, Problem, path_text
 
 FAMILY: Family[Reading] = Family(title="The ClusterServiceVersion", origin="operator-framework/api")
 
+_DEPLOYMENTS: Final = ("spec", "install", "spec", "deployments")
 _EXACT_ANNOTATIONS: Final = {
     key.lower(): key
     for key in (
@@ -23,20 +25,16 @@ _EXACT_ANNOTATIONS: Final = {
         "olm.skipRange",
     )
 }
-# Go's path of a required field -> where it stands, and what to write there.
-_REQUIRED: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "ObjectMeta": (("metadata",), "Give the CSV its `metadata` with a name: `<package>.v<version>`."),
-    "Spec": (("spec",), "Describe the operator in `spec`: displayName, version, installModes, install."),
-    "Spec.InstallStrategy": (
-        ("spec", "install"),
-        "Say in `spec.install` how the operator is installed: `strategy: deployment`, and deployments in `spec`.",
+# A required field -> what to write there.
+_REQUIRED: Final[dict[Path, str]] = {
+    ("metadata",): "Give the CSV its `metadata` with a name: `<package>.v<version>`.",
+    ("spec",): "Describe the operator in `spec`: displayName, version, installModes, install.",
+    ("spec", "install"): (
+        "Say in `spec.install` how the operator is installed: `strategy: deployment`, and deployments in `spec`."
     ),
-    "Spec.InstallStrategy.StrategyName": (("spec", "install", "strategy"), "Write `strategy: deployment`."),
-    "Spec.InstallStrategy.StrategySpec.DeploymentSpecs": (
-        ("spec", "install", "spec", "deployments"),
-        "List the operator's deployments in `spec.install.spec.deployments`, or write `deployments: []`.",
-    ),
-    "Spec.DisplayName": (("spec", "displayName"), "Give the operator's name for people in `spec.displayName`."),
+    ("spec", "install", "strategy"): "Write `strategy: deployment`.",
+    _DEPLOYMENTS: "List the operator's deployments in `spec.install.spec.deployments`, or write `deployments: []`.",
+    ("spec", "displayName"): "Give the operator's name for people in `spec.displayName`.",
 }
 
 
@@ -72,13 +70,15 @@ def _name_reasons(name: str) -> list[str]:
 
 @FAMILY.rule(
     "RV1-203",
-    title="The CSV says which API it is of",
+    title="The CSV has an apiVersion",
     hint="Begin the file with `apiVersion: operators.coreos.com/v1alpha1`.",
 )
 def the_api_version_is_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not text(csv.manifest, "apiVersion"):
-            yield Problem(message="'apiVersion' is missing", place=csv.place("apiVersion"))
+            near = next((key for key in csv.manifest if key.lower() == "apiversion"), "")
+            hint = f"Did you mean `apiVersion` instead of `{near}`?" if near and near != "apiVersion" else None
+            yield Problem(message="apiVersion is missing", place=csv.place("apiVersion"), hint=hint)
 
 
 @FAMILY.rule(
@@ -89,29 +89,41 @@ def the_api_version_is_given(reading: Reading) -> Iterator[Problem]:
 def required_fields_are_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         for field in _missing_fields(csv):
-            path, hint = _REQUIRED[field]
-            message = f"Field {field}: required field missing"
-            yield Problem(message=message, place=csv.place(*path, on_key=True), hint=hint)
+            message = f"{path_text(field)} is missing"
+            yield Problem(message=message, place=csv.place(*field, on_key=True), hint=_REQUIRED[field])
 
 
-def _missing_fields(csv: Document) -> Iterator[str]:
-    """Go's names of what is missing; nothing is said about the parts of a part that is missing."""
+def _missing_fields(csv: Document) -> Iterator[Path]:
+    """Nothing is said about the parts of a part that is missing."""
     if _is_zero(at(csv.manifest, "metadata")):
-        yield "ObjectMeta"
+        yield ("metadata",)
     if _is_zero(at(csv.manifest, "spec")):
-        yield "Spec"
+        yield ("spec",)
         return
     if not text(csv.manifest, "spec", "displayName"):
-        yield "Spec.DisplayName"
+        yield "spec", "displayName"
     if _is_zero(at(csv.manifest, "spec", "install")):
-        yield "Spec.InstallStrategy"
+        yield "spec", "install"
         return
     if not text(csv.manifest, "spec", "install", "strategy"):
-        yield "Spec.InstallStrategy.StrategyName"
+        yield "spec", "install", "strategy"
     strategy = mapping(csv.manifest, "spec", "install", "spec")
     # As upstream: a strategy that says nothing at all lacks nothing.
     if not _is_zero(strategy) and strategy.get("deployments") is None:
-        yield "Spec.InstallStrategy.StrategySpec.DeploymentSpecs"
+        yield _DEPLOYMENTS
+
+
+@FAMILY.rule(
+    "RV1-701",
+    severity=Severity.WARNING,
+    title="The CSV installs a deployment",
+    hint="List the operator's deployment in spec.install.spec.deployments: without one nothing runs.",
+)
+def something_is_installed(reading: Reading) -> Iterator[Problem]:
+    for csv in csvs(reading):
+        is_told = any(path == _DEPLOYMENTS[: len(path)] for path in _missing_fields(csv))
+        if not is_told and not at(csv.manifest, *_DEPLOYMENTS):
+            yield Problem(message="the CSV installs no deployment", place=csv.place(*_DEPLOYMENTS, on_key=True))
 
 
 def _is_zero(value: Any) -> bool:
@@ -134,7 +146,9 @@ def _is_zero(value: Any) -> bool:
 def install_modes_are_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not _modes(csv):
-            yield Problem(message="install modes not found", place=csv.place("spec", "installModes", on_key=True))
+            yield Problem(
+                message="spec.installModes lists no install mode", place=csv.place("spec", "installModes", on_key=True)
+            )
 
 
 @FAMILY.rule(
@@ -150,7 +164,7 @@ def install_modes_are_listed_once(reading: Reading) -> Iterator[Problem]:
             mode = text(entry, "type")
             listed[mode] += 1
             if listed[mode] == 2:
-                message = f"duplicate install modes present: {mode}"
+                message = f"the install mode {mode} is listed twice"
                 yield Problem(message=message, place=csv.place(*path, "type"))
 
 
@@ -166,21 +180,25 @@ def some_install_mode_is_supported(reading: Reading) -> Iterator[Problem]:
         is_known = all(isinstance(mode.get("supported"), bool | None) for mode in listed)  # else RV1-903 tells
         if is_known and modes and not any(supported for _, supported in modes):
             place = csv.place("spec", "installModes", on_key=True)
-            yield Problem(message="none of InstallModeTypes are supported", place=place)
+            yield Problem(message="no install mode is supported", place=place)
 
 
-@FAMILY.rule(
-    "RV1-208",
-    title="Conversion webhooks need the install mode AllNamespaces, and no other",
-    hint="Definitions are converted for the whole cluster: support AllNamespaces only, or remove the webhook.",
+@FAMILY.further_check(
+    "RV1-006",
+    hint="CRDs are converted for the whole cluster: support AllNamespaces only, or remove `conversionCRDs`.",
 )
-def conversion_needs_all_namespaces(reading: Reading) -> Iterator[Problem]:
+def conversion_is_for_all_namespaces(reading: Reading) -> Iterator[Problem]:
+    """Of a webhook of another type, where there is a bundle: what converts is told of that."""
     for csv in csvs(reading):
         if all(supported == (mode == InstallMode.ALL) for mode, supported in _modes(csv)):
             continue
         for path, webhook in entries(csv.manifest, "spec", "webhookdefinitions"):
-            if webhook.get("conversionCRDs"):
-                message = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
+            is_told = reading.bundle is not None and text(webhook, "type") == WebhookType.CONVERSION
+            if webhook.get("conversionCRDs") and not is_told:
+                message = (
+                    f"webhook '{text(webhook, 'generateName')}' has conversionCRDs, "
+                    "for which the CSV must support the install mode AllNamespaces and no other"
+                )
                 yield Problem(message=message, place=csv.place(*path, "conversionCRDs", on_key=True))
 
 
@@ -193,14 +211,14 @@ def _modes(csv: Document) -> list[tuple[str, bool]]:
 @FAMILY.rule(
     "RV1-209",
     severity=Severity.WARNING,
-    title="The CSV says which Kubernetes it needs",
-    hint="Write the lowest version of Kubernetes that the operator works with in `spec.minKubeVersion`, as `1.25.0`.",
+    title="The CSV says which version of Kubernetes it needs",
+    hint="Write the lowest version of Kubernetes that the operator works with, as `1.25.0`.",
 )
 def the_minimum_version_is_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         version = at(csv.manifest, "spec", "minKubeVersion")
         if version is None or (isinstance(version, str) and not version.strip()):
-            message = "csv.Spec.minKubeVersion is not informed: clusters of every version may install the operator"
+            message = "spec.minKubeVersion is not set: clusters of every version may install the operator"
             yield Problem(message=message, place=csv.place("spec", "minKubeVersion", on_key=True))
 
 
@@ -213,13 +231,15 @@ def the_minimum_version_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         version = text(csv.manifest, "spec", "minKubeVersion")
         if version.strip() and not is_semantic(version):
-            message = f"csv.Spec.MinKubeVersion has an invalid value: {version}"
-            yield Problem(message=message, place=csv.place("spec", "minKubeVersion"))
+            message = f'spec.minKubeVersion "{version}" is not a semantic version'
+            right = version.strip().removeprefix("v")
+            hint = f"Write `{right}`." if is_semantic(right) else None
+            yield Problem(message=message, place=csv.place("spec", "minKubeVersion"), hint=hint)
 
 
 @FAMILY.rule(
     "RV1-211",
-    title="Annotations that OLM knows are spelt as it spells them",
+    title="Annotations that OLM knows are spelled as it spells them",
     hint="Rename the annotation: its case matters.",
 )
 def annotations_have_their_case(reading: Reading) -> Iterator[Problem]:
@@ -227,34 +247,32 @@ def annotations_have_their_case(reading: Reading) -> Iterator[Problem]:
         for key in mapping(csv.manifest, "metadata", "annotations"):
             right = _EXACT_ANNOTATIONS.get(key.lower(), key)
             if key != right:
-                message = f"provided annotation {key} uses wrong case and should be {right} instead"
+                message = f"OLM does not read the annotation {key}: it is spelled {right}"
                 yield Problem(message=message, place=csv.place("metadata", "annotations", key, on_key=True))
 
 
 @FAMILY.rule(
     "RV1-212",
     severity=Severity.WARNING,
-    title="Properties stand in metadata/properties.yaml",
-    hint="Move the properties of the annotation to metadata/properties.yaml, as a list below `properties:`.",
+    title="Properties are in metadata/properties.yaml",
+    hint="Move the properties to metadata/properties.yaml, as a list below `properties:`, and remove the annotation.",
 )
 def properties_have_their_file(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if "olm.properties" in mapping(csv.manifest, "metadata", "annotations"):
-            message = (
-                "found olm.properties annotation, please define these properties in metadata/properties.yaml instead"
-            )
+            message = "the CSV has the annotation olm.properties"
             yield Problem(message=message, place=csv.place("metadata", "annotations", "olm.properties", on_key=True))
 
 
 @FAMILY.rule(
     "RV1-213",
-    title="The name of an owned definition has a group",
-    hint="Write the definition's metadata.name, `<plural>.<group>`, as in `demos.example.com`.",
+    title="The name of an owned CRD has a group",
+    hint="Write the CRD's metadata.name, `<plural>.<group>`, as in `demos.example.com`.",
 )
 def owned_names_have_a_group(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
             name = text(owned, "name")
             if "." not in name:
-                message = f"couldn't parse plural.group from crd name: {name}"
+                message = f"the name '{name}' of an owned CRD has no group"
                 yield Problem(message=message, place=csv.place(*path, "name"))

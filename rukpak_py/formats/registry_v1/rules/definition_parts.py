@@ -14,7 +14,6 @@ from rukpak_py.formats.registry_v1.rules.definitions import (
 )
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.urls import parts_of
-from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.rules import Family, Problem, path_text
 
 FAMILY: Family[Reading] = Family(
@@ -26,30 +25,9 @@ _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _WARNING_BYTES: Final = 256
 _HIGHEST_PORT: Final = 65535
+_WEBHOOK: Final = ("spec", "conversion", "webhook")
 _NOT_SIMPLE: Final = "must be a simple json path starting with ."
 _ONLY_WITH_WEBHOOK: Final = "Forbidden: should not be set when strategy is not set to Webhook"
-
-
-@FAMILY.rule(
-    "RV1-319",
-    title="The fields of an old definition have their types",
-    hint="Write the value as its type demands: strings that look like numbers or booleans need quotes.",
-)
-@each_definition
-def old_fields_have_their_types(definition: Written) -> Iterator[Problem]:
-    """Old definitions are emitted as they are written, so reading does not look at them."""
-    if not definition.is_beta:
-        return
-    schema = at(definition.spec, "validation", "openAPIV3Schema")
-    for path, value, type_name in (
-        ((), definition.document.manifest, "CustomResourceDefinition"),
-        (("spec", "validation", "openAPIV3Schema"), schema, "JSONSchemaProps"),
-    ):
-        found: list[TypeDefect] = []
-        restore(value, type_name, keep_unknown=False, defects=found, unknown=[])
-        for defect in found:
-            message = f"error decoding v1beta1 CRD: {_field(*path, *defect.path)}: {defect.text}"
-            yield Problem(message=message, place=definition.place(*path, *defect.path))
 
 
 @FAMILY.rule(
@@ -60,23 +38,15 @@ def old_fields_have_their_types(definition: Written) -> Iterator[Problem]:
 )
 @each_definition
 def columns_are_valid(definition: Written) -> Iterator[Problem]:
-    key = "JSONPath" if definition.is_beta else "jsonPath"
-    above: list[tuple[str | int, ...]] = [path for path, _ in definition.versions]
-    for parent in [*above, *([("spec",)] if definition.is_beta else [])]:
-        columns = [*parent, "additionalPrinterColumns"]
-        for index, column in enumerate(_list_at(definition.document.manifest, columns)):
-            # The key of old versions was read in any case.
-            written = {
-                (key if definition.is_beta and name.lower() == key.lower() else name): value
-                for name, value in (column or {}).items()
-            }
-            for field, reason in _column_reasons(written, key):
-                message = f"{_field(*columns, index, field)}: {reason}"
-                yield Problem(message=message, place=definition.place(*columns, index, field))
+    for version_path, version in definition.versions:
+        for below, column in entries(version, "additionalPrinterColumns"):
+            for field, reason in _column_reasons(column):
+                path = (*version_path, *below, field)
+                yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
 
 
-def _column_reasons(column: Json, path_key: str) -> Iterator[tuple[str, str]]:
-    column_type, column_format, path = (text(column, key) for key in ("type", "format", path_key))
+def _column_reasons(column: Json) -> Iterator[tuple[str, str]]:
+    column_type, column_format, path = (text(column, key) for key in ("type", "format", "jsonPath"))
     if not text(column, "name"):
         yield "name", "Required value"
     if not column_type:
@@ -86,26 +56,24 @@ def _column_reasons(column: Json, path_key: str) -> Iterator[tuple[str, str]]:
     if column_format and column_format not in _COLUMN_FORMATS:
         yield "format", f'Invalid value: "{column_format}": must be one of {",".join(_COLUMN_FORMATS)}'
     if not path:
-        yield path_key, "Required value"
+        yield "jsonPath", "Required value"
     elif not path.startswith("."):
-        yield path_key, f'Invalid value: "{path}": {_NOT_SIMPLE}'
+        yield "jsonPath", f'Invalid value: "{path}": {_NOT_SIMPLE}'
 
 
 @FAMILY.rule(
     "RV1-321",
-    title="The scale subresource says where replicas are counted",
+    title="The paths of the scale subresource lead into spec and status",
     hint="specReplicasPath begins with `.spec.`, labelSelectorPath with `.spec.` or `.status.`.",
 )
 @each_definition
 def scaling_is_valid(definition: Written) -> Iterator[Problem]:
-    above: list[tuple[str | int, ...]] = [path for path, _ in definition.versions]
-    for parent in [*above, *([("spec",)] if definition.is_beta else [])]:
-        scale = [*parent, "subresources", "scale"]
-        value = _value_at(definition.document.manifest, scale)
+    for version_path, version in definition.versions:
+        value = at(version, "subresources", "scale")
         if isinstance(value, dict):
             for field, reason in _scale_reasons(value):
-                message = f"{_field(*scale, field)}: {reason}"
-                yield Problem(message=message, place=definition.place(*scale, field))
+                path = (*version_path, "subresources", "scale", field)
+                yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
 
 
 def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
@@ -125,7 +93,7 @@ def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
 @FAMILY.rule(
     "RV1-326",
     title="Selectable fields are in the schema, each once",
-    hint="Write the path of a field of type string, boolean or integer as it stands in the schema: `.spec.color`.",
+    hint="Write the path of a field of type string, boolean or integer as the schema has it: `.spec.color`.",
 )
 @each_definition
 def selectable_fields_exist(definition: Written) -> Iterator[Problem]:
@@ -135,7 +103,7 @@ def selectable_fields_exist(definition: Written) -> Iterator[Problem]:
             path = text(selected, "jsonPath")
             if reason := _selection_reason(path, paths, mapping(version, "schema", "openAPIV3Schema")):
                 field = (*version_path, *below, "jsonPath")
-                yield Problem(message=f"{_field(*field)}: {reason}", place=definition.place(*field))
+                yield Problem(message=f"{path_text(field)}: {reason}", place=definition.place(*field))
             paths.append(path)
 
 
@@ -160,8 +128,8 @@ def _selection_reason(path: str, earlier: list[str], schema: Json) -> str:
 
 @FAMILY.rule(
     "RV1-322",
-    title="A warning of deprecation belongs to a deprecated version, and is printable",
-    hint="Set `deprecated: true` beside it, and write one line of at most 256 bytes, or leave it to the server.",
+    title="A deprecationWarning belongs to a deprecated version, and is printable",
+    hint="Set `deprecated: true`, and write one line of at most 256 bytes, or leave the warning to the server.",
 )
 @each_definition
 def deprecation_warnings_are_valid(definition: Written) -> Iterator[Problem]:
@@ -170,7 +138,7 @@ def deprecation_warnings_are_valid(definition: Written) -> Iterator[Problem]:
         if isinstance(warning, str) and (
             reason := _warning_reason(warning, is_deprecated=version.get("deprecated") is True)
         ):
-            message = f'{_field(*path, "deprecationWarning")}: Invalid value: "{warning}": {reason}'
+            message = f'{path_text((*path, "deprecationWarning"))}: Invalid value: "{warning}": {reason}'
             yield Problem(message=message, place=definition.place(*path, "deprecationWarning"))
 
 
@@ -208,7 +176,7 @@ def the_conversion_strategy_is_known(definition: Written) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-324",
-    title="A conversion webhook says where it is called, other strategies do not",
+    title="A conversion webhook has a clientConfig; other strategies have none",
     hint="With `strategy: Webhook` give clientConfig either a `service` (name, namespace, path, port) or an "
     "https `url`; with `strategy: None` remove the webhook.",
 )
@@ -216,10 +184,10 @@ def the_conversion_strategy_is_known(definition: Written) -> Iterator[Problem]:
 def the_conversion_client_is_valid(definition: Written) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return
-    path = _client_path(definition)
-    client = at(definition.document.manifest, *path)
+    client = at(definition.document.manifest, *_WEBHOOK, "clientConfig")
     for below, reason in _client_reasons(client, is_webhook=_converts_by_webhook(definition)):
-        yield Problem(message=f"{_field(*path, *below)}: {reason}", place=definition.place(*path, *below))
+        path = (*_WEBHOOK, "clientConfig", *below)
+        yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
 
 
 def _client_reasons(client: Any, *, is_webhook: bool) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -285,30 +253,29 @@ def _url_path_reasons(path: str) -> Iterator[str]:
 
 @FAMILY.rule(
     "RV1-325",
-    title="A conversion webhook says which reviews it understands",
-    hint="List the versions of ConversionReview that the webhook answers in conversionReviewVersions: `[v1]`.",
+    title="A conversion webhook lists its conversionReviewVersions",
+    hint="List the versions of ConversionReview that the webhook answers: `conversionReviewVersions: [v1]`.",
 )
 @each_definition
 def review_versions_are_valid(definition: Written) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return
-    path = (*_client_path(definition)[:-1], "conversionReviewVersions")
-    given = at(definition.document.manifest, *path)
+    given = at(definition.document.manifest, *_WEBHOOK, "conversionReviewVersions")
     versions = (
         [version or "" for version in given if isinstance(version, str | None)] if isinstance(given, list) else []
     )
-    for below, reason in _review_reasons(versions, definition):
-        yield Problem(message=f"{_field(*path, *below)}: {reason}", place=definition.place(*path, *below))
+    for below, reason in _review_reasons(versions, is_webhook=_converts_by_webhook(definition)):
+        path: tuple[str | int, ...] = (*_WEBHOOK, "conversionReviewVersions", *below)
+        yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
 
 
-def _review_reasons(versions: list[str], definition: Written) -> Iterator[tuple[tuple[int, ...], str]]:
-    if not _converts_by_webhook(definition):
+def _review_reasons(versions: list[str], *, is_webhook: bool) -> Iterator[tuple[tuple[int, ...], str]]:
+    if not is_webhook:
         if versions:
             yield (), _ONLY_WITH_WEBHOOK
         return
     if not versions:
-        if not definition.is_beta:  # there, it is v1beta1 by default
-            yield (), "Required value"
+        yield (), "Required value"
         return
     for index, version in enumerate(versions):
         if version in versions[:index]:
@@ -322,29 +289,3 @@ def _review_reasons(versions: list[str], definition: Written) -> Iterator[tuple[
 
 def _converts_by_webhook(definition: Written) -> bool:
     return text(definition.spec, "conversion", "strategy") == "Webhook"
-
-
-def _client_path(definition: Written) -> tuple[str, ...]:
-    if definition.is_beta:
-        return "spec", "conversion", "webhookClientConfig"
-    return "spec", "conversion", "webhook", "clientConfig"
-
-
-def _value_at(value: Any, path: list[str | int]) -> Any:
-    for part in path:
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-        else:
-            return None
-    return value
-
-
-def _list_at(value: Any, path: list[str | int]) -> list[Json | None]:
-    found = _value_at(value, path)
-    return [item for item in found if isinstance(item, dict | None)] if isinstance(found, list) else []
-
-
-def _field(*path: str | int) -> str:
-    return path_text(path)

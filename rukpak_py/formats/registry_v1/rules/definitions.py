@@ -1,7 +1,7 @@
 """What an API server asks of a CustomResourceDefinition before it looks at schemas: group, names, scope, versions.
 
-The document is judged as it was written, in the version it was written in, with the server's defaults. As for catalog
-tools, nothing below a schema counts.
+The document is judged as it was written, with the server's defaults. As for `opm`, nothing below a schema counts. CRDs
+of v1beta1, which no supported Kubernetes takes, are judged by that alone: rewriting them changes everything else.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ FAMILY: Family[Reading] = Family(
     title="CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"
 )
 
-_KNOWN_VERSIONS: Final = ("apiextensions.k8s.io/v1", OLD_DEFINITIONS)
+_VERSION: Final = "apiextensions.k8s.io/v1"
 _SCOPES: Final = ("Cluster", "Namespaced")
 _APPROVAL: Final = "api-approved.kubernetes.io"
 _APPROVAL_TEXT: Final = f'protected groups must have approval annotation "{_APPROVAL}"'
@@ -31,10 +31,9 @@ _APPROVAL_LINK: Final = "see https://github.com/kubernetes/enhancements/pull/111
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """A definition as it was written. `versions` are its mappings with their paths, defaults applied."""
+    """A CRD as it was written. `versions` are its mappings with their paths."""
 
     document: Document
-    is_beta: bool
     spec: Json
     versions: list[tuple[tuple[str | int, ...], Json]]
 
@@ -52,7 +51,7 @@ OfDefinition: TypeAlias = Callable[[Written], Iterable[Problem]]
 def each_definition(check: OfDefinition) -> Check[Reading]:
     def judged(reading: Reading) -> Iterator[Problem]:
         for document in of_kind(reading, DEFINITION):
-            if document.api_version in _KNOWN_VERSIONS:
+            if document.api_version == _VERSION:
                 yield from check(_written(document))
 
     judged.__name__ = check.__name__
@@ -61,36 +60,51 @@ def each_definition(check: OfDefinition) -> Check[Reading]:
 
 
 def _written(document: Document) -> Written:
-    is_beta = document.api_version == OLD_DEFINITIONS
     versions = list(entries(document.manifest, "spec", "versions"))
-    old = text(document.manifest, "spec", "version")
-    if is_beta and not at(document.manifest, "spec", "versions") and old:
-        versions = [(("spec", "version"), {"name": old, "served": True, "storage": True})]
-    return Written(document=document, is_beta=is_beta, spec=mapping(document.manifest, "spec"), versions=versions)
+    return Written(document=document, spec=mapping(document.manifest, "spec"), versions=versions)
 
 
 @FAMILY.rule(
     "RV1-301",
-    title="A definition is of a known version of its API",
-    hint="Write `apiVersion: apiextensions.k8s.io/v1`.",
+    title="The apiVersion of a CRD is known",
+    hint=f"Write `apiVersion: {_VERSION}`.",
 )
 def the_api_version_is_known(reading: Reading) -> Iterator[Problem]:
     for document in of_kind(reading, DEFINITION):
-        if document.api_version not in _KNOWN_VERSIONS:
-            message = f"Unsupported api version of CRD: {document.api_version}"
+        if document.api_version not in {_VERSION, OLD_DEFINITIONS}:
+            found = f"the unknown apiVersion '{document.api_version}'" if document.api_version else "no apiVersion"
+            yield Problem(message=f"CRD '{name_of(document)}' has {found}", place=document.place("apiVersion"))
+
+
+@FAMILY.rule(
+    "RV1-910",
+    title="A CRD is of apiextensions.k8s.io/v1, not of v1beta1",
+    hint=f"Rewrite it for {_VERSION}: validation, subresources and additionalPrinterColumns move into each version, "
+    "JSONPath becomes jsonPath, and every version needs a schema.",
+    origin="rukpak-py; Kubernetes, by way of operator-framework/api",
+)
+def definitions_are_of_v1(reading: Reading) -> Iterator[Problem]:
+    """All CRDs, where there is a bundle."""
+    bundle = reading.bundle
+    read = [definition.document for definition in bundle.definitions] if bundle is not None else []
+    for document in read or of_kind(reading, DEFINITION):
+        if document.api_version == OLD_DEFINITIONS:
+            message = f"CRD '{name_of(document)}' is of {OLD_DEFINITIONS}, which Kubernetes 1.22 removed"
             yield Problem(message=message, place=document.place("apiVersion"))
 
 
 @FAMILY.rule(
     "RV1-302",
-    title="A definition's metadata are valid, and it has no namespace",
-    hint="Definitions belong to the whole cluster: remove `metadata.namespace`. Names are DNS-1123 subdomains; "
-    "keys of labels and annotations are `<prefix>/<name>`.",
+    title="The metadata of a CRD are valid, and it has no namespace",
+    hint="CRDs belong to the whole cluster: remove `metadata.namespace`. Names are DNS-1123 subdomains; keys of labels "
+    "and annotations are `<prefix>/<name>`.",
 )
 @each_definition
 def metadata_are_valid(definition: Written) -> Iterator[Problem]:
     yield from object_metadata.problems(definition.document)
-    yield from object_metadata.namespace_problems(definition.document)
+    if namespace := text(definition.document.manifest, "metadata", "namespace"):
+        message = f"CRD '{name_of(definition.document)}' names the namespace '{namespace}', but CRDs have none"
+        yield Problem(message=message, place=definition.place("metadata", "namespace"))
     name = name_of(definition.document)
     if reasons := dns.subdomain(name) if name else []:
         message = f'metadata.name: Invalid value: "{name}": {",".join(reasons)}'
@@ -99,7 +113,7 @@ def metadata_are_valid(definition: Written) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-303",
-    title="A definition is named after its plural and its group",
+    title="A CRD is named after its plural and its group",
     hint="The name must be spec.names.plural, a dot, and spec.group: correct the one of the three that is wrong.",
 )
 @each_definition
@@ -114,7 +128,7 @@ def the_name_is_plural_and_group(definition: Written) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-304",
-    title="A definition's group is a domain",
+    title="The group of a CRD is a domain",
     hint="Write the API group as a domain with a dot in it, in lower case: `example.com`.",
 )
 @each_definition
@@ -152,23 +166,23 @@ def protected_groups_are_approved(definition: Written) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-306",
-    title="A definition's scope is Cluster or Namespaced",
+    title="The scope of a CRD is Cluster or Namespaced",
     hint="Write `scope: Namespaced`, or `scope: Cluster`.",
 )
 @each_definition
 def the_scope_is_known(definition: Written) -> Iterator[Problem]:
     scope = text(definition.spec, "scope")
     place = definition.place("spec", "scope")
-    if not scope and not definition.is_beta:
+    if not scope:
         yield Problem(message="spec.scope: Required value", place=place)
-    elif scope and scope not in _SCOPES:
+    elif scope not in _SCOPES:
         message = f'spec.scope: Unsupported value: "{scope}": supported values: "Cluster", "Namespaced"'
         yield Problem(message=message, place=place)
 
 
 @FAMILY.rule(
     "RV1-307",
-    title="A definition's names are DNS-1035 labels",
+    title="The names of a CRD are DNS-1035 labels",
     hint="Use letters, digits and `-` only, beginning with a letter; upper case in kind and listKind only.",
 )
 @each_definition
@@ -206,7 +220,7 @@ def _name_reason(field: str, name: str) -> str:
 
 @FAMILY.rule(
     "RV1-308",
-    title="kind and listKind of a definition are different",
+    title="kind and listKind of a CRD are different",
     hint="Name the list `<kind>List`, or leave listKind out.",
 )
 @each_definition
@@ -219,7 +233,7 @@ def kind_and_list_kind_differ(definition: Written) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-309",
-    title="The names of a definition's versions are DNS-1035 labels, and unique",
+    title="The versions of a CRD have names that are DNS-1035 labels, each once",
     hint="Name versions `v1`, `v1beta1` and so on, each once.",
 )
 @each_definition
@@ -237,7 +251,7 @@ def version_names_are_valid(definition: Written) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-310",
-    title="Exactly one version of a definition is stored",
+    title="Exactly one version of a CRD is stored",
     hint="Set `storage: true` in one entry of spec.versions, and `storage: false` in the others.",
 )
 @each_definition
@@ -251,9 +265,9 @@ def one_version_is_stored(definition: Written) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-311",
-    title="A definition prunes unknown fields",
-    hint="Write `preserveUnknownFields: false`; a part of a schema that must keep them takes "
-    "`x-kubernetes-preserve-unknown-fields: true`. In v1beta1 the field is true when it is absent; better write v1.",
+    title="A CRD does not preserve unknown fields",
+    hint="Remove `preserveUnknownFields`; a part of a schema that must keep unknown fields takes "
+    "`x-kubernetes-preserve-unknown-fields: true`.",
 )
 @each_definition
 def unknown_fields_are_not_preserved(definition: Written) -> Iterator[Problem]:
@@ -266,46 +280,4 @@ def unknown_fields_are_not_preserved(definition: Written) -> Iterator[Problem]:
 
 
 def preserves_unknown_fields(definition: Written) -> bool:
-    preserved = definition.spec.get("preserveUnknownFields")
-    return preserved is True or (definition.is_beta and preserved is None)
-
-
-@FAMILY.rule(
-    "RV1-312",
-    title="spec.version of an old definition is its first version",
-    hint="Remove `spec.version`: `spec.versions` says it all.",
-)
-@each_definition
-def the_old_version_is_the_first(definition: Written) -> Iterator[Problem]:
-    old = text(definition.spec, "version") if definition.is_beta else ""
-    if old and definition.versions and text(definition.versions[0][1], "name") != old:
-        message = f'spec.version: Invalid value: "{old}": must match the first version in spec.versions'
-        yield Problem(message=message, place=definition.place("spec", "version"))
-
-
-@FAMILY.rule(
-    "RV1-313",
-    title="An old definition says what all versions share once, and what differs in each",
-    hint="Write it either at the top, when it is the same for all versions, or in each version; better write v1, "
-    "where it always stands in the versions.",
-)
-@each_definition
-def shared_parts_are_not_repeated(definition: Written) -> Iterator[Problem]:
-    if not definition.is_beta:
-        return
-    for top, each, words in (
-        ("validation", "schema", "schemas"),
-        ("subresources", "subresources", "subresources"),
-        ("additionalPrinterColumns", "additionalPrinterColumns", "additionalPrinterColumns"),
-    ):
-        parts = [version.get(each) for _, version in definition.versions]
-        given = [part for part in parts if part is not None and part != []]
-        if given and definition.spec.get(top) is not None:
-            message = f"spec.{top}: Forbidden: top-level and per-version {words} are mutually exclusive"
-            yield Problem(message=message, place=definition.place("spec", top))
-        if given and all(part == given[0] for part in parts):
-            message = (
-                f"spec.versions: Invalid value: {each}: per-version {words} may not all be set to identical values "
-                f"(top-level {top} should be used instead)"
-            )
-            yield Problem(message=message, place=definition.place("spec", "versions", on_key=True))
+    return definition.spec.get("preserveUnknownFields") is True

@@ -1,4 +1,4 @@
-"""The examples of a CSV: the annotation that holds them, and how they fit the APIs that the CSV provides."""
+"""The examples of a CSV: the annotation that holds them, and how they fit the APIs that the CSV owns."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,46 +19,49 @@ FAMILY: Family[Reading] = Family(title="Examples in the ClusterServiceVersion", 
 
 _KEYS: Final = ("alm-examples", "olm.examples")  # the first one that is there counts
 _SHOWN: Final = 40  # characters of a number that is too large
-_FORM_HINT: Final = (
-    "The annotation is a JSON list with one example object for each provided API, each with `apiVersion` and `kind`."
-)
+_FORM_HINT: Final = "Write a JSON list with one example object for each owned API, each with `apiVersion` and `kind`."
 
 
 @FAMILY.rule(
     "RV1-220",
     severity=Severity.WARNING,
     title="The CSV has annotations",
-    hint="Add `metadata.annotations`, at least `alm-examples` with an example of each provided API.",
+    hint="Add `metadata.annotations`, at least `alm-examples` with an example of each owned API.",
 )
 def there_are_annotations(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not _annotations(csv):
-            yield Problem(message="annotations not found", place=csv.place("metadata", "annotations"))
+            is_misplaced = bool(mapping(csv.manifest, "spec", "annotations"))
+            hint = "Move `spec.annotations`, which catalogs do not read, to `metadata.annotations`."
+            place = csv.place("metadata", "annotations")
+            yield Problem(
+                message="the CSV has no metadata.annotations", place=place, hint=hint if is_misplaced else None
+            )
 
 
 @FAMILY.rule(
     "RV1-221",
     severity=Severity.WARNING,
-    title="The CSV has examples of what it provides",
-    hint="Add the annotation `alm-examples`: a JSON list with one example object for each provided API.",
+    title="The CSV has examples of what it owns",
+    hint="Add the annotation `alm-examples`: a JSON list with one example object for each owned API.",
 )
 def there_are_examples(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        if _annotations(csv) and not any(key in _annotations(csv) for key in _KEYS):
+        if _provided(csv) and _annotations(csv) and not any(key in _annotations(csv) for key in _KEYS):
             place = csv.place("metadata", "annotations", on_key=True)
-            yield Problem(message="example annotations not found", place=place)
+            yield Problem(message="the CSV has no annotation alm-examples", place=place)
 
 
 @FAMILY.rule(
     "RV1-222",
     severity=Severity.WARNING,
-    title="Examples stand in one annotation",
-    hint="Keep `alm-examples` and remove `olm.examples`, which nobody reads beside it.",
+    title="Examples are in one annotation",
+    hint="Move all examples to `alm-examples`, and remove `olm.examples`: it is not read beside the other.",
 )
 def examples_stand_in_one_place(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if all(key in _annotations(csv) for key in _KEYS):
-            message = "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`"
+            message = "the CSV has both the annotations alm-examples and olm.examples"
             yield Problem(message=message, place=csv.place("metadata", "annotations", "olm.examples", on_key=True))
 
 
@@ -77,12 +80,12 @@ def examples_are_json(reading: Reading) -> Iterator[Problem]:
 def examples_are_objects(reading: Reading) -> Iterator[Problem]:
     for found in _all_examples(reading):
         if found.form:
-            yield Problem(message=f"error decoding example CustomResource: {found.form}", place=found.place)
+            yield Problem(message=f"{found.form}", place=found.place)
 
 
 @FAMILY.rule(
     "RV1-225",
-    title="An example is of an API that the CSV provides",
+    title="An example is of an API that the CSV owns",
     hint="Correct apiVersion and kind of the example, remove it, or list its API in the CSV: the CRD in "
     "spec.customresourcedefinitions.owned with name (`<plural>.<group>`), version and kind.",
 )
@@ -91,21 +94,21 @@ def examples_are_of_provided_apis(reading: Reading) -> Iterator[Problem]:
         provided = _provided(found.csv)
         for api in found.apis:
             if api not in provided:
-                yield Problem(message=f"{api}: example must have a provided API", place=found.place)
+                yield Problem(message=f"there is an example of {api}, which the CSV does not own", place=found.place)
 
 
 @FAMILY.rule(
     "RV1-226",
     severity=Severity.WARNING,
-    title="A provided API has an example",
-    hint="Add an example object of this API to the list in the annotation `alm-examples`.",
+    title="Each owned API has an example",
+    hint="Add an object of this API to the list in the annotation `alm-examples`.",
 )
 def provided_apis_have_examples(reading: Reading) -> Iterator[Problem]:
     for found in _all_examples(reading):
         if not found.syntax and not found.form:
             for api, place in _provided(found.csv).items():
                 if api not in found.apis:
-                    yield Problem(message=f"{api}: provided API should have an example annotation", place=place)
+                    yield Problem(message=f"there is no example of {api}", place=place)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,10 +147,12 @@ def _read(csv: Document, place: Place, written: str, source: bytes) -> _Examples
     except ContentError as error:
         return _Examples(csv=csv, place=place, syntax=str(error))
     if not isinstance(value, list | None):
-        return _Examples(csv=csv, place=place, form="it is no list")
+        return _Examples(csv=csv, place=place, form="the examples must be a list")
     wrong = [index for index, example in enumerate(value or []) if not _is_object(example)]
     if wrong:
-        return _Examples(csv=csv, place=place, form=f"Object 'Kind' is missing in example {wrong[0]}")
+        return _Examples(
+            csv=csv, place=place, form=f"example {wrong[0]} must be an object with `apiVersion` and `kind`"
+        )
     return _Examples(csv=csv, place=place, apis=tuple(dict.fromkeys(map(_api_of_object, value or []))))
 
 
@@ -184,7 +189,8 @@ def _api_of_object(example: Any) -> str:
 
 
 def _api(group: str, version: str, kind: str) -> str:
-    return f"{group}/{version}, Kind={kind}"
+    api_version = f"{group}/{version}" if group else version
+    return f"{kind} ({api_version or 'no apiVersion'})"
 
 
 def _provided(csv: Document) -> dict[str, Place]:

@@ -1,4 +1,4 @@
-"""What catalog tools look at: the first document of each file of manifests/.
+"""What `opm` looks at: the first document of each file of manifests/.
 
 Nothing here went through typed decoding. A value of the wrong type counts as absent: reading the bundle tells that, and
 every other rule still runs, also when there is no bundle because some other file is broken.
@@ -19,7 +19,7 @@ def manifest_files(reading: Reading) -> list[ManifestFile]:
 
 
 def first_documents(reading: Reading) -> list[Document]:
-    """An empty first document is an object without any field, as it is for catalog tools."""
+    """An empty first document is an object without any field, as it is for `opm`."""
     return [
         Document(file=file.path, index=0, manifest=file.documents[0] or {})
         for file in manifest_files(reading)
@@ -40,9 +40,15 @@ def csvs(reading: Reading) -> list[Document]:
     return of_kind(reading, CSV)
 
 
-def at(value: Any, *path: str) -> Any:
+def at(value: Any, *path: str | int) -> Any:
+    """None where there is no such field."""
     for part in path:
-        value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return None
     return value
 
 

@@ -53,9 +53,7 @@ _EMAIL: Final = re.compile(rf"[ \t]*(?:{_ADDRESS}|{_PHRASE}<{_ADDRESS}>)[ \t]*(?
 def the_provider_is_named(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if not text(csv.manifest, "spec", "provider", "name").strip():
-            yield Problem(
-                message="csv.Spec.Provider.Name not specified", place=csv.place("spec", "provider", on_key=True)
-            )
+            yield Problem(message="spec.provider.name is not set", place=csv.place("spec", "provider", on_key=True))
 
 
 @FAMILY.rule(
@@ -68,11 +66,10 @@ def maintainers_can_be_reached(reading: Reading) -> Iterator[Problem]:
         for path, maintainer in entries(csv.manifest, "spec", "maintainers"):
             name, email = text(maintainer, "name"), text(maintainer, "email")
             if not name or not email:
-                message = "csv.Spec.Maintainers elements should contain both name and email"
+                message = "a maintainer must have both name and email"
                 yield Problem(message=message, place=csv.place(*path))
             if email and not _EMAIL.fullmatch(email):
-                reason = "it is no single address" if "@" in email else "missing '@' or angle-addr"
-                message = f"csv.Spec.Maintainers email {email} is invalid: mail: {reason}"
+                message = f"'{email}' is not an e-mail address"
                 yield Problem(message=message, place=csv.place(*path, "email"))
 
 
@@ -86,29 +83,29 @@ def links_lead_somewhere(reading: Reading) -> Iterator[Problem]:
         for path, link in entries(csv.manifest, "spec", "links"):
             name, url = text(link, "name"), text(link, "url")
             if not name or not url:
-                message = "csv.Spec.Links elements should contain both name and url"
+                message = "a link must have both name and url"
                 yield Problem(message=message, place=csv.place(*path))
             if url and not is_request_uri(url):
-                message = f"csv.Spec.Links url {url} is invalid: invalid URI for request"
+                message = f"'{url}' is not a valid URL"
                 yield Problem(message=message, place=csv.place(*path, "url"))
 
 
 @FAMILY.rule(
     "RV1-604",
-    title="The capability level is a known one",
+    title="The capability level is known",
     hint=f"Write one of: {', '.join(_CAPABILITIES)}.",
 )
 def capabilities_are_known(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         level = at(csv.manifest, "metadata", "annotations", "capabilities")
         if isinstance(level, str) and level not in _CAPABILITIES:
-            message = f'csv.Metadata.Annotations.Capabilities "{level}" is not a valid capabilities level'
+            message = f"the annotation capabilities is '{level}', which is not a capability level"
             yield Problem(message=message, place=csv.place("metadata", "annotations", "capabilities"))
 
 
 @FAMILY.rule(
     "RV1-605",
-    title="Categories are those of the hub",
+    title="The categories are those of OperatorHub.io",
     hint=f"Write some of these, separated by commas: {', '.join(sorted(_CATEGORIES))}.",
 )
 def categories_are_known(reading: Reading) -> Iterator[Problem]:
@@ -117,8 +114,7 @@ def categories_are_known(reading: Reading) -> Iterator[Problem]:
             continue
         for category in map(str.strip, annotation(csv, "categories").split(",")):
             if category not in _CATEGORIES:
-                value = f'csv.Metadata.Annotations["categories"] value "{category}"'
-                message = f"{value} is not in the set of standard categories"
+                message = f"'{category}' is not a category of OperatorHub.io"
                 yield Problem(message=message, place=csv.place("metadata", "annotations", "categories"))
 
 
@@ -130,7 +126,7 @@ def categories_are_known(reading: Reading) -> Iterator[Problem]:
 def the_version_is_set(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if _is_zero_version(text(csv.manifest, "spec", "version")):
-            yield Problem(message="csv.Spec.Version must be set", place=csv.place("spec", "version", on_key=True))
+            yield Problem(message="spec.version is not set", place=csv.place("spec", "version", on_key=True))
 
 
 def _is_zero_version(version: str) -> bool:
@@ -150,16 +146,14 @@ def the_icon_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         icons = list(entries(csv.manifest, "spec", "icon"))
         if len(icons) > 1:
-            yield Problem(
-                message="csv.Spec.Icon should only have one element", place=csv.place("spec", "icon", on_key=True)
-            )
+            yield Problem(message="there must be only one icon", place=csv.place("spec", "icon", on_key=True))
         for path, icon in icons:
             media_type = text(icon, "mediatype")
             if not media_type or not text(icon, "base64data"):
-                message = "csv.Spec.Icon elements should contain both data and mediatype"
+                message = "an icon must have both base64data and mediatype"
                 yield Problem(message=message, place=csv.place(*path))
             if media_type and media_type not in _MEDIA_TYPES:
-                message = f"csv.Spec.Icon {media_type} does not have a valid mediatype"
+                message = f"'{media_type}' is not a media type of an icon"
                 yield Problem(message=message, place=csv.place(*path, "mediatype"))
 
 
@@ -172,13 +166,14 @@ def the_icon_is_valid(reading: Reading) -> Iterator[Problem]:
 def there_is_an_icon(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         if at(csv.manifest, "spec", "icon") is None:
-            yield Problem(message="csv.Spec.Icon not specified", place=csv.place("spec", "icon", on_key=True))
+            yield Problem(message="spec.icon is not set", place=csv.place("spec", "icon", on_key=True))
 
 
 FAMILY.rule(
     "RV1-610",
     severity=Severity.WARNING,
-    title="A bundle uses no API that a supported Kubernetes has removed",
-    hint="Write the object for the API version that replaced it, or drop the right. It is an error when "
-    "spec.minKubeVersion says that only versions without the API are supported.",
+    title="A bundle uses no API that Kubernetes has removed",
+    hint="Rewrite the object for the version of the API that replaced this one, or remove the permission. It is an "
+    "error if spec.minKubeVersion allows only versions of Kubernetes without the API.",
+    may_be_error=True,
 )(removed_apis_are_not_used)

@@ -1,17 +1,17 @@
-"""The form of a bundle, as catalog tools check it before they look at any object.
+"""The form of a bundle, as `opm` checks it before it looks at any object.
 
-They find the annotations in any file of metadata/, and tell a bundle's media type from its manifests alone.
+It finds the annotations in any file of metadata/, and tells a bundle's media type from its manifests alone.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Positions
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.registry_v1.defects import NO_CSV
+from rukpak_py.formats.registry_v1.defects import METADATA, NO_CSV
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
@@ -36,15 +36,12 @@ from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="The form of a bundle", origin="opm alpha bundle validate")
 
-_METADATA: Final = "metadata"
 _ANNOTATIONS: Final = "annotations"
 _DIRECTORIES: Final = {f"{PREFIX}manifests.v1": "manifests/", f"{PREFIX}metadata.v1": "metadata/"}
 _MANDATORY: Final = (MEDIA_TYPE, *_DIRECTORIES, PACKAGE, CHANNELS)
-
-
 _NO_CSV_IN_FRONT: Final = (
-    "Let the CSV be the first document of a file in manifests/, without a comment above `---`: catalog tools see "
-    "nothing else of a file, and believe that a bundle without a CSV is plain."
+    "Let the CSV be the first document of a file in manifests/, without a comment above `---`: `opm` reads nothing "
+    "else of a file, and takes a bundle without a CSV for a plain one."
 )
 
 
@@ -69,48 +66,31 @@ def bundle_annotations(reading: Reading) -> Annotations | None:
     return Annotations(file=file, key=key, values=values)
 
 
-@FAMILY.rule(
-    "RV1-101",
-    title="A bundle has a directory manifests/ with files",
-    hint="Put the CSV, the CRDs and the other objects into the directory manifests/ beside metadata/.",
+@FAMILY.further_check(
+    METADATA.id,
+    hint="Write a mapping `annotations` of strings; `rukpakctl bundle generate` writes one.",
 )
-def there_are_manifests(reading: Reading) -> Iterator[Problem]:
-    if MANIFESTS not in reading.tree.directories:
-        yield Problem(message="Unable to locate manifests directory", place=Place(file=MANIFESTS))
-    elif not manifest_files(reading):
-        yield Problem(message=f"The directory {MANIFESTS} contains no yaml files", place=Place(file=MANIFESTS))
-
-
-@FAMILY.rule(
-    "RV1-102",
-    title="A bundle has a directory metadata/ with annotations",
-    hint="Add metadata/annotations.yaml with a mapping `annotations`; "
-    "`rukpakctl bundle generate` writes it. All values are strings.",
-)
-def there_are_annotations(reading: Reading) -> Iterator[Problem]:
-    if _METADATA not in reading.tree.directories:
-        yield Problem(message="Unable to locate metadata directory", place=Place(file=ANNOTATIONS_FILE))
-    elif bundle_annotations(reading) is None:
-        yield _why_not_found(reading)
-
-
-def _why_not_found(reading: Reading) -> Problem:
-    """The file may be there, and yet hold no annotations that count."""
-    problem = "Could not find annotations file"
+def annotations_are_strings(reading: Reading) -> Iterator[Problem]:
+    """Where the file is there and can be parsed; reading tells the rest."""
     document = reading.metadata_documents.get(ANNOTATIONS_FILE)
-    if not isinstance(document, dict):
-        return Problem(message=problem, place=Place(file=ANNOTATIONS_FILE))
-    for key, _ in fields(document, [_ANNOTATIONS]):
+    told = [defect.finding for defect in reading.defects]
+    is_told = any((one.rule, one.file) == (METADATA.id, ANNOTATIONS_FILE) for one in told)
+    if ANNOTATIONS_FILE in reading.tree and not is_told and bundle_annotations(reading) is None:
+        yield _why_not_found(reading, document if isinstance(document, dict) else {})
+
+
+def _why_not_found(reading: Reading, document: Mapping[str, Any]) -> Problem:
+    for key, _ in fields(dict(document), [_ANNOTATIONS]):
         for name, value in document[key].items() if isinstance(document[key], dict) else ():
             if value is not None and text_of(value) is None:
-                message = f"{problem}: the value of {name} in it is not a string"
+                message = f"the annotation {name} must be a string"
                 return Problem(message=message, place=Place(file=ANNOTATIONS_FILE, path=(key, name)))
     keys = [key for key in document if isinstance(key, str) and not isinstance(document[key], str)]
     (near,) = get_close_matches(_ANNOTATIONS, keys, n=1) or [""]
     if near.lower() == _ANNOTATIONS:
         near = ""
     return Problem(
-        message=f"{problem}: {ANNOTATIONS_FILE} has no mapping `{_ANNOTATIONS}`",
+        message=f"{ANNOTATIONS_FILE} has no mapping `{_ANNOTATIONS}`",
         place=Place(file=ANNOTATIONS_FILE),
         at=Positions(reading.tree[ANNOTATIONS_FILE]).of(0, (near,), on_key=True) if near else None,
         hint=f"Did you mean `{_ANNOTATIONS}` instead of `{near}`?" if near else None,
@@ -120,7 +100,7 @@ def _why_not_found(reading: Reading) -> Problem:
 @FAMILY.rule(
     "RV1-103",
     title="The mandatory annotations are given",
-    hint="Add the annotation to metadata/annotations.yaml; `rukpakctl bundle generate` writes all of them.",
+    hint="Add the annotation; `rukpakctl bundle generate` writes all of them.",
 )
 def mandatory_annotations_are_given(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
@@ -129,19 +109,25 @@ def mandatory_annotations_are_given(reading: Reading) -> Iterator[Problem]:
     hint = None
     if annotations.file != ANNOTATIONS_FILE and ANNOTATIONS_FILE in reading.tree:
         hint = (
-            f"Remove {annotations.file}, or take `annotations` out of it: catalog tools take it for the annotations, "
-            "because it is the first file of metadata/ that has some."
+            f"Remove {annotations.file}, or take `annotations` out of it: `opm` takes it for the annotations, because "
+            "it is the first file of metadata/ that has some."
         )
     for key in _MANDATORY:
-        if key not in annotations.values:
-            yield Problem(message=f'Missing annotation "{key}"', place=annotations.place(key, on_key=True), hint=hint)
+        if key not in annotations.values and not (key == PACKAGE and _has_no_package(reading)):
+            message = f"{annotations.file} has no annotation {key}"
+            yield Problem(message=message, place=annotations.place(key, on_key=True), hint=hint)
+
+
+def _has_no_package(reading: Reading) -> bool:
+    """RV1-005 tells."""
+    return reading.bundle is not None and not reading.bundle.metadata.package
 
 
 @FAMILY.rule(
     "RV1-104",
-    title="The annotated media type is what manifests/ holds",
-    hint=f"Write `{MEDIA_TYPE}: registry+v1`. Catalog tools believe that a bundle is plain when no file begins with "
-    "the CSV: they read only the first document of each file, and a comment above `---` is a document too.",
+    title="The annotated media type is that of the files in manifests/",
+    hint=f"Write `{MEDIA_TYPE}: registry+v1`. `opm` takes a bundle for a plain one when no file begins with the CSV: "
+    "it reads only the first document of each file, and a comment above `---` is a document too.",
 )
 def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
@@ -150,13 +136,13 @@ def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
         return
     found = annotations.values[MEDIA_TYPE]
     if found != detected and not (found == "registry+v1" and _is_told_of_the_csv(reading)):
-        message = f'Expecting annotation "{MEDIA_TYPE}" to have value "{detected}" instead of "{found}"'
+        message = f'the annotation {MEDIA_TYPE} is "{found}", but `opm` takes the files of manifests/ for "{detected}"'
         hint = None if found != "registry+v1" else _NO_CSV_IN_FRONT
         yield Problem(message=message, place=annotations.place(MEDIA_TYPE), hint=hint)
 
 
 def _is_told_of_the_csv(reading: Reading) -> bool:
-    """Whether another finding says why catalog tools see no CSV: there is none, or its file does not begin with one."""
+    """Whether another finding says why `opm` sees no CSV: there is none, or its file does not begin with one."""
     if any(defect.finding.rule == NO_CSV.id for defect in reading.defects):
         return True
     if reading.bundle is None:
@@ -167,7 +153,7 @@ def _is_told_of_the_csv(reading: Reading) -> bool:
 
 
 def media_type(reading: Reading) -> str | None:
-    """As catalog tools tell it; None when nothing can be said because files cannot be parsed."""
+    """As `opm` tells it; None when nothing can be said because files cannot be parsed."""
     charts = [d for d in first_documents(reading) if d.file == f"{MANIFESTS}/Chart.yaml"]
     if any(text(chart.manifest, "name") for chart in charts):
         return "helm"
@@ -180,29 +166,27 @@ def media_type(reading: Reading) -> str | None:
 @FAMILY.rule(
     "RV1-105",
     title="Channels and the default channel are not empty",
-    hint="Name the channels, separated by commas without blanks, and one of them as default, or remove the default.",
+    hint="Name the channels, separated by commas without blanks. The default channel may be left out.",
 )
 def channels_are_named(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
     for key in (CHANNELS, DEFAULT_CHANNEL):
         if annotations is not None and annotations.values.get(key) == "":
-            message = f'Expecting annotation "{key}" to have non-empty value'
-            yield Problem(message=message, place=annotations.place(key, on_key=True))
+            yield Problem(message=f"the annotation {key} is empty", place=annotations.place(key, on_key=True))
 
 
 @FAMILY.rule(
     "RV1-106",
     severity=Severity.WARNING,
-    title="The annotations of directories name the directories",
-    hint="Write `manifests/` and `metadata/`: every reader uses these names, whatever the annotations say.",
+    title="The annotations of the directories are `manifests/` and `metadata/`",
+    hint="Write `manifests/` and `metadata/`: every tool reads these directories, whatever the annotations say.",
     origin="opm alpha bundle validate, where it never fires",
 )
 def directories_have_their_names(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
     for key, expected in _DIRECTORIES.items():
         if annotations is not None and annotations.values.get(key, expected) != expected:
-            found = annotations.values[key]
-            message = f'Expecting annotation "{key}" to have value "{expected}" instead of "{found}"'
+            message = f'the annotation {key} is "{annotations.values[key]}" instead of "{expected}"'
             yield Problem(message=message, place=annotations.place(key))
 
 
@@ -210,36 +194,39 @@ def directories_have_their_names(reading: Reading) -> Iterator[Problem]:
     "RV1-107",
     severity=Severity.WARNING,
     title="Image labels in a Dockerfile agree with the annotations",
-    hint="Give the label the value of the annotation: on mismatch metadata/annotations.yaml counts.",
+    hint="Write the same in both. Clusters and `opm` read the annotations; only tools that do not open the image read "
+    "labels.",
     origin="rukpak-py",
 )
 def labels_agree(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
-    names = [name for name in reading.tree.names_in("") if "Dockerfile" in name and name in reading.tree]
-    for file in names if annotations is not None else ():
+    if annotations is None:
+        return
+    for file in (name for name in reading.tree.names_in("") if "Dockerfile" in name and name in reading.tree):
         for label in dockerfile_labels(reading.tree[file].decode(errors="replace")):
-            found = annotations.values.get(label.key, "") if annotations is not None else ""
-            if label.key.startswith(PREFIX) and label.value != found:
-                message = f'label "{label.key}" has value "{label.value}", but the annotation has "{found}"'
+            annotated = annotations.values.get(label.key)
+            if label.key.startswith(PREFIX) and label.value != annotated:
+                other = "there is no such annotation" if annotated is None else f'the annotation is "{annotated}"'
+                message = f'the label {label.key} is "{label.value}", but {other}'
                 yield Problem(message=message, place=Place(file=file), at=(label.line, label.column))
 
 
 @FAMILY.rule(
     "RV1-108",
     title="No file of manifests/ is empty",
-    hint="Remove the file.",
+    hint="Remove the file: `opm` refuses it.",
 )
 def no_file_is_empty(reading: Reading) -> Iterator[Problem]:
     for file in manifest_files(reading):
         if file.documents is not None and not file.documents:
-            yield Problem(message="EOF: the file is empty", place=Place(file=file.path))
+            yield Problem(message="the file is empty", place=Place(file=file.path))
 
 
 @FAMILY.rule(
     "RV1-109",
     severity=Severity.WARNING,
     title="A file of manifests/ holds one document",
-    hint="Give each object a file of its own: catalog tools read only the first document of each file.",
+    hint="Give each object a file of its own: `opm` and the catalogs that it makes know only the first one.",
     origin="rukpak-py",
 )
 def files_hold_one_document(reading: Reading) -> Iterator[Problem]:
@@ -247,7 +234,7 @@ def files_hold_one_document(reading: Reading) -> Iterator[Problem]:
         documents = file.documents or []
         further = [index for index, document in enumerate(documents) if document is not None and index]
         if further and (documents[0] is not None or len(further) > 1):  # else it is a comment in front, RV1-501 tells
-            message = f"only the first of {len(documents)} documents is seen by catalog tools"
+            message = f"`opm` reads only the first of the {len(documents)} documents of the file"
             yield Problem(message=message, place=Place(file=file.path, document=further[0]))
 
 

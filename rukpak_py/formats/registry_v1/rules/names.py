@@ -18,7 +18,7 @@ _NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
 @FAMILY.rule(
     "RV1-930",
     title="Channels are names, separated by commas without blanks",
-    hint="Write the names one after the other: `stable,beta`. Blanks, brackets and quotes become part of a name.",
+    hint="Write `stable,beta`: blanks, brackets and quotes become part of a name.",
     severity=Severity.WARNING,
 )
 def channels_are_names(bundle: Bundle) -> Iterator[Problem]:
@@ -29,7 +29,7 @@ def channels_are_names(bundle: Bundle) -> Iterator[Problem]:
             yield Problem(
                 message=f"{odd[0]!r} is not a valid channel name",
                 place=_annotation(key),
-                hint=f"Write {key}: {','.join(channel_names(channels))}",
+                hint=f"Write {key}: {','.join(_names(channels))}",
             )
 
 
@@ -45,7 +45,7 @@ def the_package_name_is_valid(bundle: Bundle) -> Iterator[Problem]:
         yield Problem(message=f"package name {package!r} is invalid: {', '.join(reasons)}", place=_annotation(PACKAGE))
 
 
-def channel_names(channels: list[str]) -> list[str]:
+def _names(channels: list[str]) -> list[str]:
     """Those that were meant."""
     found = (_NO_PART_OF_A_NAME.sub("-", channel).strip("-") for channel in channels)
     return [name for name in found if name]

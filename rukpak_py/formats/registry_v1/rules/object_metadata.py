@@ -12,7 +12,7 @@ _ANNOTATION_BYTES: Final = 256 * 1024
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """About names, labels and annotations; whether a namespace is allowed is asked apart."""
+    """About names, labels and annotations; a namespace is asked for apart."""
     if not name_of(document):
         yield Problem(
             message="metadata.name: Required value: name or generateName is required",
@@ -51,9 +51,3 @@ def _bookkeeping_problems(document: Document) -> Iterator[Problem]:
     if isinstance(generation, int) and generation < 0:
         message = f"metadata.generation: Invalid value: {generation}: must be greater than or equal to 0"
         yield Problem(message=message, place=document.place("metadata", "generation"))
-
-
-def namespace_problems(document: Document) -> Iterator[Problem]:
-    if text(document.manifest, "metadata", "namespace"):
-        message = "metadata.namespace: Forbidden: not allowed on this type"
-        yield Problem(message=message, place=document.place("metadata", "namespace"))

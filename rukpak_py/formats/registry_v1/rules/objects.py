@@ -1,11 +1,11 @@
-"""What catalog tools ask of the objects beside the ClusterServiceVersion and the definitions."""
+"""What `opm` asks of the objects beside the ClusterServiceVersion and the CRDs."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.bundle import Document, Json
-from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, SUPPORTED, near_kind
+from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, CSV, DEFINITION, SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import object_metadata
 from rukpak_py.formats.registry_v1.rules.first_documents import (
@@ -43,31 +43,30 @@ _CREATING: Final = frozenset({"*", "create", "patch", "update"})
 
 @FAMILY.rule(
     "RV1-501",
-    title="The first document of each file is an object of a supported kind",
-    hint="Catalog tools read only the first document of each file and open no lists: remove comments above `---`, "
-    "and give each item of a list a file of its own.",
+    title="Each file begins with an object, not with a comment above `---` or a list",
+    hint="Remove comments above `---`, and give each item of a list a file of its own: `opm` reads only the first "
+    "document of each file, and opens no lists.",
 )
-def first_documents_are_supported(reading: Reading) -> Iterator[Problem]:
+def files_begin_with_an_object(reading: Reading) -> Iterator[Problem]:
+    """A first object of an unsupported kind is told of the bundle, where there is one."""
     if media_type(reading) == "helm":
         return
     for document in first_documents(reading):
         kind = text(document.manifest, "kind")
-        if kind not in SUPPORTED:
-            what = kind or "a document without kind"
-            message = f"{what} is not supported type for registryV1 bundle: {document.file}"
-            hint = _advice(reading, document)
-            at = None if document.manifest else (1, 1)  # comments; the place would be looked for behind them
-            yield Problem(message=message, place=document.place("kind"), hint=hint, at=at)
-
-
-def _advice(reading: Reading, document: Document) -> str | None:
-    if is_blank(reading, document.file):
-        return "There is no object in it: remove the file."
-    if near := near_kind(text(document.manifest, "kind")):
-        return f"Did you mean `kind: {near}`?"
-    if not document.manifest:
-        return "Remove the `---` below the comment: for catalog tools the comment is the first document of the file."
-    return None
+        if kind in SUPPORTED:
+            continue
+        if not document.manifest:
+            blank = is_blank(reading, document.file)
+            message = "there is no object in the file" if blank else "`opm` sees only the comment above the first `---`"
+            hint = "Remove the file." if blank else "Remove the `---` below the comment."
+            yield Problem(message=message, place=document.place("kind"), hint=hint, at=(1, 1))  # found behind them else
+        elif "items" in document.manifest:
+            yield Problem(message="the file begins with a list", place=document.place("kind"))
+        elif kind and reading.bundle is None:
+            near = near_kind(kind)
+            hint = f"Did you mean `kind: {near}`?" if near else "Remove the object."
+            if near != CSV:  # RV1-905 tells
+                yield Problem(message=f"a bundle may not hold a {kind}", place=document.place("kind"), hint=hint)
 
 
 @FAMILY.rule(
@@ -84,12 +83,19 @@ def metadata_are_valid(reading: Reading) -> Iterator[Problem]:
 @FAMILY.rule(
     "RV1-503",
     severity=Severity.WARNING,
-    title="An object names no namespace",
-    hint="Remove `metadata.namespace`: the install namespace is set anyway. `opm` takes the field for an error.",
+    title="An object has no metadata.namespace",
+    hint="Remove `metadata.namespace`: `opm` refuses objects that have it.",
 )
 def objects_name_no_namespace(reading: Reading) -> Iterator[Problem]:
     for document in _others(reading):
-        yield from object_metadata.namespace_problems(document)
+        if namespace := text(document.manifest, "metadata", "namespace"):
+            consequence = "the install namespace is used instead"
+            if document.kind == AUTOSCALER:
+                consequence = "it goes there, wherever the operator is installed"
+            elif not SUPPORTED[document.kind]:
+                consequence = "objects of its kind have none"
+            message = f"{document.kind} '{document.name}' names the namespace '{namespace}', but {consequence}"
+            yield Problem(message=message, place=document.place("metadata", "namespace"))
 
 
 def _others(reading: Reading) -> list[Document]:
@@ -108,10 +114,10 @@ def budgets_allow_disruptions(reading: Reading) -> Iterator[Problem]:
     for document in of_kind(reading, "PodDisruptionBudget"):
         away = at(document.manifest, "spec", "maxUnavailable")
         if isinstance(away, int | str) and str(away) in {"0", "0%"}:
-            message = "maxUnavailable field cannot be set to 0 or 0%"
+            message = f"PodDisruptionBudget '{document.name}' allows no pod to be away: maxUnavailable is {away}"
             yield Problem(message=message, place=document.place("spec", "maxUnavailable"))
         if text(document.manifest, "spec", "minAvailable") == "100%":
-            message = "minAvailable field cannot be set to 100%"
+            message = f"PodDisruptionBudget '{document.name}' allows no pod to be away: minAvailable is 100%"
             yield Problem(message=message, place=document.place("spec", "minAvailable"))
 
 
@@ -123,7 +129,7 @@ def budgets_allow_disruptions(reading: Reading) -> Iterator[Problem]:
 def priority_classes_are_no_default(reading: Reading) -> Iterator[Problem]:
     for document in of_kind(reading, "PriorityClass"):
         if document.manifest.get("globalDefault") is True:
-            message = "globalDefault field cannot be set to true"
+            message = f"PriorityClass '{document.name}' is the default of the whole cluster"
             yield Problem(message=message, place=document.place("globalDefault"))
 
 
@@ -134,9 +140,9 @@ def priority_classes_are_no_default(reading: Reading) -> Iterator[Problem]:
     hint="Grant only reading of poddisruptionbudgets, if the operator can do without the rest.",
 )
 def roles_leave_budgets_alone(reading: Reading) -> Iterator[Problem]:
-    message = "RBAC includes permission to create/update poddisruptionbudgets, which could impact cluster stability"
     for document, path, rule in _rules(reading):
         if _grants(rule, "policy", "poddisruptionbudgets", _CREATING):
+            message = f"{document.kind} '{document.name}' may create or change PodDisruptionBudgets"
             yield Problem(message=message, place=document.place(*path))
 
 
@@ -146,12 +152,10 @@ def roles_leave_budgets_alone(reading: Reading) -> Iterator[Problem]:
     hint="Grant only the verb `use`, or name constraints of the operator's own in resourceNames.",
 )
 def roles_leave_constraints_alone(reading: Reading) -> Iterator[Problem]:
-    message = (
-        "RBAC includes permission to modify default securitycontextconstraints, which could impact cluster stability"
-    )
     for document, path, rule in _rules(reading):
         named = _DEFAULT_CONSTRAINTS.intersection(texts(rule, "resourceNames"))
         if named and _grants(rule, "security.openshift.io", "securitycontextconstraints", _CHANGING):
+            message = f"{document.kind} '{document.name}' may change {', '.join(sorted(named))} of OpenShift"
             yield Problem(message=message, place=document.place(*path))
 
 

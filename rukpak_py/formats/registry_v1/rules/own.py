@@ -1,33 +1,18 @@
-"""What upstream does not look at, and what a bundle's author wants to know before the API server says it."""
+"""What upstream does not look at, and what the author of a bundle wants to know before the API server says it."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPACE, Bundle, InstallMode, Webhook
-from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, OLD_DEFINITIONS
-from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, DEFAULT_CHANNEL
+from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.names import channel_names
+from rukpak_py.formats.registry_v1.rules.first_documents import at, mapping, text
 from rukpak_py.formats.rules import Family, Place, Problem, path_text
 
 FAMILY: Family[Bundle] = Family(title="Further checks", origin="rukpak-py")
 READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-py")
-
-
-@FAMILY.rule(
-    "RV1-910",
-    title="Definitions are of apiextensions.k8s.io/v1",
-    hint="Rewrite the definition for apiextensions.k8s.io/v1: schema and subresources move into each version.",
-    severity=Severity.WARNING,
-)
-def definitions_are_of_v1(bundle: Bundle) -> Iterator[Problem]:
-    for definition in bundle.definitions:
-        if definition.document.api_version == OLD_DEFINITIONS:
-            yield Problem(
-                message=f"definition '{definition.name}' is of {OLD_DEFINITIONS}, which Kubernetes 1.22 removed",
-                place=definition.document.place("apiVersion"),
-            )
 
 
 @FAMILY.rule(
@@ -44,34 +29,46 @@ def something_is_rendered(bundle: Bundle) -> Iterator[Problem]:
 
 @READING_FAMILY.rule(
     "RV1-911",
-    title="Every field is known",
-    hint="Correct the spelling (case counts), move it to where it belongs, or remove it: most installers drop it.",
+    title="The CSV and the CRDs have no unknown fields",
+    hint="Correct the spelling (case counts), move the field to where it belongs, or remove it: clusters and most "
+    "installers drop it.",
     severity=Severity.WARNING,
 )
 def fields_are_known(reading: Reading) -> Iterator[Problem]:
     for place in reading.unknown:
+        if _is_told(place):
+            continue
         yield Problem(message=f"unknown field {path_text(place.path)}", place=place)
+
+
+def _is_told(place: Place) -> bool:
+    """By RV1-402 and RV1-203."""
+    path = place.path
+    is_group = path[:3] == ("spec", "customresourcedefinitions", "owned") and path[4:] == ("group",)
+    return is_group or (len(path) == 1 and str(path[0]).lower() == "apiversion")
 
 
 @FAMILY.rule(
     "RV1-912",
-    title="A webhook has a containerPort",
-    hint=f"Set containerPort to {DEFAULT_PORT}, or to what is meant; other installers take 0, which is refused.",
+    title="The containerPort of a webhook is a port",
+    hint=f"Write the port at which the Service answers, or remove the field: {DEFAULT_PORT} is the default.",
     severity=Severity.WARNING,
 )
-def webhooks_have_a_port(bundle: Bundle) -> Iterator[Problem]:
+def container_ports_are_ports(bundle: Bundle) -> Iterator[Problem]:
+    """Numbers that are too high are no port of a cluster either: RV1-938 tells."""
     for webhook in bundle.csv.webhooks:
-        if webhook.container_port <= 0:
-            yield Problem(
-                message=f"webhook '{webhook.generate_name}' has no containerPort: {DEFAULT_PORT} is used",
-                place=bundle.csv.document.place(*webhook.path, "containerPort", on_key=True),
+        port = at(bundle.csv.document.manifest, *webhook.path, "containerPort")
+        if isinstance(port, int) and port <= 0:
+            message = (
+                f"the containerPort of webhook '{webhook.generate_name}' is {port}: {DEFAULT_PORT} is used instead"
             )
+            yield Problem(message=message, place=bundle.csv.document.place(*webhook.path, "containerPort"))
 
 
 @FAMILY.rule(
     "RV1-916",
     title="A VerticalPodAutoscaler has a namespace",
-    hint="Nothing to do for rukpak; other installers leave it without a namespace, and fail to create it.",
+    hint="Nothing to do for rukpak. Other installers do not set the namespace, and cannot create the object.",
     severity=Severity.WARNING,
 )
 def autoscalers_have_a_namespace(bundle: Bundle) -> Iterator[Problem]:
@@ -85,8 +82,8 @@ def autoscalers_have_a_namespace(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-918",
-    title="Webhooks of a deployment with the same port have the same target port",
-    hint="Give the webhooks different values of containerPort, or the same targetPort.",
+    title="Webhooks of one deployment and containerPort have one targetPort",
+    hint="Give the webhooks different containerPorts, or the same targetPort.",
 )
 def webhook_ports_are_distinct(bundle: Bundle) -> Iterator[Problem]:
     """They share a Service, whose ports are named by their numbers."""
@@ -101,7 +98,7 @@ def webhook_ports_are_distinct(bundle: Bundle) -> Iterator[Problem]:
             yield Problem(
                 message=(
                     f"webhooks '{earlier.generate_name}' and '{webhook.generate_name}' of deployment "
-                    f"'{webhook.deployment_name}' want port {port} for different target ports, "
+                    f"'{webhook.deployment_name}' share the port {port}, but have the target ports "
                     f"{earlier.ports[1]} and {target}: their Service would be invalid"
                 ),
                 place=bundle.csv.document.place(*webhook.path, "targetPort"),
@@ -128,27 +125,9 @@ def install_namespace_is_valid(bundle: Bundle) -> Iterator[Problem]:
 
 
 @FAMILY.rule(
-    "RV1-922",
-    title="The default channel is one of the channels",
-    hint="Add it to the channels, or name another one; names are compared exactly.",
-    severity=Severity.WARNING,
-)
-def default_channel_is_listed(bundle: Bundle) -> Iterator[Problem]:
-    metadata = bundle.metadata
-    written = metadata.channels.split(",")
-    # What is spelled badly is told by RV1-930.
-    listed = {*written, *channel_names(written)}
-    if metadata.default_channel and metadata.channels and metadata.default_channel not in listed:
-        yield Problem(
-            message=f"default channel '{metadata.default_channel}' is not one of the channels '{metadata.channels}'",
-            place=Place(file=ANNOTATIONS_FILE, path=("annotations", DEFAULT_CHANNEL)),
-        )
-
-
-@FAMILY.rule(
     "RV1-923",
-    title="Install modes have names that are known",
-    hint=f"Write {', '.join(InstallMode)}: what has another name has no effect.",
+    title="The install modes are known",
+    hint=f"Write one of {', '.join(InstallMode)}: other modes have no effect.",
     severity=Severity.WARNING,
     may_be_error=True,
 )
@@ -158,8 +137,26 @@ def install_modes_are_known(bundle: Bundle) -> Iterator[Problem]:
     fatal = supported and not supported & set(InstallMode)
     for index, (mode, is_supported) in enumerate(bundle.csv.install_modes):
         if mode not in set(InstallMode):
+            (near,) = get_close_matches(mode, list(InstallMode), n=1, cutoff=0.8) or [""]
             yield Problem(
                 message=f"there is no install mode '{mode}'",
                 place=bundle.csv.document.place("spec", "installModes", index, "type"),
+                hint=f"Did you mean `type: {near}`?" if near else None,
                 severity=Severity.ERROR if fatal and is_supported else None,
             )
+
+
+@FAMILY.further_check(
+    "RV1-003",
+    severity=Severity.WARNING,
+    hint="Give the CRDs different kinds or groups, or merge them into one: a cluster serves only the first of them.",
+)
+def kinds_are_defined_once(bundle: Bundle) -> Iterator[Problem]:
+    first: dict[tuple[str, str], str] = {}
+    for definition in bundle.definitions:
+        spec = mapping(definition.document.manifest, "spec")
+        kind = text(spec, "names", "kind")
+        earlier = first.setdefault((text(spec, "group"), kind), definition.name)
+        if kind and earlier != definition.name:
+            message = f"CRD '{earlier}' and CRD '{definition.name}' define the same kind {kind}"
+            yield Problem(message=message, place=definition.document.place("spec", "names", "kind"))

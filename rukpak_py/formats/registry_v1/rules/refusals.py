@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, Bundle, InstallMode
+from rukpak_py.formats.registry_v1.rules.first_documents import at
 from rukpak_py.formats.rules import Family, Place, Problem
 
 
@@ -34,7 +36,7 @@ _DEPENDENCY_PROPERTIES: Final = {
 @FAMILY.rule(
     "RV1-021",
     title="The CSV owns no API services",
-    hint="Serve the API by a CustomResourceDefinition, or ship without spec.apiservicedefinitions.owned.",
+    hint="Serve the API by a CRD, or remove spec.apiservicedefinitions.owned.",
 )
 def owns_no_api_services(request: InstallRequest) -> Iterator[Problem]:
     csv = request.bundle.csv
@@ -62,7 +64,7 @@ def webhooks_have_certificates(request: InstallRequest) -> Iterator[Problem]:
 @OLM_V1_FAMILY.rule(
     "RV1-023",
     title="AllNamespaces is supported",
-    hint="Support AllNamespaces, or ask for the feature gate SingleOwnNamespaceInstallSupport.",
+    hint="Support AllNamespaces, or have the feature gate SingleOwnNamespaceInstallSupport of operator-controller set.",
 )
 def supports_all_namespaces(request: InstallRequest) -> Iterator[Problem]:
     if InstallMode.ALL not in request.bundle.csv.supported_modes:
@@ -87,10 +89,26 @@ def supports_a_reachable_mode(request: InstallRequest) -> Iterator[Problem]:
         )
 
 
+@OLM_V1_FAMILY.further_check(
+    "RV1-912",
+    hint=f"Write `containerPort: {DEFAULT_PORT}`, the default of CSVs in a cluster.",
+    severity=Severity.WARNING,
+)
+def webhooks_have_a_port(request: InstallRequest) -> Iterator[Problem]:
+    csv = request.bundle.csv
+    for webhook in csv.webhooks:
+        if at(csv.document.manifest, *webhook.path, "containerPort") is None:
+            message = (
+                f"webhook '{webhook.generate_name}' has no containerPort: operator-controller takes 0 for it, "
+                "which a cluster refuses"
+            )
+            yield Problem(message=message, place=csv.document.place(*webhook.path, "containerPort", on_key=True))
+
+
 @OLM_V1_FAMILY.rule(
     "RV1-025",
     title="The bundle has no dependencies",
-    hint="Remove the dependency, and write in the description what must be installed first.",
+    hint="Remove the dependency, and say in the description what must be installed first.",
     origin="operator-controller, when it resolves a catalog",
 )
 def has_no_dependencies(request: InstallRequest) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
-"""How the ClusterServiceVersion and the definitions of a bundle fit together, for catalogs."""
+"""How the ClusterServiceVersion and the CRDs of a bundle fit together, for catalogs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from rukpak_py.core.findings import Severity
@@ -18,7 +18,7 @@ from rukpak_py.formats.registry_v1.rules.first_documents import (
 )
 from rukpak_py.formats.rules import Family, Place, Problem
 
-FAMILY: Family[Reading] = Family(title="ClusterServiceVersion and definitions", origin="operator-framework/api")
+FAMILY: Family[Reading] = Family(title="ClusterServiceVersion and CRDs", origin="operator-framework/api")
 
 _SUBSTITUTES: Final = "olm.substitutesFor"
 _DEFINITION_VERSIONS: Final = frozenset({"apiextensions.k8s.io/v1", OLD_DEFINITIONS})
@@ -30,53 +30,68 @@ class Api(NamedTuple):
     kind: str
 
     def __str__(self) -> str:
-        return f"{self.definition}/{self.version}"
+        return f"CRD {self.definition}, version {self.version}, kind {self.kind}"
 
 
-@FAMILY.rule(
-    "RV1-401",
-    title="An owned definition is in the bundle, with the version and kind that the CSV names",
-    hint="Name a version and the kind that the CRD of this name has. If the CRD is not the first document of its file, "
-    "give it a file of its own: catalog tools read only the first document of each file.",
+class _Version(NamedTuple):
+    place: Place
+    is_served: bool
+
+
+@FAMILY.further_check(
+    "RV1-004",
+    hint="Correct name, version and kind of the entry. If the CRD is not the first document of its file, give it a "
+    "file of its own: `opm` reads only the first document of each file.",
 )
-def owned_definitions_are_shipped(reading: Reading) -> Iterator[Problem]:
+def owned_versions_are_shipped(reading: Reading) -> Iterator[Problem]:
+    """What no CRD of the bundle has the name of is told of the bundle, where there is one."""
     shipped = _shipped(reading)
+    bundle = reading.bundle
+    known = None if bundle is None else {definition.name for definition in bundle.definitions}
     for csv in csvs(reading):
         for path, api, _ in _owned(csv):
-            if api not in shipped:
-                message = f'owned CRD {api} not found in bundle "{name_of(csv)}"'
+            if api not in shipped and (known is None or api.definition in known):
+                message = f"the owned {api} is not in the bundle: {_what_is_shipped(api, shipped)}"
                 yield Problem(message=message, place=csv.place(*path, "name"))
+
+
+def _what_is_shipped(api: Api, shipped: Iterable[Api]) -> str:
+    found = [other for other in shipped if other.definition == api.definition]
+    if not found:
+        return "no file begins with this CRD"
+    kinds = sorted({other.kind for other in found})
+    if api.kind not in kinds:
+        return f"the CRD is of kind {' and '.join(kinds)}"
+    return f"the CRD has {', '.join(other.version for other in found)}"
 
 
 @FAMILY.rule(
     "RV1-402",
     severity=Severity.WARNING,
-    title="An entry of an owned definition gives no group",
-    hint="Remove `group`: the group is part of the name, and `opm` finds no CRD for an entry that has the field.",
+    title="An entry of an owned CRD gives no group",
+    hint="Remove `group`: the name of the CRD ends in it.",
 )
 def owned_entries_have_no_group(reading: Reading) -> Iterator[Problem]:
-    shipped = _shipped(reading)
     for csv in csvs(reading):
         for path, api, group in _owned(csv):
-            if group and api in shipped:
-                message = f'owned CRD {api} not found in bundle "{name_of(csv)}": its entry gives a group'
-                yield Problem(message=message, place=csv.place(*path, "group"))
+            if group:
+                message = f"the entry of the owned {api} has the field `group`, for which `opm` refuses the bundle"
+                yield Problem(message=message, place=csv.place(*path, "group", on_key=True))
 
 
 @FAMILY.rule(
     "RV1-403",
     severity=Severity.WARNING,
-    title="A definition of the bundle is owned by the CSV",
-    hint="List each version of the CRD in spec.customresourcedefinitions.owned with name, version and kind, "
-    "or remove the CRD.",
+    title="The CSV owns each version of a CRD that the bundle serves",
+    hint="List the version in spec.customresourcedefinitions.owned with name, version and kind, or set `served: false` "
+    "if nobody should use it.",
 )
-def shipped_definitions_are_owned(reading: Reading) -> Iterator[Problem]:
+def served_versions_are_owned(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         owned = {api for _, api, _ in _owned(csv)}
-        for api, place in _shipped(reading).items():
-            if api not in owned:
-                message = f'CRD {api} is present in bundle "{name_of(csv)}" but not defined in CSV'
-                yield Problem(message=message, place=place)
+        for api, version in _shipped(reading).items():
+            if api not in owned and version.is_served:
+                yield Problem(message=f"the CSV does not own {api}", place=version.place)
 
 
 @FAMILY.rule(
@@ -89,24 +104,23 @@ def a_release_substitutes_nothing(reading: Reading) -> Iterator[Problem]:
         release, substituted = text(csv.manifest, "spec", "release"), annotation(csv, _SUBSTITUTES)
         if release and substituted:
             message = (
-                f'bundle "{name_of(csv)}" cannot have both a release version ("{release}") '
-                f'and olm.substitutesFor annotation ("{substituted}")'
+                f"the CSV has both the release {release} and the annotation {_SUBSTITUTES} ({substituted}), "
+                "which exclude each other"
             )
             yield Problem(message=message, place=csv.place("metadata", "annotations", _SUBSTITUTES))
 
 
 @FAMILY.rule(
     "RV1-405",
-    title="An owned definition is listed once for each version and kind",
-    hint="Remove the repetition: `opm` takes the second entry for another definition, and finds none.",
+    title="An owned CRD is listed once for each version and kind",
+    hint="Remove the repetition: `opm` looks for another CRD, and finds none.",
 )
 def owned_definitions_are_listed_once(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         listed: set[Api] = set()
         for path, api, _ in _owned(csv):
             if api in listed:
-                message = f'owned CRD {api} not found in bundle "{name_of(csv)}": it is listed twice'
-                yield Problem(message=message, place=csv.place(*path, "name"))
+                yield Problem(message=f"the owned {api} is listed twice", place=csv.place(*path, "name"))
             listed.add(api)
 
 
@@ -115,15 +129,18 @@ def _owned(csv: Document) -> Iterator[tuple[tuple[str | int, ...], Api, str]]:
         yield path, Api(text(owned, "name"), text(owned, "version"), text(owned, "kind")), text(owned, "group")
 
 
-def _shipped(reading: Reading) -> dict[Api, Place]:
-    found: dict[Api, Place] = {}
+def _shipped(reading: Reading) -> dict[Api, _Version]:
+    found: dict[Api, _Version] = {}
     for document in of_kind(reading, DEFINITION):
         if document.api_version not in _DEFINITION_VERSIONS:
             continue
         kind = text(document.manifest, "spec", "names", "kind")
         for path, version in entries(document.manifest, "spec", "versions"):
-            found.setdefault(Api(name_of(document), text(version, "name"), kind), document.place(*path))
+            is_served = version.get("served") is not False
+            api = Api(name_of(document), text(version, "name"), kind)
+            found.setdefault(api, _Version(document.place(*path), is_served))
         old = text(document.manifest, "spec", "version") if document.api_version == OLD_DEFINITIONS else ""
         if old and not at(document.manifest, "spec", "versions"):
-            found.setdefault(Api(name_of(document), old, kind), document.place("spec", "version"))
+            place = document.place("spec", "version")
+            found.setdefault(Api(name_of(document), old, kind), _Version(place, is_served=True))
     return found

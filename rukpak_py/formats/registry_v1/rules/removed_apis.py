@@ -1,4 +1,7 @@
-"""APIs that newer versions of Kubernetes do not serve any more, in manifests and in permissions."""
+"""APIs that newer versions of Kubernetes do not serve any more, in manifests and in permissions.
+
+RV1-910 tells of CRDs.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +10,6 @@ from typing import Final
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.bundle import Document
-from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, first_documents, name_of, text, texts
 from rukpak_py.formats.rules import Place, Problem
@@ -15,7 +17,6 @@ from rukpak_py.formats.rules import Place, Problem
 _RBAC: Final = "rbac.authorization.k8s.io/v1beta1"
 # (apiVersion, kind) -> the minor version of Kubernetes 1 that removed it
 _REMOVED: Final = {
-    (OLD_DEFINITIONS, DEFINITION): 22,
     (_RBAC, "ClusterRole"): 22,
     (_RBAC, "ClusterRoleBinding"): 22,
     (_RBAC, "Role"): 22,
@@ -37,10 +38,7 @@ class _Use:
 def removed_apis_are_not_used(reading: Reading) -> Iterator[Problem]:
     lowest = min(map(_lowest_minor, csvs(reading)), default=0)
     for use in _uses(reading):
-        message = (
-            f"this bundle is using APIs which were deprecated and removed in v1.{use.minor}: {use.what}. More info: "
-            f"https://kubernetes.io/docs/reference/using-api/deprecation-guide/#v1-{use.minor}"
-        )
+        message = f"Kubernetes 1.{use.minor} removed what the bundle uses: {use.what}"
         severity = Severity.ERROR if lowest >= use.minor else None
         yield Problem(message=message, place=use.place, severity=severity)
 
@@ -61,7 +59,7 @@ def _uses_in_permissions(csv: Document, field: str) -> Iterator[_Use]:
         for below, rule in entries(permission, "rules"):
             for (group, resource), minor in _REMOVED_RESOURCES.items():
                 if group in texts(rule, "apiGroups") and resource in texts(rule, "resources"):
-                    yield _Use(minor=minor, what=f"a right to {resource}", place=csv.place(*path, *below))
+                    yield _Use(minor=minor, what=f"a permission for {resource}", place=csv.place(*path, *below))
 
 
 def _lowest_minor(csv: Document) -> int:

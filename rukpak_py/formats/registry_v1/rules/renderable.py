@@ -31,7 +31,7 @@ _FORBIDDEN_ADMISSION_RESOURCES: Final = frozenset(
 
 @FAMILY.rule(
     "RV1-001",
-    title="Deployments of the CSV have different names",
+    title="No two deployments of the CSV have the same name",
     hint="Give each deployment of spec.install.spec.deployments a name of its own, or remove the repetition.",
 )
 def deployments_are_unique(bundle: Bundle) -> Iterator[Problem]:
@@ -62,8 +62,9 @@ def deployment_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-003",
-    title="Definitions have different names",
-    hint="Remove one of the CustomResourceDefinitions, or merge their versions into one.",
+    title="No two CRDs have the same name, or define the same kind",
+    hint="Remove one of the CRDs, or merge their versions into one.",
+    origin="operator-controller, its renderer; operator-framework/api",
 )
 def definitions_are_unique(bundle: Bundle) -> Iterator[Problem]:
     documents = {definition.name: definition.document for definition in bundle.definitions}
@@ -77,8 +78,9 @@ def definitions_are_unique(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-004",
-    title="Every owned definition is in the bundle",
-    hint="Add the CustomResourceDefinition to manifests/, or remove it from customresourcedefinitions.owned.",
+    title="Every owned CRD is in the bundle, with the version and the kind that the CSV names",
+    hint="Add the CRD to manifests/, or remove the entry from customresourcedefinitions.owned.",
+    origin="operator-controller, its renderer; operator-framework/api",
 )
 def owned_definitions_exist(bundle: Bundle) -> Iterator[Problem]:
     present = {definition.name for definition in bundle.definitions}
@@ -108,11 +110,9 @@ def package_has_a_name(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-006",
-    title="Conversion webhooks need AllNamespaces and no other install mode",
-    hint=(
-        "Definitions are converted for the whole cluster: support AllNamespaces alone in spec.installModes, "
-        "or remove the conversion webhook."
-    ),
+    title="With conversion webhooks, AllNamespaces is the only install mode",
+    hint="CRDs are converted for the whole cluster: support AllNamespaces only, or remove the conversion webhook.",
+    origin="operator-controller, its renderer; operator-framework/api",
 )
 def conversion_is_for_all_namespaces(bundle: Bundle) -> Iterator[Problem]:
     modes = bundle.csv.supported_modes
@@ -149,7 +149,7 @@ def webhooks_have_a_deployment(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-008",
-    title="Webhooks of one type have different names",
+    title="No two webhooks of a type have the same name",
     hint="Give each webhook of a type its own generateName: it becomes the name of a cluster-wide object.",
 )
 def webhook_names_are_unique(bundle: Bundle) -> Iterator[Problem]:
@@ -182,8 +182,8 @@ def webhook_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-010",
-    title="A definition is converted by one webhook",
-    hint="Name the definition in the conversionCRDs of one conversion webhook, once.",
+    title="A CRD is converted by one webhook",
+    hint="Name the CRD in the conversionCRDs of one conversion webhook, once.",
 )
 def definitions_have_one_conversion(bundle: Bundle) -> Iterator[Problem]:
     references: dict[str, list[tuple[Webhook, int]]] = {}
@@ -204,8 +204,8 @@ def definitions_have_one_conversion(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-011",
-    title="A conversion webhook converts owned definitions",
-    hint="List the definition under customresourcedefinitions.owned, or remove it from conversionCRDs.",
+    title="A conversion webhook converts owned CRDs",
+    hint="List the CRD in customresourcedefinitions.owned, or remove it from conversionCRDs.",
 )
 def converted_definitions_are_owned(bundle: Bundle) -> Iterator[Problem]:
     owned = {entry.name for entry in bundle.csv.owned}
@@ -224,8 +224,8 @@ def converted_definitions_are_owned(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-012",
-    title="Admission webhooks leave every group, OLM and admission itself alone",
-    hint="Name the groups and resources that the webhook is about; it must not be able to block its own repair.",
+    title="Admission webhooks are not called for all groups, OLM, or webhook configurations",
+    hint="Name the groups and resources that the webhook is for. A webhook that fails must not block its own repair.",
 )
 def webhook_rules_are_allowed(bundle: Bundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
@@ -246,8 +246,8 @@ def webhook_rules_are_allowed(bundle: Bundle) -> Iterator[Problem]:
     "RV1-013",
     title="Every object is of a supported kind",
     hint=(
-        "Remove the object, or let the operator create it when it starts: a bundle holds no workloads, namespaces or "
-        "webhook configurations besides those of its CSV."
+        "Remove the object, or let the operator create it when it starts: only the CSV of a bundle may define "
+        "workloads and webhooks, and a bundle holds no namespaces."
     ),
 )
 def objects_are_supported(bundle: Bundle) -> Iterator[Problem]:

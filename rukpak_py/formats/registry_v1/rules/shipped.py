@@ -1,4 +1,4 @@
-"""What no API server takes of definitions and other objects that a bundle ships, or drops without a word."""
+"""What an API server refuses of the CRDs and other objects that a bundle ships, or drops without a word."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -8,7 +8,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Bundle, Document
-from rukpak_py.formats.registry_v1.kinds import OLD_DEFINITIONS
+from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS, SUPPORTED
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.rules import Family, Problem, path_text
@@ -18,6 +18,16 @@ FAMILY: Family[Bundle] = Family(title="What a cluster refuses: shipped objects",
 _TYPES: Final = frozenset({"array", "boolean", "integer", "number", "object", "string"})
 _TEXTS: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("stringData", "data")}
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
+_RBAC: Final = "rbac.authorization.k8s.io/v1"
+_API_VERSIONS: Final = {
+    **dict.fromkeys(("ConfigMap", "Secret", "Service", "ServiceAccount"), "v1"),
+    **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), _RBAC),
+    **dict.fromkeys(("PodMonitor", "PrometheusRule", "ServiceMonitor"), "monitoring.coreos.com/v1"),
+    DEFINITION: "apiextensions.k8s.io/v1",
+    "NetworkPolicy": "networking.k8s.io/v1",
+    "PodDisruptionBudget": "policy/v1",
+    "PriorityClass": "scheduling.k8s.io/v1",
+}
 _SCHEMA: Final = ("schema", "openAPIV3Schema")
 _LISTED: Final = ("allOf", "anyOf", "oneOf")
 _NAMED: Final = ("properties", "patternProperties", "definitions")
@@ -26,7 +36,7 @@ _SINGLE: Final = ("items", "additionalProperties", "not")
 
 @FAMILY.rule(
     "RV1-940",
-    title="Every version of a definition has a schema",
+    title="Every version of a CRD has a schema",
     hint="Give schema.openAPIV3Schema; the least is `type: object` with `x-kubernetes-preserve-unknown-fields: true`.",
     severity=Severity.WARNING,
 )
@@ -37,13 +47,13 @@ def versions_have_a_schema(bundle: Bundle) -> Iterator[Problem]:
             continue
         for path, version in entries(document.manifest, "spec", "versions"):
             if not at(version, *_SCHEMA):
-                message = f"version '{version.get('name')}' of definition '{definition.name}' has no schema"
+                message = f"version '{version.get('name')}' of CRD '{definition.name}' has no schema"
                 yield Problem(message=message, place=document.place(*path))
 
 
 @FAMILY.rule(
     "RV1-941",
-    title="A schema names types that there are",
+    title="The types in a schema exist",
     hint=f"Write one of {', '.join(sorted(_TYPES))}.",
     severity=Severity.WARNING,
 )
@@ -52,7 +62,7 @@ def schema_types_are_known(bundle: Bundle) -> Iterator[Problem]:
         document = definition.document
         for path, version in entries(document.manifest, "spec", "versions"):
             for inner, name in _unknown_types(at(version, *_SCHEMA)):
-                message = f"'{name}' is no type of a schema"
+                message = f"the type '{name}' of a schema does not exist"
                 yield Problem(message=message, place=document.place(*path, *_SCHEMA, *inner, "type"))
 
 
@@ -91,22 +101,25 @@ def values_are_texts(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-943",
-    title="Every object says which API it is of",
-    hint="Add `apiVersion` as the documentation of the kind has it.",
+    title="Every object has an apiVersion",
+    hint="Add the `apiVersion` of its kind.",
     severity=Severity.WARNING,
 )
 def objects_have_a_version(bundle: Bundle) -> Iterator[Problem]:
-    documents = [definition.document for definition in bundle.definitions]
-    for document in (*documents, *bundle.others):
-        if not document.api_version:
+    """RV1-301 tells of CRDs that begin a file, RV1-013 of kinds that are not supported."""
+    later = [one.document for one in bundle.definitions if one.document.index or one.document.inside]
+    for document in (*later, *bundle.others):
+        if not document.api_version and document.kind in SUPPORTED:
             message = f"{document.kind} '{document.name}' has no apiVersion"
-            yield Problem(message=message, place=document.place())
+            known = _API_VERSIONS.get(document.kind)
+            hint = f"Add `apiVersion: {known}`." if known else None
+            yield Problem(message=message, place=document.place(), hint=hint)
 
 
 @FAMILY.rule(
     "RV1-944",
-    title="Shipped Services have names that Services can have",
-    hint="Begin with a lower case letter; letters, digits and `-` may follow, at most 63 characters.",
+    title="The names of shipped Services are DNS-1035 labels",
+    hint="Begin with a lower case letter; lower case letters, digits and `-` may follow, at most 63 characters in all.",
     severity=Severity.WARNING,
 )
 def service_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
@@ -120,7 +133,7 @@ def service_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
 @FAMILY.rule(
     "RV1-945",
     title="Rules of shipped roles have no unknown fields",
-    hint="Correct the spelling (case counts), or remove the field: the cluster drops it, and with it the right.",
+    hint="Correct the spelling (case counts), or remove the field: a cluster drops it, and with it the permission.",
     severity=Severity.WARNING,
 )
 def rules_of_roles_are_known(bundle: Bundle) -> Iterator[Problem]:

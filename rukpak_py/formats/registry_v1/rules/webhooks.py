@@ -1,4 +1,4 @@
-"""What no API server takes of a webhook definition, or what nobody installs of it."""
+"""What an API server refuses of a webhook definition, or what nobody installs of it."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -29,8 +29,8 @@ _LONGEST_WAIT: Final = 30
 
 @FAMILY.rule(
     "RV1-937",
-    title="A webhook is of a type that is known",
-    hint=f"Write {', '.join(WebhookType)}: a webhook of another type is not installed.",
+    title="The type of a webhook is known",
+    hint=f"Write one of {', '.join(WebhookType)}: a webhook of another type is not installed.",
     severity=Severity.WARNING,
     origin="rukpak-py",
 )
@@ -47,8 +47,8 @@ def types_are_known(bundle: Bundle) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-938",
-    title="The fields of a webhook have values that a cluster takes",
-    hint="Write what is named: a cluster refuses the whole configuration otherwise.",
+    title="The fields of a webhook have values that a cluster accepts",
+    hint="Correct the value: a cluster refuses the whole webhook configuration.",
     severity=Severity.WARNING,
 )
 def values_are_known(bundle: Bundle) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ def _of_calling(webhook: Webhook) -> Iterator[_Told]:
         yield ("webhookPath",), f"webhookPath '{path}' must begin with /"
     if webhook.container_port > _HIGHEST_PORT:
         yield ("containerPort",), f"containerPort {webhook.container_port} must be between 1 and {_HIGHEST_PORT}"
-    if isinstance(target, int) and not 1 <= target <= _HIGHEST_PORT:
+    if isinstance(target, int) and not 0 <= target <= _HIGHEST_PORT:  # 0 is not given: the port of the Service
         yield ("targetPort",), f"targetPort {target} must be between 1 and {_HIGHEST_PORT}"
 
 

@@ -1,4 +1,4 @@
-"""What no API server takes of the deployments and the permissions of a CSV: the installation would fail halfway."""
+"""What an API server refuses of the deployments and the permissions of a CSV: the installation would fail halfway."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,19 +13,6 @@ FAMILY: Family[Bundle] = Family(title="What a cluster refuses: deployments and p
 
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
 _TEMPLATE: Final = ("spec", "template")
-
-
-@FAMILY.rule(
-    "RV1-701",
-    severity=Severity.WARNING,
-    title="The CSV installs a deployment",
-    hint="List the operator's deployment in spec.install.spec.deployments: without one nothing runs.",
-    origin="operator-framework/api",
-)
-def something_is_installed(bundle: Bundle) -> Iterator[Problem]:
-    if not bundle.csv.deployments:
-        place = bundle.csv.document.place("spec", "install", "spec", "deployments", on_key=True)
-        yield Problem(message="unable to find a deployment to install in the CSV", place=place)
 
 
 @FAMILY.rule(
@@ -44,7 +31,7 @@ def deployments_select_their_pods(bundle: Bundle) -> Iterator[Problem]:
         labels = mapping(entry.spec, "template", "metadata", "labels")
         for key, value in wanted.items():
             if labels.get(key) != value:
-                message = f"deployment '{entry.name}' selects pods with {key}={value}, a label that its own do not have"
+                message = f"deployment '{entry.name}' selects pods with {key}={value}, which its own pods do not have"
                 yield _problem(bundle, entry, message, "spec", "selector", "matchLabels", key)
 
 
@@ -73,9 +60,9 @@ def _of_container(name: str, image: str, *, is_again: bool) -> Iterator[str]:
     if not name:
         yield "a container has no name"
     elif dns.label(name):
-        yield f"the container's name '{name}' is invalid: {', '.join(dns.label(name))}"
+        yield f"the container name '{name}' is invalid: {', '.join(dns.label(name))}"
     elif is_again:
-        yield f"there are two containers of the name '{name}'"
+        yield f"two containers have the name '{name}'"
     if not image:
         yield f"container '{name}' has no image"
 
