@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.formats.registry_v1.bundle import Permission
-from rukpak_py.formats.registry_v1.render.names import permission_hash
+from rukpak_py.formats.registry_v1.render.rbac import permission_hash
 
 OPTIONAL = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=3)

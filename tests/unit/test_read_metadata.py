@@ -41,7 +41,6 @@ def with_properties(file: Any = None, annotation: str | None = None) -> Tree:
 def test_package_and_channels_come_from_the_annotations() -> None:
     metadata = read(bundle(package="pack", annotations={"other": True})).complete().metadata
     assert (metadata.package, metadata.channels, metadata.default_channel) == ("pack", "stable", "stable")
-    assert metadata.annotations["other"] is True
 
 
 @pytest.mark.parametrize(

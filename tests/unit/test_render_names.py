@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from rukpak_py.core.gojson import deep_hash
 from rukpak_py.formats.registry_v1.bundle import Json, Permission
-from rukpak_py.formats.registry_v1.joined_names import join, service_name
-from rukpak_py.formats.registry_v1.render.names import certificate_name, permission_hash
+from rukpak_py.formats.registry_v1.joined_names import join
+from rukpak_py.formats.registry_v1.render.certificates import Serving
+from rukpak_py.formats.registry_v1.render.rbac import permission_hash
 
 LONG = "my.object.thing.has.a.really.really.really.really.really.long.name"
 GET_PODS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}
@@ -82,8 +83,7 @@ def test_a_cut_through_a_character_leaves_what_go_writes_for_its_bytes() -> None
     ],
 )
 def test_services_and_certificates(deployment: str, service: str, certificate: str) -> None:
-    assert service_name(deployment) == service
-    assert certificate_name(service) == certificate
+    assert Serving.of(deployment, "ns") == Serving(service=service, secret=certificate, namespace="ns")
 
 
 @given(st.text(max_size=90), st.text("abc", min_size=1, max_size=44))

@@ -6,7 +6,7 @@ stay in definitions and pod specs, and definitions of the old version v1beta1 st
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -153,7 +153,6 @@ class Metadata:
     package: str
     channels: str = ""  # as written: separated by commas
     default_channel: str = ""
-    annotations: Mapping[str, Any] = field(default_factory=dict)  # all of them, as read
     dependencies: Sequence[Dependency] = ()
 
 

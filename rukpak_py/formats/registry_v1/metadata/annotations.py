@@ -30,12 +30,10 @@ def decode_metadata(document: Any) -> tuple[Metadata, list[TypeDefect]]:
     """What the annotations file says, and every value of a wrong type (the reference tells the first)."""
     defects: list[TypeDefect] = []
     found: dict[str, str] = {}
-    everything: dict[str, Any] = {}
     if isinstance(document, dict):
         for key, _ in fields(document, [_ANNOTATIONS]):
             annotations = document[key]
             if isinstance(annotations, dict):
-                everything.update(annotations)
                 found.update(_decoded(annotations, (key,), defects))
             elif annotations is not None:
                 defects.append(_defect((key,), annotations, "AnnotationsFile.annotations", "registry.Annotations"))
@@ -46,7 +44,6 @@ def decode_metadata(document: Any) -> tuple[Metadata, list[TypeDefect]]:
         package=found.get(PACKAGE, ""),
         channels=found.get(CHANNELS, ""),
         default_channel=found.get(DEFAULT_CHANNEL, ""),
-        annotations=everything,
     )
     return metadata, defects
 

@@ -13,16 +13,14 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.formats.registry_v1.aggregated_roles import aggregated_roles
 from rukpak_py.formats.registry_v1.bundle import Bundle, Json
-from rukpak_py.formats.registry_v1.render.accounts import service_accounts
 from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
 from rukpak_py.formats.registry_v1.render.config_values import typed_config
-from rukpak_py.formats.registry_v1.render.definitions import definitions
 from rukpak_py.formats.registry_v1.render.deployments import deployments
 from rukpak_py.formats.registry_v1.render.installation import Installation
 from rukpak_py.formats.registry_v1.render.merge import Entry, merged
-from rukpak_py.formats.registry_v1.render.objects import other_objects
-from rukpak_py.formats.registry_v1.render.permissions import cluster_roles, roles
+from rukpak_py.formats.registry_v1.render.rbac import cluster_roles, roles, service_accounts
 from rukpak_py.formats.registry_v1.render.services import certificates, webhook_services
+from rukpak_py.formats.registry_v1.render.shipped import definitions, other_objects
 from rukpak_py.formats.registry_v1.render.targets import install_namespace, target_namespaces
 from rukpak_py.formats.registry_v1.render.webhooks import mutating_configurations, validating_configurations
 from rukpak_py.formats.registry_v1.rules import demand_renderable

@@ -12,7 +12,6 @@ from rukpak_py.api.names import INJECT_CA_ANNOTATION, OTHER_CA_ANNOTATIONS, SERV
 from rukpak_py.formats.format import Certificates
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.joined_names import join, service_name
-from rukpak_py.formats.registry_v1.render.names import certificate_name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +25,7 @@ class Serving:
     @classmethod
     def of(cls, deployment: str, namespace: str) -> Self:
         service = service_name(deployment)
-        return cls(service=service, secret=certificate_name(service), namespace=namespace)
+        return cls(service=service, secret=join(service, "cert"), namespace=namespace)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Json
 from rukpak_py.formats.registry_v1.render.config_values import (
@@ -35,17 +34,6 @@ class Config:
     @property
     def watch_namespaces(self) -> tuple[str, ...] | None:
         return None if self.watch_namespace is None else (self.watch_namespace,)
-
-
-def read_config(bundle: Bundle, install_namespace: str, text: str | bytes | None) -> Config:
-    """A text is YAML or JSON; None is no configuration, while an empty text is null, and refused."""
-    if text is None:
-        return checked_config(bundle, install_namespace, {})
-    try:
-        value = yaml.load(text.encode() if isinstance(text, str) else text)
-    except ContentError as error:
-        raise _refusal(bundle, str(error).rpartition(": ")[2]) from error
-    return checked_config(bundle, install_namespace, value)
 
 
 def checked_config(bundle: Bundle, install_namespace: str, value: Any) -> Config:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, Webhook
-from rukpak_py.formats.registry_v1.render.annotating import annotated
 from rukpak_py.formats.registry_v1.render.certificates import Serving, certificate_objects
-from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.render.installation import Installation, annotated
 
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 

@@ -7,9 +7,8 @@ webhook configurations, which are cluster-scoped, a namespace. Both are kept for
 from collections.abc import Iterator
 
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, Json, Webhook, WebhookType
-from rukpak_py.formats.registry_v1.render.annotating import annotated
 from rukpak_py.formats.registry_v1.render.certificates import Serving
-from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.render.installation import Installation, annotated
 
 _VERSION = "admissionregistration.k8s.io/v1"
 _COPIED = ("rules", "failurePolicy", "matchPolicy", "objectSelector", "timeoutSeconds")

@@ -1,12 +1,14 @@
-"""CustomResourceDefinitions: as they are, except where a webhook of the CSV converts between their versions."""
+"""What the bundle ships: its objects as they are, those of namespaced kinds where the operator lives.
+
+CRDs, too, except where a webhook of the CSV converts between their versions.
+"""
 
 from collections.abc import Iterator
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.bundle import Definition, Json, Webhook, WebhookType
-from rukpak_py.formats.registry_v1.kinds import OLD_DEFINITIONS
-from rukpak_py.formats.registry_v1.render.annotating import annotated
-from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.bundle import Definition, Document, Json, Webhook, WebhookType
+from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, OLD_DEFINITIONS, SUPPORTED
+from rukpak_py.formats.registry_v1.render.installation import Installation, annotated
 from rukpak_py.formats.registry_v1.render.webhooks import injection, service_reference
 
 
@@ -47,3 +49,21 @@ def _converted(installation: Installation, definition: Definition, manifest: Jso
     provider = installation.certificates
     instead_of = provider.instead_of if provider is not None and not installation.bundle.parity else ()
     return annotated(converted, injection(installation, webhook), instead_of=instead_of)
+
+
+def other_objects(installation: Installation) -> Iterator[Json]:
+    """In reading order, one for each document."""
+    for document in installation.bundle.others:
+        yield _placed(installation, document)
+
+
+def _placed(installation: Installation, document: Document) -> Json:
+    metadata = document.manifest.get("metadata", {})
+    if metadata is None:
+        return document.manifest  # upstream cannot set a field of null, and goes on
+    is_placed = SUPPORTED[document.kind]
+    if document.kind == AUTOSCALER and not installation.bundle.parity:
+        is_placed = not metadata.get("namespace")
+    if not is_placed:
+        return document.manifest
+    return {**document.manifest, "metadata": {**metadata, "namespace": installation.namespace}}
