@@ -57,6 +57,14 @@ MARKS = {
         "you, on a BundleDeployment",
         "A new value reconciles it now. `status.lastHandledReconcileAt` is the last value that was acted on.",
     ),
+    "SKIP_HOOKS_ANNOTATION": (
+        "you, on a BundleDeployment",
+        "`true`: hooks of the chart are not run, also not for its deletion.",
+    ),
+    "HOOK_RUN_ANNOTATION": (
+        "operator, on objects of hooks",
+        "For which event of which installation it was created; `status.hooks[].run` says the same.",
+    ),
     "SERVING_CERTIFICATE_ANNOTATION": (
         "`--certificates operator`, on Services of webhooks",
         "Name of the Secret for the serving certificate.",
@@ -74,8 +82,8 @@ MARKS = {
         "`namespace/name` of the Secret whose CA the API server has to trust.",
     ),
     "ORDERED_DELETION_FINALIZER": (
-        "operator, on BundleDeployments whose content has CRDs or custom resources",
-        "Custom resources are deleted first, then CRDs, then everything else.",
+        "operator, on BundleDeployments whose content has CRDs, custom resources, or hooks for its deletion",
+        "Custom resources are deleted first, then CRDs, then everything else; hooks before and after that.",
     ),
     "UPSTREAM_BUNDLE_FINALIZER": (
         "the original RukPak, on Bundles",

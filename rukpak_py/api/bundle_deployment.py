@@ -258,9 +258,37 @@ class Installation(ApiType, frozen=True, kw_only=True):
             " them or values from elsewhere. What is rendered again may differ, and is compared."
         ),
     ] = ""
+    taken_over: Annotated[bool, doc("The original operator had installed it before.")] = False
     template: Annotated[
         BundleTemplate | None, doc("The template, its source replaced by the resolved one: enough to go back to it.")
     ] = None
+
+
+class HookResult(StrEnum):
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+class HookRecord(ApiType, frozen=True, kw_only=True):
+    """How one hook ended."""
+
+    revision: Annotated[str, doc("SHA-256 of what the rendering of the chart depends on: content, namespace, config.")]
+    run: Annotated[str, doc("The run that it was part of; `core.rukpak.io/hook-run` on the object says the same.")]
+    event: Annotated[str, doc("`pre-install`, `post-upgrade` and the like.")]
+    group: Annotated[str, doc("API group of the object; empty for the core group.")] = ""
+    version: Annotated[str, doc("API version of the object.")]
+    kind: Annotated[str, doc("Kind of the object.")]
+    namespace: Annotated[str, doc("Namespace of the object; empty for a cluster-scoped object.")] = ""
+    name: Annotated[str, doc("Name of the object.")]
+    uid: Annotated[str, doc("UID of the object.")] = ""
+    result: Annotated[str, doc("`Succeeded` or `Failed`.")]
+    message: Annotated[str, doc("Why it failed.")] = ""
+    started_at: Annotated[str, doc("When the object was created.", format="date-time")]
+    finished_at: Annotated[str, doc("When the operator saw how it ended.", format="date-time")]
+    reconcile_at: Annotated[
+        str,
+        doc("The annotation `core.rukpak.io/reconcile-at` at that time; another value runs a hook that failed again."),
+    ] = ""
 
 
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
@@ -295,6 +323,14 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     history: Annotated[
         tuple[Installation, ...], doc("The last five installations, newest first.", maxItems=HISTORY)
     ] = ()
+    hooks: Annotated[
+        tuple[HookRecord, ...],
+        doc("The hooks of the chart that were run for one installation, in this order; an upgrade replaces them."),
+    ] = ()
+    delete_hooks: Annotated[
+        bool,
+        doc("The chart has hooks for its deletion; written before the first object is."),
+    ] = False
     last_handled_reconcile_at: HandledRequest = ""
 
 

@@ -36,6 +36,8 @@ UNPACK_POD_ANNOTATION = f"{GROUP}/unpack-pod"  # on an unpack pod: the digest of
 PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
+SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
+HOOK_RUN_ANNOTATION = f"{GROUP}/hook-run"  # on objects of hooks: for which event of which installation
 SERVING_CERTIFICATE_ANNOTATION = f"{GROUP}/serving-certificate"  # on a Service: the Secret to fill with its certificate
 CERTIFICATE_EXPIRY_ANNOTATION = f"{GROUP}/certificate-expires-at"  # on Secrets that the signer makes
 TRUSTED_SINCE_ANNOTATION = f"{GROUP}/ca-trusted-since"  # ... during a rotation: when every caller had the next CA
@@ -47,6 +49,8 @@ OTHER_CA_ANNOTATIONS = (
     "cert-manager.io/inject-apiserver-ca",
     "service.beta.openshift.io/inject-cabundle",
 )
+
+HELM_HOOK_ANNOTATION = "helm.sh/hook"  # what makes an object of a chart a hook
 
 # What Helm writes on the objects of a release, and so did the original operator
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
@@ -195,4 +199,5 @@ class EventReason(StrEnum):
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
     WITHDRAWN = "Withdrawn"
     ORDER_NOT_KEPT = "OrderNotKept"
+    HOOKS_SKIPPED = "HooksSkipped"
     UNPACK_POD = "UnpackPod"

@@ -69,6 +69,11 @@ class Plan:
         changes = (replace(one, action=Action.LEAVE) if one.key in keys else one for one in self.changes)
         return replace(self, changes=tuple(changes))
 
+    def only(self, keys: Collection[ObjectKey]) -> "Plan":
+        """What is done with these objects, and nothing else."""
+        changes = tuple(one for one in self.changes if one.key in keys)
+        return replace(self, changes=changes, prune=(), keep=(), release=())
+
     def count(self, action: Action) -> int:
         return sum(change.action is action for change in self.changes)
 

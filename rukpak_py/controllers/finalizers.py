@@ -7,6 +7,9 @@ from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import Resource
 
+ORPHAN = "orphan"  # the collector's, of a deletion that leaves what is owned
+FOREGROUND = "foregroundDeletion"  # the collector's, of one that waits for what is owned
+
 
 async def add_finalizer(client: Client, resource: Resource, metadata: ObjectMeta, finalizer: str) -> ObjectMeta:
     """The metadata after it."""

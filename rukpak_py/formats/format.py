@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey
+from rukpak_py.formats.hook import Hook
 
 if TYPE_CHECKING:
     from rukpak_py.formats.helm.request import ValuesDocument
@@ -77,7 +78,8 @@ class RenderedContent:
 
     `default_namespace`: where the content itself wants to be, because nobody said it; that namespace is made when it is
     missing, and is shared with others. `lasting`: objects that stay when they leave the content, and when the
-    deployment goes. `digest`: of what was rendered, where rendering again may give something else.
+    deployment goes. `digest`: of what was rendered, where rendering again may give something else. `before_hooks`: of
+    the objects those that are applied before the first hook runs.
     """
 
     objects: Sequence[Object]
@@ -86,6 +88,8 @@ class RenderedContent:
     olm: OlmIdentity | None = None
     lasting: frozenset[ObjectKey] = frozenset()  # as the content has them: without the namespace that it leaves out
     digest: str = ""
+    hooks: Sequence[Hook] = ()
+    before_hooks: frozenset[ObjectKey] = frozenset()  # as `lasting`
 
 
 class Format(Protocol):

@@ -1,4 +1,7 @@
-"""What a rendering is when it is kept: one line that says which objects last, and one line for each object.
+"""What a rendering is when it is kept: a line with marks of objects, a line for each object, and one for each hook.
+
+The first line lists the keys of the objects that last, with one more word at those that come before the hooks, of which
+all last. An object is a mapping. A hook is a list: its object, its events, and what else is known of it.
 
 The same objects in the same order give the same lines, so their SHA-256 is the digest of the rendering. What else
 `RenderedContent` may have, no format has whose renderings are kept.
@@ -6,35 +9,73 @@ The same objects in the same order give the same lines, so their SHA-256 is the 
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import orjson
 
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.format import RenderedContent
+from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 
-MARKS_BYTES = 1024  # of a key in the first line, at most; a name has 253 characters
+MARKS_BYTES = 1024  # of a key in the first line, or of a hook beside its object, at most; a name has 253 characters
+_BEFORE_HOOKS = "before hooks"
+_KEY_PARTS = len(ObjectKey._fields)
 
 
-def rendering(objects: Sequence[Object], lasting: frozenset[ObjectKey]) -> RenderedContent:
-    """With its digest."""
+def rendering(
+    objects: Sequence[Object],
+    lasting: frozenset[ObjectKey],
+    *,
+    hooks: Sequence[Hook] = (),
+    before_hooks: frozenset[ObjectKey] = frozenset(),
+) -> RenderedContent:
+    """With its digest. `before_hooks` are among the lasting, and of no interest without hooks."""
+    before_hooks = before_hooks if hooks else frozenset()
+    made = RenderedContent(objects=objects, lasting=lasting, hooks=tuple(hooks), before_hooks=before_hooks)
     digest = hashlib.sha256()
-    for line in _lines(objects, lasting):
+    for line in _lines(made):
         digest.update(line)
-    return RenderedContent(objects=objects, lasting=lasting, digest=f"sha256:{digest.hexdigest()}")
+    return replace(made, digest=f"sha256:{digest.hexdigest()}")
 
 
 def lines_of(content: RenderedContent) -> list[bytes]:
-    return list(_lines(content.objects, content.lasting))
+    return list(_lines(content))
 
 
 def read_lines(data: bytes) -> RenderedContent:
     """Of what we wrote ourselves."""
     first, *rest = data.splitlines()
-    lasting = frozenset(ObjectKey(*key) for key in orjson.loads(first))
-    return rendering([Object.from_manifest(orjson.loads(line)) for line in rest], lasting)
+    marks = [(ObjectKey(*key[:_KEY_PARTS]), key[_KEY_PARTS:]) for key in orjson.loads(first)]
+    manifests = [orjson.loads(line) for line in rest]
+    return rendering(
+        [Object.from_manifest(one) for one in manifests if isinstance(one, dict)],
+        frozenset(key for key, _ in marks),
+        hooks=[_hook(one) for one in manifests if isinstance(one, list)],
+        before_hooks=frozenset(key for key, words in marks if words),
+    )
 
 
-def _lines(objects: Iterable[Object], lasting: Iterable[ObjectKey]) -> Iterator[bytes]:
-    yield orjson.dumps([list(key) for key in sorted(lasting)]) + b"\n"
-    for one in objects:
+def _lines(content: RenderedContent) -> Iterator[bytes]:
+    yield orjson.dumps(list(_marks(content.lasting, content.before_hooks))) + b"\n"
+    for one in content.objects:
         yield one.json + b"\n"
+    for hook in content.hooks:
+        known = [sorted(hook.events), hook.weight, sorted(hook.delete_policies), hook.outlives]
+        yield b"[" + hook.object.json + b"," + orjson.dumps(known)[1:] + b"\n"
+
+
+def _marks(lasting: Iterable[ObjectKey], before_hooks: frozenset[ObjectKey]) -> Iterator[list[str]]:
+    for key in sorted(lasting):
+        yield [*key, *([_BEFORE_HOOKS] if key in before_hooks else ())]
+
+
+def _hook(line: list[Any]) -> Hook:
+    manifest, events, weight, delete_policies, outlives = line
+    return Hook(
+        object=Object.from_manifest(manifest),
+        events=frozenset(map(HookEvent, events)),
+        weight=weight,
+        delete_policies=frozenset(map(DeletePolicy, delete_policies)),
+        outlives=outlives,
+    )

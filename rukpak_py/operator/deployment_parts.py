@@ -15,6 +15,10 @@ from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
+from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
+from rukpak_py.controllers.deployment.hooks.installation import InstallHooks
+from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kinds import Kinds
@@ -54,6 +58,7 @@ class Surroundings:
     want_content: Callable[[Bundle], None]
     now: Callable[[], str]
     system_namespace: str
+    hook_seconds: float
 
 
 class DeploymentParts:
@@ -70,7 +75,6 @@ class DeploymentParts:
             around.content, Kinds(around.cluster), around.renderings, around.digest_keys, on_end=queue.add
         )
         self._values = ExternalValues(around.values, around.digest_keys, namespace=around.system_namespace)
-        self.uninstall = Uninstall(around.client, around.inventory, Kinds(around.cluster), around.events)
         self._states = DeploymentStates()
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, now=around.now)
         self._waiting = around.router.waiting
@@ -78,13 +82,31 @@ class DeploymentParts:
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
+        attempts = Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace)
+        rendering = RenderingStage(self.renderer, former=templates.former, want_content=around.want_content)
+        self._hooks = self._hook_stage(around)
+        self._install_hooks = InstallHooks(self._hooks)
+        self.uninstall = Uninstall(
+            around.client,
+            around.inventory,
+            Kinds(around.cluster),
+            around.events,
+            DeletionHooks(
+                self._hooks,
+                states=self._states,
+                templates=templates,
+                values=self._values,
+                attempts=attempts,
+                rendering=rendering,
+            ),
+        )
         self.reconciler = DeploymentReconciler(
             deployments=deployments,
             states=self._states,
             templates=templates,
             values=self._values,
-            attempts=Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace),
-            content=self._content_reconciler(around, templates, existence),
+            attempts=attempts,
+            content=self._content_reconciler(around, rendering, existence),
             uninstall=self.uninstall,
             reporting=Reporting(self._writer, self._waiting, around.events, classes=CLASSES),
         )
@@ -104,13 +126,31 @@ class DeploymentParts:
         self.uninstall.gone(deployment)
         self.renderer.forget(uid)
         self._values.forget(uid)
+        self._install_hooks.forget(uid)
         self._certificates.forget(uid)
         self._states.end(uid)
         self._writer.forget(uid)
         self._waiting.forget(deployment.metadata.name)
 
+    async def close(self) -> None:
+        """No job of it goes on."""
+        await self.renderer.close()
+        await self._hooks.close()
+
+    def _hook_stage(self, around: Surroundings) -> HookStage:
+        deployments = around.router.deployments
+        jobs = HookJobs(
+            around.client,
+            around.cluster,
+            deployments.cache,
+            now=around.now,
+            seconds=around.hook_seconds,
+            on_end=deployments.queue.add,
+        )
+        return HookStage(around.client, jobs, self._writer, around.events)
+
     def _content_reconciler(
-        self, around: Surroundings, templates: Templates, existence: Existence[BundleDeployment]
+        self, around: Surroundings, rendering: RenderingStage, existence: Existence[BundleDeployment]
     ) -> ContentReconciler:
         kinds, inventory = Kinds(around.cluster), around.inventory
         deployments = around.router.deployments.cache
@@ -121,7 +161,7 @@ class DeploymentParts:
         )
         return ContentReconciler(
             visibility=Visibility(inventory, kinds),
-            rendering=RenderingStage(self.renderer, former=templates.former, want_content=around.want_content),
+            rendering=rendering,
             planner=planner,
             gates=Gates(
                 around.client,
@@ -140,5 +180,6 @@ class DeploymentParts:
                 has_namespace=around.cluster.has_namespace,
             ),
             certificates=certificates,
+            hooks=self._install_hooks,
             finish=Finish(inventory, around.events, now=around.now),
         )

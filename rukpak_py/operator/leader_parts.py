@@ -162,6 +162,7 @@ class LeaderParts:
                 want_content=self.bundles.want_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
+                hook_seconds=settings.hook_timeout,
             ),
             on_restore=on_restore,
         )

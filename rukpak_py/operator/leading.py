@@ -200,7 +200,7 @@ class Leader:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(
-                *workers, self._parts.bundles.close(), self._parts.deployments.renderer.close(), return_exceptions=True
+                *workers, self._parts.bundles.close(), self._parts.deployments.close(), return_exceptions=True
             )
 
     async def _close_recorder(self) -> None:

@@ -23,6 +23,7 @@ from rukpak_py.sources.image.reference import parse_registries
 from rukpak_py.sources.image.ways import ImageUnpack
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
+LONGEST_HOOK = 86_400  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,7 @@ class Settings:
     image_unpack: ImageUnpack
     unpack_pods: PodSettings
     helm: str
+    hook_timeout: float
     limits: Limits
 
     @property
@@ -88,6 +90,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         image_unpack=ImageUnpack(given["image_unpack"]),
         unpack_pods=pod_settings(given),
         helm=given["helm"],
+        hook_timeout=given["hook_timeout"],
         limits=limits,
     )
 
@@ -169,6 +172,12 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     )
     add_unpack_flags(add)
     add("--helm", "", "path of the helm that renders charts; without it the one on PATH")
+    add(
+        "--hook-timeout",
+        "300",
+        "seconds in which a hook of a chart must end; a Job with a longer activeDeadlineSeconds has that time",
+        type=_hook_timeout,
+    )
     add("--log-level", "info", "debug, info, warning or error", type=one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=one_of("text", "json"))
     for name in LIMIT_NAMES:
@@ -212,6 +221,12 @@ def _flag(text: str) -> bool:
 def _delay(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]+)?", text) or float(text) > LONGEST_DELAY:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds up to {LONGEST_DELAY}")
+    return float(text)
+
+
+def _hook_timeout(text: str) -> float:
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", text) or int(text) > LONGEST_HOOK:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to {LONGEST_HOOK}")
     return float(text)
 
 

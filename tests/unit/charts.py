@@ -53,6 +53,23 @@ def hook(name: str, events: str, **more: str) -> str:
     return config_map(name, **{"helm.sh/hook": events, **{f"helm.sh/hook-{key}": text for key, text in more.items()}})
 
 
+def job_hook(name: str, events: str, **more: str) -> str:
+    """A Job whose pods fit no node, so a test decides how they end."""
+    annotations = {
+        "helm.sh/hook": events,
+        **{f"helm.sh/hook-{key}".replace("_", "-"): text for key, text in more.items()},
+    }
+    noted = ", ".join(f'"{key}": "{text}"' for key, text in annotations.items())
+    pod = (
+        'restartPolicy: Never, nodeSelector: {example.com/never: "true"}, '
+        "containers: [{name: main, image: registry.example.com/none}]"
+    )
+    return (
+        f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}, annotations: {{{noted}}}}}\n"
+        f"spec: {{backoffLimit: 0, template: {{spec: {{{pod}}}}}}}\n"
+    )
+
+
 def packed(files: Mapping[str, str], *, root: str = "sub/") -> bytes:
     """An archive as `helm package` makes it."""
     archive = io.BytesIO()

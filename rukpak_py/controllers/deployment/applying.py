@@ -80,18 +80,25 @@ class Applier:
             failures = await self._prepare(attempt, rendered, planned)
             if failures and not is_drift:
                 return replace(self._failed(attempt, failures, is_drift=False), wrote_nothing=True)
+        if plan.writes or rendered.hooks:
             try:
-                await self._record.record(attempt.deployment, rendered.desired)
+                await self._record.record(attempt.deployment, rendered.desired, rendered.hooks)
             except (NotFoundError, StaleError):
                 return StageResult(outcome=again(1.0), wrote_nothing=True)  # its event is on the way
-            if not is_drift:
-                state.applying(attempt.content)
+        if plan.writes and not is_drift:
+            state.applying(attempt.content)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
         change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by)
         self._note(attempt, change_set, drifted=known if is_drift else frozenset())
         unfinished = self._unfinished(attempt, planned, change_set, is_drift=is_drift)
         kept = attempt.deployment.status.kept
         return unfinished or Applied(attempt=attempt, planned=planned, resting=resting, kept=kept)
+
+    async def apply_before_hooks(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> StageResult | None:
+        """What hooks may need: the definitions that come first, and the namespace that is ours. None: it is there."""
+        first = [key for key in rendered.keys if _comes_before_hooks(key, attempt, rendered)]
+        applied = await self.apply(attempt, rendered, replace(planned, plan=planned.plan.only(first)))
+        return applied if isinstance(applied, StageResult) else None
 
     async def _prepare(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> list[Failure]:
         """What has to be there before the first object: the namespace that the content chose, and certificates."""
@@ -173,6 +180,13 @@ class Applier:
     def _warn(self, attempt: Attempt, reason: str, text: str) -> None:
         metadata = attempt.deployment.metadata
         self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+
+
+def _comes_before_hooks(key: ObjectKey, attempt: Attempt, rendered: Rendered) -> bool:
+    if attempt.makes_namespace and key == NAMESPACES.key("", attempt.install_namespace):
+        return True
+    shipped = key._replace(namespace="") if key.namespace == attempt.namespace else key
+    return not rendered.before_hooks.isdisjoint({key, shipped})
 
 
 async def _make_namespace(target: Target, name: str) -> None:

@@ -6,7 +6,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, pinned_source
-from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, BundleTemplate, InstalledKind, KeptObject
+from rukpak_py.api.bundle_deployment import (
+    HISTORY,
+    BundleDeployment,
+    BundleDeploymentStatus,
+    BundleTemplate,
+    HookRecord,
+    InstalledKind,
+    KeptObject,
+)
 from rukpak_py.api.bundle_deployment import Installation as Installed
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP
@@ -14,7 +22,7 @@ from rukpak_py.api.options import InstallOptions, installed_options, mean_the_sa
 from rukpak_py.apply.leaving import without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of
+from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
 from rukpak_py.controllers.deployment.state import applied_digest, differences
 from rukpak_py.core.objects import ObjectKey
 
@@ -38,7 +46,7 @@ def installed_fields(
     While some kind cannot be seen the kinds and the hash stay as they are: they may be about objects that are there.
     """
     everything, owned = owned, without_kept(owned, kept)
-    applied = attempt.state.applied
+    applied, status = attempt.state.applied, attempt.deployment.status
     left = differences(applied, owned)
     is_whole = all_is_seen and attempt.is_settled and not any(key in applied.fields for key in left)
     wanted = [live for key, live in owned.items() if key in applied.fields]
@@ -48,9 +56,11 @@ def installed_fields(
         "digest": attempt.bundle.status.digest,
         "install_namespace": attempt.chosen_namespace,
         "applied_digest": _applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
-        "kinds": kinds if is_whole and not left else _union(attempt.deployment.status.kinds, kinds),
+        "kinds": kinds if is_whole and not left else _union(status.kinds, kinds),
         "kept": kept,
         "history": _history(attempt, now),
+        "hooks": _hooks(attempt),
+        "delete_hooks": attempt.facts.delete_hooks if attempt.facts is not None else status.delete_hooks,
     }
 
 
@@ -77,8 +87,23 @@ def _history(attempt: Attempt, now: str) -> tuple[Installed, ...]:
         options=options,
         template=_template(bundle),
         rendering_digest=_rendering_digest(attempt, latest),
+        taken_over=was_installed_by_original(attempt.deployment.status),
     )
     return (entry, *history)[:HISTORY]
+
+
+def _hooks(attempt: Attempt) -> tuple[HookRecord, ...]:
+    """Those of what was installed before are of no interest once it is replaced."""
+    status = attempt.deployment.status
+    if status.history and is_rendering_of(status.history[0], attempt):
+        return status.hooks
+    revision = key_of(attempt)
+    return tuple(record for record in status.hooks if record.revision == revision)
+
+
+def was_installed_by_original(status: BundleDeploymentStatus) -> bool:
+    """It knew no history; with the first entry it is over."""
+    return bool(status.active_bundle) and not status.history
 
 
 def _rendering_digest(attempt: Attempt, latest: Installed | None) -> str:

@@ -1,4 +1,5 @@
-"""What stands in the status before the first write of a rendering: the kinds that are about to be used.
+"""What stands in the status before the first write of a rendering: the kinds that are about to be used, and whether it
+has hooks for its deletion.
 
 Whatever happens to this process, the next one knows where to look for what the deployment owns. Where deletion needs an
 order, the finalizer is written first, too.
@@ -19,13 +20,14 @@ from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.finalizers import add_finalizer
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.formats.hook import Hook, has_delete_hooks
 from rukpak_py.kube.client import Client
 
 
-def needs_order(desired: Iterable[Desired]) -> bool:
-    """Instances would wait for ever for a controller that went before them."""
+def needs_order(desired: Iterable[Desired], hooks: Iterable[Hook] = ()) -> bool:
+    """Instances would wait for ever for a controller that went before them; and hooks of the deletion are to be run."""
     phases = {one.phase for one in desired}
-    return Phase.CUSTOM_RESOURCES in phases or {Phase.CRDS, Phase.WORKLOADS} <= phases
+    return Phase.CUSTOM_RESOURCES in phases or {Phase.CRDS, Phase.WORKLOADS} <= phases or has_delete_hooks(hooks)
 
 
 class KindRecord:
@@ -34,13 +36,16 @@ class KindRecord:
         self._deployments = deployments
         self._writer = writer
 
-    async def record(self, deployment: BundleDeployment, desired: tuple[Desired, ...]) -> None:
+    async def record(
+        self, deployment: BundleDeployment, desired: tuple[Desired, ...], hooks: tuple[Hook, ...] = ()
+    ) -> None:
         """NotFoundError, StaleError: the deployment went or was changed, and nothing may be written for it."""
-        if needs_order(desired) and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
+        if needs_order(desired, hooks) and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
             deployment = await self._add_finalizer(deployment)
         known = {(kind.group, kind.kind): kind for kind in deployment.status.kinds}
         used = {one.head.gvk.group_kind: one.head.gvk for one in desired}
-        if used.keys() <= known.keys():
+        delete_hooks = deployment.status.delete_hooks or has_delete_hooks(hooks)
+        if used.keys() <= known.keys() and delete_hooks == deployment.status.delete_hooks:
             return
         kinds = {
             (gvk.group, gvk.kind): InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind)
@@ -50,7 +55,7 @@ class KindRecord:
             summary=Summary.PROGRESSING,
             reason=Reason.PROGRESSING,
             message=texts.applying(len(desired)),
-            fields={"kinds": tuple(kind for _, kind in sorted(kinds.items()))},
+            fields={"kinds": tuple(kind for _, kind in sorted(kinds.items())), "delete_hooks": delete_hooks},
         )
         await self._writer.record(deployment, report)
 

@@ -1,8 +1,8 @@
 """Brings the content of one Bundle into the cluster and keeps it there.
 
 Fast path: the watches show exactly what was applied; no call, nothing rendered. After a restart one hash in the status
-proves the same. Otherwise: render, gates, look and plan, gates, apply, finish. Each stage returns a result, or the next
-stage runs. Nothing is written while a gate refuses anything.
+proves the same. Otherwise: render, gates, look and plan, gates, hooks, apply, hooks, finish. Each stage returns a
+result, or the next stage runs. Nothing is written while a gate refuses anything.
 
 Content that is installed already, by this process or one before it, is kept as far as it can be: what needs a kind that
 cannot be used at the moment is left as it is, and everything else is corrected.
@@ -24,6 +24,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, with_certificates
 from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS, Finish
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.hooks.installation import InstallHooks
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
@@ -48,6 +49,7 @@ class ContentReconciler:
         gates: Gates,
         applier: Applier,
         certificates: CertificateStage,
+        hooks: InstallHooks,
         finish: Finish,
     ) -> None:
         self._visibility = visibility
@@ -56,6 +58,7 @@ class ContentReconciler:
         self._gates = gates
         self._applier = applier
         self._certificates = certificates
+        self._hooks = hooks
         self._finish = finish
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
@@ -83,6 +86,13 @@ class ContentReconciler:
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, StageResult):
             return rendered
+        unfinished = await self._hooks.proceed(attempt, rendered)
+        return unfinished or await self._applying(attempt, active, rendered, hidden)
+
+    async def _applying(
+        self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: Hidden
+    ) -> StageResult:
+        """Everything after rendering."""
         is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
         lacking = self._gates.before_looking(attempt, rendered)
         if lacking is not None and not is_installed:
@@ -94,6 +104,9 @@ class ContentReconciler:
         refusal = await self._gates.of_plan(attempt, rendered, planned, active)
         if refusal is not None:
             return await self._refused_plan(attempt, planned, refusal)
+        unfinished = await self._run_hooks_before(attempt, rendered, planned)
+        if unfinished is not None:
+            return unfinished
         applied = await self._applier.apply(attempt, rendered, planned)
         kept = await self._certificates_of(attempt, applied)
         may_be_hidden = attempt.is_settled or (is_installed and rendered.resolution.knows_all_kinds)
@@ -103,8 +116,16 @@ class ContentReconciler:
             result = applied
         else:
             unfinished = self._set_apart(attempt, planned, may_be_hidden=may_be_hidden)
+            unfinished = unfinished or await self._hooks.after(attempt, rendered)
             result = unfinished or await self._finished(applied, rendered, seen)
         return with_certificates(attempt, result, kept)
+
+    async def _run_hooks_before(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> StageResult | None:
+        """After what they may need is there; None: they have ended well."""
+        if not self._hooks.are_due_before(attempt, rendered):
+            return None
+        unfinished = await self._applier.apply_before_hooks(attempt, rendered, planned)
+        return unfinished or await self._hooks.before(attempt, rendered)
 
     async def _certificates_of(self, attempt: Attempt, applied: Applied | StageResult) -> CertificateResult:
         """Also when it failed half-way: custom resources may need the very webhooks that lack a CA."""

@@ -28,6 +28,7 @@ from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions, Requirement
+from rukpak_py.formats.hook import Hook, has_delete_hooks
 from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
 
@@ -60,6 +61,8 @@ class Rendered:
     lasting: frozenset[ObjectKey] = frozenset()
     digest: str = ""  # where a second rendering may differ
     served_by: Mapping[GroupKind, frozenset[ObjectKey]] = field(default_factory=dict)  # workloads of the content
+    hooks: tuple[Hook, ...] = ()
+    before_hooks: frozenset[ObjectKey] = frozenset()  # of `lasting`, those without which no hook runs
 
     @property
     def keys(self) -> set[ObjectKey]:
@@ -189,6 +192,8 @@ class Renderer:
             olm=kept.olm,
             lasting=kept.lasting,
             digest=kept.digest,
+            hooks=kept.hooks,
+            before_hooks=kept.before_hooks,
         )
         rendered = await self._desired(attempt, content, resolution)
         self._keep(attempt.content, rendered)
@@ -204,13 +209,17 @@ class Renderer:
 
     async def _desired(self, attempt: Attempt, content: RenderedContent, resolution: Resolution) -> Rendered:
         objects = content.objects
-        facts = ContentFacts(namespace=content.default_namespace, rendering=content.digest)
+        facts = ContentFacts(
+            namespace=content.default_namespace,
+            rendering=content.digest,
+            delete_hooks=has_delete_hooks(content.hooks),
+        )
         attempt.state.rendered(attempt.content, facts)
         desired = await _desire_all(content, resolution, attempt)
         facts = replace(facts, certificates=wanted_certificates(desired))
         attempt.state.rendered(attempt.content, facts)
         is_settled = all(state is KindState.SERVED for state in resolution.states.values())
-        size = sum(len(one.form.body) for one in desired)
+        size = sum(len(one.form.body) for one in desired) + sum(len(hook.object.json) for hook in content.hooks)
         return Rendered(
             desired=desired,
             resolution=resolution,
@@ -222,6 +231,8 @@ class Renderer:
             lasting=content.lasting,
             digest=content.digest,
             served_by=serving_workloads(desired),
+            hooks=tuple(content.hooks),
+            before_hooks=content.before_hooks,
         )
 
     def _keep(self, key: ContentKey, rendered: Rendered) -> None:

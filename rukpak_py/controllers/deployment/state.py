@@ -139,6 +139,7 @@ class ContentFacts:
 
     namespace: str = ""  # by its own choice; empty: it does not choose
     rendering: str = ""  # its digest, where a second rendering may differ
+    delete_hooks: bool = False
     certificates: WantedCertificates = field(default_factory=WantedCertificates)
 
 

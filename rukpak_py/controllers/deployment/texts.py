@@ -8,6 +8,7 @@ from rukpak_py.api.names import EventReason, Reason
 from rukpak_py.api.options import matches
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import NAMED, counted, named
+from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
 
 SUSPENDED = "spec.suspend is true: nothing is applied, corrected or pruned"
 RESUMED = "reconciling again"
@@ -27,6 +28,11 @@ NOT_CORRECTED = ": drift is not corrected; "
 RENDERING_LOST = (
     "the rendering that was installed is lost, and rendering the chart again gives different objects"
     f"{NOT_CORRECTED}change spec.template or spec.config to install the new rendering"
+)
+HOOKS_SKIPPED = 'the annotation core.rukpak.io/skip-hooks is "true": hooks of the chart are not run'
+HOOKS_UNKNOWN = (
+    "the hooks that the chart has for its deletion cannot be found out; set the annotation core.rukpak.io/skip-hooks "
+    'to "true" to delete without them'
 )
 _KEPT_NOTES: Mapping[str, str] = {KeptReason.HAD_INSTANCES: " (its instances are gone)"}
 
@@ -122,6 +128,31 @@ def unmatched_overrides(
     ]
     more = len(found) - NAMED
     return [*found[:NAMED], *([f"{UNMATCHED}]: {more} more entries match nothing"] if more > 0 else [])]
+
+
+def hook_running(event: HookEvent, key: ObjectKey) -> str:
+    return f"the {event} hook {key} is running"
+
+
+def hook_ended(event: HookEvent, key: ObjectKey, result: str) -> str:
+    return f"the {event} hook {key} has {result.lower()}"
+
+
+def hook_not_run(event: HookEvent, why: str) -> str:
+    return f"{event} hook: {why}"
+
+
+def hook_failed(event: HookEvent, key: ObjectKey, why: str) -> str:
+    """With what to do next: nobody runs it again by himself."""
+    instead = (
+        'set core.rukpak.io/skip-hooks to "true" to delete without hooks'
+        if event in DELETE_EVENTS
+        else "change spec.template or spec.config"
+    )
+    return (
+        f"the {event} hook {key} failed{f': {why}' if why else ''}. Look at the logs of its pods; to run it again, set "
+        f"the annotation core.rukpak.io/reconcile-at to a new value, or {instead}"
+    )
 
 
 def class_not_served(name: str) -> str:

@@ -3,7 +3,7 @@
 It is needed where content has CRDs together with the workloads that serve them, or custom resources: the collector
 knows no order, and instances would wait for ever for a controller that went first. Only such deployments have our
 finalizer. Each look deletes what can go now and says what it waits for; the watches bring it back. A kind that is
-gone has no objects; one that cannot be seen is waited for.
+gone has no objects; one that cannot be seen is waited for. Hooks of a chart come before all that, and after everything.
 
 Nothing is deleted of a deployment whose finalizers ever showed `orphan`. The collector strips the references and
 takes that finalizer away; of kinds younger than its last look for kinds (30 s) it knows nothing: the rest is ours to
@@ -18,37 +18,42 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ORDERED_DELETION_FINALIZ
 from rukpak_py.apply.instances import instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.leaving import deletion_phase
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.visibility import Hidden
-from rukpak_py.controllers.finalizers import remove_finalizer
+from rukpak_py.controllers.finalizers import FOREGROUND, ORPHAN, remove_finalizer
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.outcome import DONE, again, retry
 from rukpak_py.controllers.ports import Recorder
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import counted, joined, named
+from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CRDS
 
 LOOK_AGAIN_SECONDS = 5.0  # instances of other origin are not in our watches
-ORPHAN = "orphan"  # the collector's finalizer
-FOREGROUND = "foregroundDeletion"
 NAMED = 5  # objects that a message names
 
 
 class Uninstall:
-    def __init__(self, client: Client, inventory: Inventory, kinds: Kinds, events: Recorder) -> None:
+    def __init__(
+        self, client: Client, inventory: Inventory, kinds: Kinds, events: Recorder, hooks: DeletionHooks
+    ) -> None:
         self._client = client
         self._inventory = inventory
         self._kinds = kinds
         self._events = events
+        self._hooks = hooks
         self._orphaning: set[str] = set()  # uids
 
     def seen(self, deployment: BundleDeployment) -> None:
@@ -76,7 +81,23 @@ class Uninstall:
         if metadata.uid in self._orphaning or self._inventory.shows_orphans_of(metadata.name):
             self._orphaning.add(metadata.uid)
             return await self._orphan(deployment, ours, hidden)
-        return await self._delete_in_order(deployment, ours, hidden)
+        content = await self._hooks.content(deployment)
+        if isinstance(content, StageResult):
+            return content
+        if content is None:
+            return await self._delete_in_order(deployment, ours, hidden) or await self._end(deployment)
+        return await self._delete_with_hooks(deployment, content, ours, hidden)
+
+    async def _delete_with_hooks(
+        self, deployment: BundleDeployment, content: DeletedContent, ours: Sequence[ObservedObject], hidden: Hidden
+    ) -> StageResult:
+        """What comes after everything is gone waits for everything, not only for what needs an order."""
+        unfinished = await self._hooks.run(content, HookEvent.PRE_DELETE)
+        unfinished = unfinished or await self._delete_in_order(deployment, ours, hidden)
+        if unfinished is None and ours and content.has(HookEvent.POST_DELETE):
+            unfinished = await self._delete(deployment, ours, "object", hidden)
+        unfinished = unfinished or await self._hooks.run(content, HookEvent.POST_DELETE)
+        return unfinished or await self._end(deployment)
 
     async def _hidden(self, deployment: BundleDeployment) -> tuple[Hidden, Hidden]:
         """Kinds whose objects must go first and cannot be seen; and built-in kinds that are not listed yet."""
@@ -89,7 +110,8 @@ class Uninstall:
 
     async def _delete_in_order(
         self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: Hidden
-    ) -> StageResult:
+    ) -> StageResult | None:
+        """None: what is left needs no order."""
         instances = [one for one in ours if not is_builtin(one.key.group)]
         if instances:
             return await self._delete(deployment, instances, "custom resource", hidden)
@@ -98,7 +120,7 @@ class Uninstall:
         crds = [one for one in ours if one.gvk.group_kind == CRDS.group_kind]
         if crds:
             return await self._delete(deployment, crds, "CRD", hidden, await self._left(crds))
-        return await self._end(deployment)
+        return None
 
     async def _end(self, deployment: BundleDeployment) -> StageResult:
         await remove_finalizer(self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, ORDERED_DELETION_FINALIZER)
@@ -120,7 +142,7 @@ class Uninstall:
         self, deployment: BundleDeployment, lives: Sequence[ObservedObject], what: str, hidden: Hidden, detail: str = ""
     ) -> StageResult:
         change_set = ChangeSet()
-        await prune(self._target(deployment), sorted(lives, key=lambda live: live.key), change_set)
+        await prune(self._target(deployment), sorted(lives, key=_deletion_order), change_set)
         waiting = named(map(_with_finalizers, lives), NAMED)
         text = f"Deleting: waiting for {counted(len(lives), what)} to be deleted: {waiting}{detail}"
         if hidden:
@@ -149,6 +171,10 @@ class Uninstall:
         return Target(
             owner=owner, last_applied=LastApplied(), resource_of=self._kinds.resource_of(), client=self._client
         )
+
+
+def _deletion_order(live: ObservedObject) -> tuple[int, ObjectKey]:
+    return -deletion_phase(live), live.key
 
 
 def _with_finalizers(live: ObservedObject) -> str:

@@ -1,7 +1,6 @@
 """helm+v3 for the operator: charts, checked without helm and rendered by it. See `render` for what comes out.
 
-What a Bundle serves is the chart below one directory, as the original stored it. Hooks are refused, because nobody
-runs them yet: an installation that leaves them out is not what the chart means.
+What a Bundle serves is the chart below one directory, as the original stored it.
 """
 
 from collections.abc import Sequence
@@ -11,15 +10,15 @@ from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.core.objects import Object
-from rukpak_py.core.wording import named
+from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.format import Release, RenderedContent, RenderOptions
 from rukpak_py.formats.helm.chart import read_chart
-from rukpak_py.formats.helm.hooks import RESOURCE_POLICY, Hook, is_kept
+from rukpak_py.formats.helm.hooks import RESOURCE_POLICY, is_kept
 from rukpak_py.formats.helm.layout import archived, chart_root
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering, render_chart
 from rukpak_py.formats.helm.request import DEFAULT_RELEASE, HelmRequest, values_of_config
+from rukpak_py.formats.hook import MOST_HOOKS, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import rendering
 
 
@@ -35,7 +34,7 @@ class HelmFormat:
         return None if chart_root(tree) else archived(tree)
 
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
-        """What is in crds/, then all other objects."""
+        """What is in crds/, then all other objects, and the hooks."""
         release = options.release or Release(name=DEFAULT_RELEASE)
         request = HelmRequest(
             release_name=release.name,
@@ -47,10 +46,14 @@ class HelmFormat:
         )
         chosen = HelmFormat(helm=self.helm or options.helm)
         rendered = chosen.render_release(tree, request, limits=options.limits)
-        if rendered.hooks:
-            raise ContentError(_hooks_refused(rendered.hooks))
-        lasting = [*rendered.crds, *filter(_is_kept, rendered.objects)]
-        return rendering([*rendered.crds, *rendered.objects], frozenset(one.head.key for one in lasting))
+        _check_hooks(rendered.hooks, request.namespace)
+        crds = frozenset(one.head.key for one in rendered.crds)
+        return rendering(
+            [*rendered.crds, *rendered.objects],
+            crds.union(one.head.key for one in filter(_is_kept, rendered.objects)),
+            hooks=rendered.hooks,
+            before_hooks=crds,
+        )
 
     def render_release(self, tree: Tree, request: HelmRequest, *, limits: Limits = DEFAULT_LIMITS) -> HelmRendering:
         """Blocks as long as helm runs: for a thread or a worker process."""
@@ -65,8 +68,14 @@ def _is_kept(rendered: Object) -> bool:
     return RESOURCE_POLICY.encode() in rendered.json and is_kept(rendered.manifest())
 
 
-def _hooks_refused(hooks: Sequence[Hook]) -> str:
-    shown = (f"{one.object.head.gvk.kind} {one.object.head.name} ({', '.join(sorted(one.events))})" for one in hooks)
-    return (
-        f"hooks are not run yet: {named(shown)}; remove them from the chart, or switch them off with spec.config.values"
-    )
+def _check_hooks(hooks: Sequence[Hook], namespace: str) -> None:
+    if len(hooks) > MOST_HOOKS:
+        raise ContentError(f"the chart has {len(hooks)} hooks; no more than {MOST_HOOKS} can be run")
+    first: set[tuple[ObjectKey, HookEvent]] = set()
+    for hook in hooks:
+        key = hook.object.head.key
+        identity = key if key.namespace else key._replace(namespace=namespace)
+        for event in sorted(hook.events):
+            if (identity, event) in first:
+                raise ContentError(f"two {event} hooks are {key}: give one of them another name, or remove it")
+            first.add((identity, event))

@@ -1,53 +1,22 @@
-"""What helm's annotations say about an object: when it is a hook, in which order, what becomes of it afterwards.
+"""What helm's annotations say about an object: whether it is a hook, and which; whether it is kept.
 
 As helm reads them: texts without regard to case and blanks around, several separated by commas. An object with an
 event that helm does not know is skipped by helm itself; tests are never run here.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
+from rukpak_py.api.names import HELM_HOOK_ANNOTATION as HOOK
 from rukpak_py.core.objects import Object
+from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 
-HOOK: Final = "helm.sh/hook"
 WEIGHT: Final = "helm.sh/hook-weight"
 DELETE_POLICY: Final = "helm.sh/hook-delete-policy"
 RESOURCE_POLICY: Final = "helm.sh/resource-policy"
 _LARGEST_WEIGHT: Final = (1 << 63) - 1
 _LONGEST_WEIGHT: Final = 40  # characters
 _TESTS: Final = frozenset({"test", "test-success", "test-failure"})
-
-
-class HookEvent(StrEnum):
-    PRE_INSTALL = "pre-install"
-    POST_INSTALL = "post-install"
-    PRE_UPGRADE = "pre-upgrade"
-    POST_UPGRADE = "post-upgrade"
-    PRE_ROLLBACK = "pre-rollback"
-    POST_ROLLBACK = "post-rollback"
-    PRE_DELETE = "pre-delete"
-    POST_DELETE = "post-delete"
-
-
-class DeletePolicy(StrEnum):
-    BEFORE_HOOK_CREATION = "before-hook-creation"
-    HOOK_SUCCEEDED = "hook-succeeded"
-    HOOK_FAILED = "hook-failed"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hook:
-    object: Object
-    events: frozenset[HookEvent]
-    weight: int = 0
-    delete_policies: frozenset[DeletePolicy] = frozenset({DeletePolicy.BEFORE_HOOK_CREATION})
-
-    @property
-    def order(self) -> tuple[int, str]:
-        """Hooks of one event run by weight, then by name."""
-        return self.weight, self.object.head.name
 
 
 def is_hook(manifest: Mapping[str, Any]) -> bool:
@@ -65,6 +34,7 @@ def hook_of(manifest: Mapping[str, Any], rendered: Object) -> Hook | None:
         events=events,
         weight=_weight(annotations.get(WEIGHT)),
         delete_policies=_delete_policies(annotations),
+        outlives=is_kept(manifest),
     )
 
 

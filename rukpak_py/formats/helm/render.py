@@ -20,7 +20,6 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, readable_size
 from rukpak_py.core.objects import Object, canonical_json
 from rukpak_py.formats.helm.chart import Chart, read_chart
-from rukpak_py.formats.helm.hooks import Hook
 from rukpak_py.formats.helm.layout import archived, chart_of
 from rukpak_py.formats.helm.output import crd_files, sections
 from rukpak_py.formats.helm.process import Bounds, Ended, Stop, memory_file, path_of
@@ -28,6 +27,7 @@ from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.rendered_objects import RenderedObjects
 from rukpak_py.formats.helm.request import HelmRequest, merged_values, without_secrets
 from rukpak_py.formats.helm.schemas import outside_references
+from rukpak_py.formats.hook import Hook
 
 _UNKNOWN_HOOK: Final = re.compile(r'info: skipping unknown hook: "(.*)"')
 _OUT_OF_MEMORY: Final = re.compile(r"out of memory|cannot allocate memory|failed to create new OS thread")

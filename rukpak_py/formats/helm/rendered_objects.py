@@ -13,8 +13,9 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.builtin_types import checked
-from rukpak_py.formats.helm.hooks import Hook, hook_of, is_hook, is_test
+from rukpak_py.formats.helm.hooks import hook_of, is_hook, is_test
 from rukpak_py.formats.helm.output import Section
+from rukpak_py.formats.hook import Hook
 from rukpak_py.formats.manifests import excerpt, has_kind, items_of, not_an_object
 from rukpak_py.formats.plain_rules import no_name, no_version
 from rukpak_py.formats.rendered_size import RenderedSize
@@ -29,7 +30,7 @@ class RenderedObjects:
         self._sources: dict[ObjectKey, str] = {}
         self.crds: dict[ObjectKey, Object] = {}
         self.objects: dict[ObjectKey, Object] = {}
-        self.hooks: list[Hook] = []
+        self.hooks = list[Hook]()
         self.test_hooks = 0
 
     def add(self, section: Section) -> None:

@@ -11,7 +11,6 @@ from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
 from tests.integration.scenarios.helm_charts import chart_source, deploy, has_data, installed, kept, settings
 from tests.integration.scenarios.stage import Document, Stage, definition, says, widget, widgets
-from tests.unit.charts import hook
 
 pytestmark = pytest.mark.usefixtures("helm")
 VALUED = {"values.yaml": "a: chart\nb: chart\n", "templates/a.yaml": settings(a=".Values.a", b=".Values.b")}
@@ -131,19 +130,6 @@ async def test_what_its_policy_keeps_stays_when_it_leaves_the_chart(stage: Stage
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "gone")
     await stage.until_ready(name)
     assert await stage.has_settings("kept")
-
-
-async def test_hooks_are_refused_and_tests_left_out(stage: Stage) -> None:
-    files = {"templates/test.yaml": hook("probe", "test"), "templates/a.yaml": settings(a="1")}
-    name = await deploy(
-        stage, await chart_source(stage, {**files, "templates/job.yaml": hook("migrate", "pre-install,pre-upgrade")})
-    )
-    text = "hooks are not run yet: ConfigMap migrate (pre-install, pre-upgrade); remove them from the chart"
-    await stage.until_deployment(name, says("HasValidBundle", "False", "BundleLoadFailed", text))
-    assert not await stage.has_settings()
-    await stage.edit_template(name, await chart_source(stage, files, name="without"))
-    await stage.until_ready(name)
-    assert not await stage.has_settings("probe")
 
 
 async def test_a_chart_with_many_objects(stage: Stage) -> None:

@@ -34,6 +34,7 @@ FITTING = [
     ("--plain-http-registries", "a:5000, b.lan", "plain_http_registries", frozenset({"a:5000", "b.lan"})),
     ("--allow-plain-http-credentials", "true", "allow_plain_http_credentials", True),
     ("--image-unpack", "pod", "image_unpack", ImageUnpack.POD),
+    ("--hook-timeout", "60", "hook_timeout", 60.0),
     ("--log-level", "debug", "log_level", "debug"),
     ("--log-format", "json", "log_format", "json"),
 ]
@@ -55,6 +56,9 @@ WRONG = [
     ("--plain-http-registries", "a/b"),
     ("--allow-plain-http-credentials", "perhaps"),
     ("--image-unpack", "pods"),
+    ("--hook-timeout", "0"),
+    ("--hook-timeout", "5m"),
+    ("--hook-timeout", "86401"),
     ("--unpack-pods", "delete"),
     ("--unpack-image", "Not An Image"),
     ("--unpack-pod-pull-secrets", "Not_A_Name"),

@@ -1,11 +1,15 @@
 """The controllers' view of renderings: the objects that were kept, and what lasts of them."""
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import Object
+from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import rendering
 from rukpak_py.operator import stored_renderings as module
 from rukpak_py.operator.stored_renderings import StoredRenderings
@@ -43,6 +47,30 @@ async def test_what_was_kept_a_moment_ago_is_not_swept(
     assert await stored.load(OTHER) == MADE
 
 
+HOOK = Hook(
+    object=Object.from_manifest(config_map("hook")),
+    events=frozenset({HookEvent.PRE_INSTALL, HookEvent.POST_DELETE}),
+    weight=-(2**63),
+    delete_policies=frozenset({DeletePolicy.HOOK_FAILED}),
+    outlives=True,
+)
+FIRST = frozenset({OBJECTS[1].head.key})
+WITH_HOOKS = rendering(OBJECTS, MADE.lasting | FIRST, hooks=[HOOK, replace(HOOK, weight=1)], before_hooks=FIRST)
+
+
+async def test_hooks_are_kept_and_what_comes_before_them(stored: StoredRenderings) -> None:
+    await stored.keep(KEY, WITH_HOOKS)
+    assert await stored.load(KEY) == WITH_HOOKS
+
+
+def test_renderings_without_hooks_have_the_digest_that_they_always_had() -> None:
+    """It stands in the status of what is installed."""
+    lines = [orjson.dumps([["", "ConfigMap", "", "b"]]), *(one.json for one in OBJECTS)]
+    assert MADE.digest == "sha256:" + hashlib.sha256(b"".join(line + b"\n" for line in lines)).hexdigest()
+    assert rendering(OBJECTS, MADE.lasting, before_hooks=FIRST) == MADE
+
+
 def test_the_digest_tells_renderings_apart() -> None:
     others = (rendering(OBJECTS, frozenset()), rendering(OBJECTS[::-1], MADE.lasting), rendering((), frozenset()))
-    assert len({MADE.digest, *(one.digest for one in others)}) == 4
+    hooks = (rendering(OBJECTS, MADE.lasting, hooks=[one]) for one in (HOOK, replace(HOOK, outlives=False)))
+    assert len({MADE.digest, WITH_HOOKS.digest, *(one.digest for one in (*others, *hooks))}) == 7

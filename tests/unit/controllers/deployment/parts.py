@@ -68,6 +68,9 @@ class FakeCluster:
     def find(self, gvk: GroupVersionKind) -> Resource | None:
         return self.served.resources.get(gvk)
 
+    def resource_of(self, gvk: GroupVersionKind) -> Resource | None:
+        return self.find(gvk)
+
     def preferred(self, group: str, kind: str) -> Resource | None:
         return self.served.preferred.get(GroupKind(group, kind))
 

@@ -61,7 +61,7 @@ class GivenRecord:
     failing: ApiError | None = None
     recorded: int = 0
 
-    async def record(self, _deployment: object, _desired: object) -> None:
+    async def record(self, _deployment: object, _desired: object, _hooks: object) -> None:
         self.recorded += 1
         if self.failing is not None:
             raise self.failing

@@ -10,6 +10,8 @@ from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.kind_record import KindRecord, needs_order
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.core.objects import Object
+from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from tests.unit.apply.lives import config_map, desired
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
@@ -39,10 +41,10 @@ class Bench:
         self.deployments.put(stored)
         return stored
 
-    async def record(self, *manifests: dict[str, Any]) -> None:
+    async def record(self, *manifests: dict[str, Any], hooks: tuple[Hook, ...] = ()) -> None:
         one = self.deployments.get("shop")
         assert one is not None
-        await self._record.record(one, tuple(desired(manifest) for manifest in manifests))
+        await self._record.record(one, tuple(desired(manifest) for manifest in manifests), hooks)
 
     @property
     def stored(self) -> BundleDeployment:
@@ -82,6 +84,24 @@ async def test_the_finalizer_comes_before_the_first_object_that_needs_order(benc
     assert bench.stored.metadata.finalizers == ("x/y", ORDERED_DELETION_FINALIZER)
     await bench.record(BASKET)
     assert len(bench.client.calls) == 2
+
+
+def hook(event: HookEvent) -> Hook:
+    return Hook(object=Object.from_manifest(config_map()), events=frozenset({event}))
+
+
+async def test_hooks_of_the_deletion_need_the_finalizer_and_are_recorded(bench: Bench) -> None:
+    """Also of content that has nothing else."""
+    bench.put()
+    await bench.record(hooks=(hook(HookEvent.POST_INSTALL),))
+    assert bench.client.calls == []
+    await bench.record(hooks=(hook(HookEvent.POST_DELETE),))
+    assert bench.client.calls == ["patch BundleDeployment shop", "status BundleDeployment shop"]
+    assert bench.stored.status.delete_hooks
+    await bench.record(hooks=(hook(HookEvent.PRE_DELETE),))
+    await bench.record(config_map())
+    assert bench.client.calls[2:] == ["status BundleDeployment shop"]
+    assert bench.stored.status.delete_hooks, "the old content is still there"
 
 
 @pytest.mark.parametrize("manifest", [config_map(), BASKET], ids=["kinds", "finalizer"])

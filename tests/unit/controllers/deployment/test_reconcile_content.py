@@ -38,7 +38,8 @@ class Visibility:
 
 async def test_requests_that_fail_are_reported_when_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, visibility = controlled_clock(monkeypatch), Visibility()
-    stages: dict[str, Any] = dict.fromkeys(("rendering", "planner", "gates", "applier", "certificates", "finish"))
+    others = ("rendering", "planner", "gates", "applier", "certificates", "hooks", "finish")
+    stages: dict[str, Any] = dict.fromkeys(others)
     content = ContentReconciler(visibility=visibility, **stages)  # type: ignore[arg-type]  # all that is asked
     one = attempt()
 

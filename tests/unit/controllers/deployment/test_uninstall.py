@@ -10,9 +10,11 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSt
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.deployment.stage import StageResult
-from rukpak_py.controllers.deployment.uninstall import FOREGROUND, LOOK_AGAIN_SECONDS, ORPHAN, Uninstall
-from rukpak_py.controllers.outcome import DONE
+from rukpak_py.controllers.deployment.uninstall import LOOK_AGAIN_SECONDS, Uninstall
+from rukpak_py.controllers.finalizers import FOREGROUND, ORPHAN
+from rukpak_py.controllers.outcome import DONE, WAIT
 from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
@@ -36,15 +38,38 @@ KINDS = (CONFIG_MAPS.gvk, CRDS.gvk, BASKET)
 
 
 @dataclass
+class Hooks:
+    """Of a chart that has these; each is unfinished as often as it says. `lost`: nobody knows which it has."""
+
+    rest: dict[HookEvent, int] = field(default_factory=dict)
+    lost: StageResult | None = None
+
+    async def content(self, _deployment: BundleDeployment) -> "Hooks | StageResult | None":
+        return self.lost or (self if self.rest else None)
+
+    def has(self, event: HookEvent) -> bool:
+        return event in self.rest
+
+    async def run(self, _content: "Hooks", event: HookEvent) -> StageResult | None:
+        left = self.rest.get(event, 0)
+        if not left:
+            return None
+        self.rest[event] = left - 1
+        return StageResult(outcome=WAIT, not_corrected=event)
+
+
+@dataclass
 class Bench:
     watches: Watches
     cluster: FakeCluster
     client: FakeClient
     events: ToldEvents = field(default_factory=ToldEvents)
+    hooks: Hooks = field(default_factory=Hooks)
 
     def __post_init__(self) -> None:
         kinds = self.cluster.as_kinds()
-        self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, self.events)
+        hooks: Any = self.hooks
+        self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, self.events, hooks)
 
     def deleted(self, *finalizers: str, recorded: tuple[GroupVersionKind, ...] = KINDS) -> BundleDeployment:
         found = deployment(
@@ -150,6 +175,42 @@ async def test_what_outlives_the_deployment_stays(bench: Bench) -> None:
     bench.has(BASKETS, "x", ownerReferences=[], labels=OUR_LABELS, annotations=marks)
     await bench.proceed(bench.deleted())
     assert bench.writes == FINALIZER_GOES
+
+
+# Hooks of a chart
+
+
+async def test_hooks_come_before_everything_and_after_everything_is_gone(bench: Bench) -> None:
+    bench.hooks.rest = {HookEvent.PRE_DELETE: 1, HookEvent.POST_DELETE: 1}
+    bench.has(CONFIG_MAPS, "m")
+    bench.has(BASKETS, "x")
+    of = bench.deleted()
+    assert (await bench.proceed(of)).not_corrected == "pre-delete"
+    assert bench.writes == []
+    await bench.proceed(of)
+    assert bench.writes == ["delete Basket x"]
+    bench.watches.informer(BASKETS).say(key("x", BASKET), shown(name="x"), None)
+    assert message(await bench.proceed(of)) == "Deleting: waiting for 1 object to be deleted: ConfigMap ns/m"
+    assert bench.writes[1:] == ["delete ConfigMap m"]
+    bench.watches.informer(CONFIG_MAPS).say(key("m"), shown(name="m"), None)
+    assert (await bench.proceed(of)).not_corrected == "post-delete"
+    assert bench.writes[2:] == []
+    assert await bench.proceed(of) == StageResult(outcome=DONE)
+    assert bench.writes[2:] == FINALIZER_GOES
+
+
+async def test_without_hooks_for_afterwards_the_collector_does_the_rest(bench: Bench) -> None:
+    bench.hooks.rest = {HookEvent.PRE_DELETE: 0}
+    bench.has(CONFIG_MAPS, "m")
+    await bench.proceed(bench.deleted())
+    assert bench.writes == FINALIZER_GOES
+
+
+async def test_nothing_is_deleted_while_nobody_knows_the_hooks(bench: Bench) -> None:
+    bench.hooks.lost = StageResult(outcome=WAIT, not_corrected="lost")
+    bench.has(BASKETS, "x")
+    assert await bench.proceed(bench.deleted()) == bench.hooks.lost
+    assert bench.writes == []
 
 
 # Who has nothing to do here

@@ -9,10 +9,10 @@ import pytest
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.format import Release, RenderOptions
 from rukpak_py.formats.helm.format import HelmFormat
-from rukpak_py.formats.helm.hooks import HookEvent
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering
 from rukpak_py.formats.helm.request import ValuesDocument
+from rukpak_py.formats.hook import HookEvent
 from rukpak_py.formats.stored_rendering import lines_of, read_lines
 from rukpak_py.sources.local_directory import read_directory
 from tests.unit.charts import (
@@ -266,15 +266,34 @@ def test_as_a_format_it_renders_what_is_applied(helm: HelmProgram) -> None:
     assert read_lines(b"".join(lines_of(made))) == made
 
 
-def test_a_chart_with_hooks_is_refused_as_a_format(helm: HelmProgram) -> None:
+def test_hooks_come_beside_the_objects_with_what_they_may_need(helm: HelmProgram) -> None:
     files = {
-        "templates/a.yaml": hook("migrate", "pre-upgrade,pre-install"),
+        "crds/crd.yaml": crd("crd"),
+        "templates/a.yaml": hook("migrate", "pre-upgrade,pre-install", weight="2", delete_policy="hook-failed"),
         "templates/b.yaml": hook("clean", "post-delete, test"),
+        "templates/c.yaml": config_map("kept", **{"helm.sh/resource-policy": "keep"}),
     }
-    text = (
-        "hooks are not run yet: ConfigMap clean (post-delete), ConfigMap migrate (pre-install, pre-upgrade); remove "
-        "them from the chart, or switch them off with spec.config.values"
-    )
+    made = HelmFormat(helm=helm.path).render(chart(files), RenderOptions())
+    assert [(one.object.head.name, one.weight, sorted(one.events)) for one in made.hooks] == [
+        ("clean", 0, ["post-delete"]),
+        ("migrate", 2, ["pre-install", "pre-upgrade"]),
+    ]
+    assert [one.head.name for one in made.objects] == ["crd", "kept"]
+    assert [key.name for key in made.before_hooks] == ["crd"]
+    assert read_lines(b"".join(lines_of(made))) == made
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["a", "a"], "two pre-install hooks are ConfigMap a: give one of them another name, or remove it"),
+        ([f"a{number}" for number in range(101)], "the chart has 101 hooks; no more than 100 can be run"),
+    ],
+)
+def test_hooks_that_nobody_could_tell_apart_or_count_are_refused(
+    helm: HelmProgram, names: list[str], text: str
+) -> None:
+    files = {"templates/a.yaml": "---\n".join(hook(name, "pre-install") for name in names)}
     with pytest.raises(ContentError) as caught:
         HelmFormat(helm=helm.path).render(chart(files), RenderOptions())
     assert str(caught.value) == text

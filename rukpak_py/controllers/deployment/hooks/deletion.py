@@ -1,0 +1,130 @@
+"""Hooks around the deletion of what is installed, or of a first installation that is half done.
+
+The content is that of the active Bundle with the options it was installed with, else the wanted one. Its hooks are run
+also when its rendering was lost and comes out differently now. While the content cannot be had, the deletion waits.
+"""
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import Bundle, BundleStatus
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.conditions import Summary
+from rukpak_py.api.metadata import ObjectMeta
+from rukpak_py.api.names import Phase, Reason
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues
+from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, NotRun, Running
+from rukpak_py.controllers.deployment.hooks.runs import hooks_at, skips_hooks
+from rukpak_py.controllers.deployment.hooks.stage import HookStage
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
+from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, StageResult
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.status import Report
+from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.outcome import WAIT, again, retry
+from rukpak_py.formats.hook import Hook, HookEvent
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeletedContent:
+    """What is being deleted, as far as hooks are concerned."""
+
+    attempt: Attempt
+    hooks: tuple[Hook, ...]
+
+    def has(self, event: HookEvent) -> bool:
+        return bool(hooks_at(self.hooks, event))
+
+
+class DeletionHooks:
+    def __init__(
+        self,
+        stage: HookStage,
+        *,
+        states: DeploymentStates,
+        templates: Templates,
+        values: ExternalValues,
+        attempts: Attempts,
+        rendering: RenderingStage,
+    ) -> None:
+        self._stage = stage
+        self._states = states
+        self._templates = templates
+        self._values = values
+        self._attempts = attempts
+        self._rendering = rendering
+
+    async def content(self, deployment: BundleDeployment) -> DeletedContent | StageResult | None:
+        """None: there are no hooks to be run."""
+        state = self._states.of(deployment.metadata.uid)
+        if not deployment.status.delete_hooks or skips_hooks(deployment) or state is None:
+            return None
+        attempt = self._attempt(deployment, state, await self._values.of(deployment))
+        if attempt is None:
+            return _report(f"Deleting: {texts.HOOKS_UNKNOWN}", Summary.STALLED)
+        rendered = await self._rendering.rendered(attempt)
+        if isinstance(rendered, Rendered):
+            return DeletedContent(attempt=attempt, hooks=rendered.hooks)
+        if rendered.report is None:
+            return StageResult(outcome=rendered.outcome, waits_for=rendered.waits_for)
+        text = f"Deleting: {texts.HOOKS_UNKNOWN}: {rendered.report.message}"
+        return StageResult(outcome=rendered.outcome, report=_of(text, rendered.report.summary))
+
+    async def run(self, content: DeletedContent, event: HookEvent) -> StageResult | None:
+        """None: all of them have ended well."""
+        match await self._stage.run(content.attempt, content.hooks, event):
+            case None:
+                return None
+            case Running(text=text):
+                return StageResult(outcome=again(LOOK_AGAIN_SECONDS), report=_of(f"Deleting: {text}"))
+            case LookAgain(after=after):
+                return StageResult(outcome=again(after))
+            case NotRun(refusal=refusal):
+                report = _of(f"Deleting: {refusal.brief or refusal.message}", Summary.RETRYING)
+                outcome = retry(refusal.retry_after)
+                return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
+            case Failed(text=text):
+                return _report(f"Deleting: {text}", Summary.STALLED)
+
+    def _attempt(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
+        status = deployment.status
+        if not status.active_bundle:
+            wanted = self._templates.find(deployment, state.template_hash(deployment))
+            if wanted is None or not wanted.status.digest or found.error is not None:
+                return None
+            return self._attempts.wanted(deployment, wanted, state, found)
+        bundle = self._templates.active(deployment) or _recorded(deployment)
+        if bundle is None or not status.digest:
+            return None
+        installed = replace(bundle, status=replace(bundle.status, digest=status.digest))
+        return self._attempts.active(_without_rendering(deployment), installed, state, found)
+
+
+def _recorded(deployment: BundleDeployment) -> Bundle | None:
+    """Of the history, where the collector was faster than we are: its rendering may be kept."""
+    history, name = deployment.status.history, deployment.status.active_bundle
+    template = history[0].template if history and history[0].bundle == name else None
+    if template is None:
+        return None
+    status = BundleStatus(phase=Phase.UNPACKED)
+    return Bundle(metadata=ObjectMeta(name=name), spec=template.spec, status=status)
+
+
+def _without_rendering(deployment: BundleDeployment) -> BundleDeployment:
+    """Whatever is rendered now counts as what was installed."""
+    status = deployment.status
+    history = tuple(replace(entry, rendering_digest="") for entry in status.history)
+    return replace(deployment, status=replace(status, history=history))
+
+
+def _of(text: str, summary: Summary = Summary.PROGRESSING) -> Report:
+    return Report(summary=summary, reason=Reason.DELETING, message=text)
+
+
+def _report(text: str, summary: Summary) -> StageResult:
+    return StageResult(outcome=WAIT, report=_of(text, summary))

@@ -1,0 +1,149 @@
+"""A job for each hook that is due: begun once, waited for by nobody, and its end kept until it is recorded.
+
+A deployment has one at a time. One of another run ends when the next begins: what it was to create is not created.
+"""
+
+from collections.abc import Callable
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
+from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
+from rukpak_py.apply.refusals import failure_of
+from rukpak_py.apply.results import FailureKind
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, hook_object
+from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Running, Unfinished
+from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
+from rukpak_py.controllers.deployment.hooks.runs import HookRun, may_replace_left, skips_hooks
+from rukpak_py.controllers.deployment.hooks.steps import RunHook
+from rukpak_py.controllers.finalizers import FOREGROUND
+from rukpak_py.controllers.jobs import Jobs, Key
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import Resource
+
+MARGIN_SECONDS = 60.0  # of a job, over what its parts may take
+UNWANTED_SECONDS = 1.0  # the event that says why is on its way
+
+
+class HookJobs:
+    def __init__(
+        self,
+        client: Client,
+        cluster: Cluster,
+        deployments: Cache[BundleDeployment],
+        *,
+        now: Callable[[], str],
+        seconds: float,
+        on_end: Callable[[str], None],
+    ) -> None:
+        """`seconds`: a hook must end within."""
+        self._cluster = cluster
+        self._deployments = deployments
+        self._seconds = seconds
+        self._runner = HookRunner(client, now=now)
+        self._jobs: Jobs[HookEnd | None] = Jobs(on_end=on_end)
+        self._ended: dict[str, tuple[Key, HookEnd]] = {}  # by uid: not recorded yet
+
+    async def end_of(self, attempt: Attempt, run: HookRun, step: RunHook) -> HookEnd | Unfinished:
+        """How the hook has ended; it is begun, unless it was. The same until it is `recorded`."""
+        uid = attempt.deployment.metadata.uid
+        key = (uid, run.mark, *step.hook.object.head.key)
+        ended_key, ended = self._ended.get(uid, (None, None))
+        if ended is not None and ended_key == key:
+            return ended
+        finished = self._jobs.take(key)
+        if finished is None:
+            return await self._running(attempt, run, step, key)
+        if finished.error is not None:
+            return _not_run(run.event, _place(step, attempt), finished.error)
+        if finished.value is None:
+            return LookAgain(after=UNWANTED_SECONDS)
+        self._ended[uid] = key, finished.value
+        return finished.value
+
+    def recorded(self, uid: str) -> None:
+        self._ended.pop(uid, None)
+
+    def forget(self, uid: str) -> None:
+        """The deployment is gone."""
+        self._jobs.drop(uid)
+        self._ended.pop(uid, None)
+
+    async def close(self) -> None:
+        await self._jobs.close()
+
+    async def resource_of(self, gvk: GroupVersionKind) -> Resource | None:
+        """Asked for again when it is unknown: an object of the same chart may have brought it."""
+        found = self._cluster.resource_of(gvk)
+        if found is None:
+            await self._cluster.refresh()
+            found = self._cluster.resource_of(gvk)
+        return found
+
+    async def _running(self, attempt: Attempt, run: HookRun, step: RunHook, key: Key) -> Unfinished:
+        head = step.hook.object.head
+        if not self._jobs.is_running(key):
+            resource = await self.resource_of(head.gvk)
+            if resource is None:
+                kind = frozenset({FailureKind.MISSING})
+                waits_for = WaitsFor(kinds=frozenset({head.gvk.group_kind}))
+                message, brief = missing_kinds_text([head]), missing_kinds_brief([head])
+                return NotRun(refusal=Refusal(message=message, brief=brief, failure_kinds=kind, waits_for=waits_for))
+            try:
+                wanted = self._hook_object(attempt, run, step, resource)
+            except RukPakError as error:
+                return _not_run(run.event, _place(step, attempt), error)
+            self._start(attempt.deployment, run.event, wanted, key)
+        return Running(text=texts.hook_running(run.event, _place(step, attempt)))
+
+    def _start(self, deployment: BundleDeployment, event: HookEvent, wanted: HookObject, key: Key) -> None:
+        metadata = deployment.metadata
+        self._jobs.drop(metadata.uid)
+
+        async def work() -> HookEnd | None:
+            return await self._runner.run(wanted, is_wanted=lambda: self._is_wanted(deployment, event))
+
+        deadline = wanted.seconds + GONE_SECONDS + MARGIN_SECONDS
+        self._jobs.start(metadata.name, key, work, lane=f"hooks of {metadata.uid}", deadline=deadline, width=1)
+
+    def _is_wanted(self, deployment: BundleDeployment, event: HookEvent) -> bool:
+        """By what is known now; the job was begun a while ago."""
+        latest = self._deployments.get(deployment.metadata.name)
+        if latest is None or latest.metadata.uid != deployment.metadata.uid or skips_hooks(latest):
+            return False
+        if event in DELETE_EVENTS:
+            return latest.metadata.is_deleted
+        return not latest.metadata.is_deleted and not latest.spec.suspend
+
+    def _hook_object(self, attempt: Attempt, run: HookRun, step: RunHook, resource: Resource) -> HookObject:
+        deployment = attempt.deployment
+        return hook_object(
+            step.hook,
+            resource,
+            owner=attempt.owner,
+            namespace=attempt.namespace,
+            mark=run.mark,
+            seconds=self._seconds,
+            collected=FOREGROUND not in deployment.metadata.finalizers,  # it would go before it ends
+            failed_uid=step.failed.uid if step.failed is not None else "",
+            takes_left=may_replace_left(deployment),
+        )
+
+
+def _place(step: RunHook, attempt: Attempt) -> ObjectKey:
+    key = step.hook.object.head.key
+    return key._replace(namespace=key.namespace or attempt.namespace)
+
+
+def _not_run(event: HookEvent, key: ObjectKey, error: RukPakError) -> NotRun:
+    failure = failure_of(key, error)
+    message = texts.hook_not_run(event, failure.message)
+    return NotRun(
+        refusal=Refusal(message=message, failure_kinds=frozenset({failure.kind}), retry_after=failure.retry_after)
+    )

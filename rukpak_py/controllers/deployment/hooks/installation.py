@@ -1,0 +1,85 @@
+"""Hooks around an installation: before anything of it is applied, and once all of it is.
+
+While a hook runs before it, or has failed, nothing was written, so what is installed is still kept as it should be.
+The gates have passed before the first hook of a run is begun; until its last one has ended they are not asked again.
+"""
+
+from dataclasses import replace
+
+from rukpak_py.api.conditions import Summary
+from rukpak_py.controllers.deployment import failures
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, NotRun, Running, Unfinished
+from rukpak_py.controllers.deployment.hooks.runs import events_of, hooks_at, run_of
+from rukpak_py.controllers.deployment.hooks.stage import HookStage
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.stage import StageResult, waiting
+from rukpak_py.controllers.outcome import WAIT, again, retry_unless_stalled
+
+_BEFORE, _AFTER = "hooks before", "hooks after"  # what is waited for
+
+
+class InstallHooks:
+    def __init__(self, stage: HookStage) -> None:
+        self._stage = stage
+        self._begun: dict[str, str] = {}  # by deployment: the run whose first hook was begun
+
+    def are_due_before(self, attempt: Attempt, rendered: Rendered) -> bool:
+        events = events_of(attempt) if rendered.hooks else None
+        return events is not None and bool(hooks_at(rendered.hooks, events.before))
+
+    async def proceed(self, attempt: Attempt, rendered: Rendered) -> StageResult | None:
+        """The next step of what this process has begun; None: nothing was, or all of it has ended."""
+        if not self.are_due_before(attempt, rendered) or self._run(attempt) != self._begun.get(_uid(attempt)):
+            return None
+        return await self.before(attempt, rendered)
+
+    async def before(self, attempt: Attempt, rendered: Rendered) -> StageResult | None:
+        """None: all that comes before has ended well."""
+        events = events_of(attempt)
+        if events is None:
+            return None
+        self._begun[_uid(attempt)] = self._run(attempt)
+        unfinished = await self._stage.run(attempt, rendered.hooks, events.before)
+        result = _result(attempt, unfinished, _BEFORE)
+        return replace(result, wrote_nothing=True) if result is not None else None
+
+    async def after(self, attempt: Attempt, rendered: Rendered) -> StageResult | None:
+        """None: all hooks have ended well."""
+        events = events_of(attempt) if rendered.hooks else None
+        if events is None:
+            return None
+        return _result(attempt, await self._stage.run(attempt, rendered.hooks, events.after), _AFTER)
+
+    def forget(self, uid: str) -> None:
+        """The deployment is gone."""
+        self._begun.pop(uid, None)
+        self._stage.forget(uid)
+
+    @staticmethod
+    def _run(attempt: Attempt) -> str:
+        events = events_of(attempt)
+        return run_of(attempt, events.before).mark if events is not None else ""
+
+
+def _uid(attempt: Attempt) -> str:
+    return attempt.deployment.metadata.uid
+
+
+def _result(attempt: Attempt, unfinished: Unfinished | None, what: str) -> StageResult | None:
+    deployment = attempt.deployment
+    if not isinstance(unfinished, Running):
+        attempt.state.waits.over(what)
+    match unfinished:
+        case None:
+            return None
+        case Running(text=text):
+            return waiting(attempt.state, what, f"Waiting: {text}")
+        case LookAgain(after=after):
+            return StageResult(outcome=again(after))
+        case NotRun(refusal=refusal):
+            report = failures.refused(deployment, refusal)
+            outcome = retry_unless_stalled(report.summary, refusal.retry_after)
+            return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
+        case Failed(text=text):
+            return StageResult(outcome=WAIT, report=failures.not_installed(deployment, text, Summary.STALLED))

@@ -1,0 +1,169 @@
+"""One hook, from a look at its name to its end.
+
+What has the mark of this run is waited for, whoever created it. What another run left is deleted and created again
+where the hook says so, and a foreign object is left alone. Failures to look, to delete or to create are errors: the
+hook has not run, and is tried again. How the object ended is a result, and so is that it did not in time; its time
+counts from its creation, over restarts.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+
+import orjson
+
+from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, Situation, refusal, situation
+from rukpak_py.controllers.deployment.hooks.verdict import SUCCEEDED, Verdict, verdict
+from rukpak_py.core.errors import ConflictError, UnavailableError
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.answers import live_object
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.metadata import LiveObject, Metadata
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 5.0
+GONE_SECONDS = 60.0  # for what is deleted to be gone
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookEnd:
+    key: ObjectKey
+    version: str
+    verdict: Verdict
+    uid: str
+    started_at: str
+    finished_at: str
+
+
+class HookRunner:
+    def __init__(self, client: Client, *, now: Callable[[], str], sleep: Sleep = asyncio.sleep) -> None:
+        self._client = client
+        self._now = now
+        self._sleep = sleep
+
+    async def run(self, hook: HookObject, *, is_wanted: Callable[[], bool]) -> HookEnd | None:
+        """`is_wanted` is asked before anything is changed. None: nothing was, because it is not wanted any more."""
+        live = await self._read(hook)
+        match situation(live.metadata if live is not None else None, hook):
+            case Situation.THERE | Situation.OF_THIS_RUN if live is not None and not live.metadata.is_deleted:
+                return await self._ended(hook, live, age=self._age(live.metadata))
+            case Situation.HAS_FAILED if live is not None and _has_succeeded(hook, live):
+                return self._end(hook, live.metadata, SUCCEEDED)
+            case Situation.FOREIGN if live is not None:
+                raise ConflictError(refusal(live.metadata, hook))
+            case Situation.OURS | Situation.LEFT_BY_HELM if not hook.replaces:
+                raise ConflictError(_not_replaced(hook))
+            case _:
+                return await self._created(hook, live, is_wanted)
+
+    async def _created(
+        self, hook: HookObject, live: LiveObject | None, is_wanted: Callable[[], bool]
+    ) -> HookEnd | None:
+        """In the place of what is there, once that is gone."""
+        if not is_wanted():
+            return None
+        if live is not None:
+            await self._delete(hook, live.metadata)
+        if not is_wanted():
+            return None
+        try:
+            created = await self._client.create(
+                hook.resource, hook.key.namespace, hook.body, field_manager=hook.owner.manager
+            )
+        except AlreadyExistsError as error:
+            raise UnavailableError(f"{hook.key} appeared while it was being created; it is looked at again") from error
+        return await self._ended(hook, created, age=0.0)
+
+    async def _delete(self, hook: HookObject, metadata: Metadata) -> None:
+        """Only what was looked at. The Pods of a Job go after it."""
+        until = monotonic() + GONE_SECONDS
+        pause = FIRST_PAUSE_SECONDS
+        try:
+            left = await self._client.delete(
+                hook.resource, hook.key.namespace, hook.key.name, uid=metadata.uid, propagation="Background"
+            )
+        except (NotFoundError, StaleError):
+            return
+        while left is not None:
+            live = await self._read(hook)
+            if live is None or live.metadata.uid != metadata.uid:
+                return
+            if monotonic() > until:
+                held = ", ".join(live.metadata.finalizers) or "nobody says what"
+                raise UnavailableError(f"{hook.key}, which was left by a former hook, does not go: held by {held}")
+            await self._sleep(pause)
+            pause = _longer(pause)
+
+    async def _ended(self, hook: HookObject, live: LiveObject, *, age: float) -> HookEnd:
+        first, began, pause = live.metadata, monotonic() - age, FIRST_PAUSE_SECONDS
+        while True:
+            found = _verdict(hook, live)
+            if found is None and monotonic() - began >= hook.seconds:
+                found = Verdict(succeeded=False, why=f"it did not end within {hook.seconds:g} s")
+            if found is not None:
+                return self._end(hook, first, found)
+            await self._sleep(min(pause, max(0.0, began + hook.seconds - monotonic())))
+            pause = _longer(pause)
+            now = await self._read_again(hook)
+            if now is None or now.metadata.uid != first.uid:
+                return self._end(hook, first, Verdict(succeeded=False, why="it was deleted before it ended"))
+            live = now
+
+    async def _read(self, hook: HookObject) -> LiveObject | None:
+        try:
+            body = await self._client.get(hook.resource, hook.key.namespace, hook.key.name)
+        except NotFoundError:
+            return None
+        return live_object(hook.resource, body, full=True)
+
+    async def _read_again(self, hook: HookObject) -> LiveObject | None:
+        """However long the server does not answer, as the hook may end well meanwhile; the job has a deadline."""
+        while True:
+            try:
+                return await self._read(hook)
+            except UnavailableError:
+                await self._sleep(LONGEST_PAUSE_SECONDS)
+
+    def _age(self, metadata: Metadata) -> float:
+        """Seconds since the server created it, as far as two clocks can tell."""
+        try:
+            created = datetime.fromisoformat(metadata.creation_timestamp or self._now())
+            return max(0.0, (datetime.fromisoformat(self._now()) - created).total_seconds())
+        except (TypeError, ValueError):
+            return 0.0
+
+    def _end(self, hook: HookObject, metadata: Metadata, found: Verdict) -> HookEnd:
+        now = self._now()
+        return HookEnd(
+            key=hook.key,
+            version=hook.resource.gvk.version,
+            verdict=found,
+            uid=metadata.uid,
+            started_at=metadata.creation_timestamp or now,
+            finished_at=now,
+        )
+
+
+def _verdict(hook: HookObject, live: LiveObject) -> Verdict | None:
+    return verdict(hook.resource.group_kind, orjson.loads(live.json or b"{}"))
+
+
+def _has_succeeded(hook: HookObject, live: LiveObject) -> bool:
+    found = _verdict(hook, live)
+    return found is not None and found.succeeded
+
+
+def _not_replaced(hook: HookObject) -> str:
+    return (
+        f"{hook.key} was left by a former hook, and its helm.sh/hook-delete-policy does not allow to replace it; "
+        "delete it, or add before-hook-creation to the policy"
+    )
+
+
+def _longer(pause: float) -> float:
+    return min(pause * 1.5, LONGEST_PAUSE_SECONDS)

@@ -1,0 +1,79 @@
+"""Which hooks an installation has to run, and by what a run is known.
+
+Hooks belong to a rendering, not to a deployment: what is installed already runs none, whatever else of the spec
+changes. Going back to older content is an upgrade like any other, so events of rollbacks never come.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, BundleDeploymentStatus, HookRecord
+from rukpak_py.api.names import SKIP_HOOKS_ANNOTATION
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.history import was_installed_by_original
+from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.formats.hook import Hook, HookEvent
+
+_MARK_DIGITS = 32
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InstallEvents:
+    before: HookEvent
+    after: HookEvent
+
+
+INSTALL = InstallEvents(before=HookEvent.PRE_INSTALL, after=HookEvent.POST_INSTALL)
+UPGRADE = InstallEvents(before=HookEvent.PRE_UPGRADE, after=HookEvent.POST_UPGRADE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookRun:
+    """One event of one installation. `since`: when what it replaces was installed, so that content that comes back is
+    another installation.
+    """
+
+    revision: str
+    event: HookEvent
+    since: str
+
+    @property
+    def mark(self) -> str:
+        """As it stands on the objects of its hooks, and in their records."""
+        parts = canonical_json([self.revision, self.event, self.since])
+        return hashlib.sha256(parts).hexdigest()[:_MARK_DIGITS]
+
+    def records(self, status: BundleDeploymentStatus) -> tuple[HookRecord, ...]:
+        return tuple(record for record in status.hooks if record.run == self.mark)
+
+
+def run_of(attempt: Attempt, event: HookEvent) -> HookRun:
+    history = attempt.deployment.status.history
+    return HookRun(revision=key_of(attempt), event=event, since=history[0].time if history else "")
+
+
+def events_of(attempt: Attempt) -> InstallEvents | None:
+    """None: it is installed. What the original operator installed, which left no history, has run its hooks."""
+    status = attempt.deployment.status
+    if status.history:
+        return None if is_rendering_of(status.history[0], attempt) else UPGRADE
+    if was_installed_by_original(status):
+        return None if status.active_bundle == attempt.bundle.metadata.name else UPGRADE
+    return INSTALL
+
+
+def hooks_at(hooks: Iterable[Hook], event: HookEvent) -> list[Hook]:
+    return sorted((hook for hook in hooks if event in hook.events), key=lambda hook: hook.order)
+
+
+def may_replace_left(deployment: BundleDeployment) -> bool:
+    """Hooks that nobody owns: of the original operator, or because the spec says so."""
+    status = deployment.status
+    was_taken_over = was_installed_by_original(status) or any(entry.taken_over for entry in status.history)
+    return was_taken_over or deployment.spec.adopt is not Adopt.NEVER
+
+
+def skips_hooks(deployment: BundleDeployment) -> bool:
+    return deployment.metadata.annotations.get(SKIP_HOOKS_ANNOTATION) == "true"

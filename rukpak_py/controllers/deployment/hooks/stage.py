@@ -1,0 +1,148 @@
+"""The hooks of one event of one deployment, a step for each reconcile that comes to it.
+
+The record of how a hook ended is written before anything else happens, and ends its reconcile. What goes by its policy
+is deleted after that, once by each process; a deletion that fails is logged, because nothing depends on it.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, HookRecord, HookResult
+from rukpak_py.api.conditions import Summary, cut
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, RECONCILE_AT_ANNOTATION, EventReason, Reason
+from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
+from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, Unfinished
+from rukpak_py.controllers.deployment.hooks.runner import HookEnd
+from rukpak_py.controllers.deployment.hooks.runs import HookRun, hooks_at, run_of, skips_hooks
+from rukpak_py.controllers.deployment.hooks.steps import EventDone, EventFailed, RunHook, key_of, next_step
+from rukpak_py.controllers.deployment.status import Report
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.ports import Recorder
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError, StaleError
+
+LOG = logging.getLogger(__name__)
+MESSAGE_CHARACTERS = 1000  # of a record
+STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
+
+
+class HookStage:
+    def __init__(self, client: Client, jobs: HookJobs, writer: DeploymentStatusWriter, events: Recorder) -> None:
+        self._client = client
+        self._jobs = jobs
+        self._writer = writer
+        self._events = events
+        self._deleted: dict[str, set[str]] = {}  # by deployment: uids of objects whose deletion was asked for
+        self._told: dict[str, str] = {}  # by deployment: for which installation it was told that hooks are skipped
+
+    async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> Unfinished | None:
+        """None: nothing is left to be run."""
+        due = hooks_at(hooks, event)
+        if not due:
+            return None
+        run, deployment = run_of(attempt, event), attempt.deployment
+        if skips_hooks(deployment):
+            self._tell_skipped(deployment, run)
+            return None
+        records, asked = run.records(deployment.status), _asked(deployment)
+        match next_step(due, records, namespace=attempt.namespace, asked=asked):
+            case RunHook() as step:
+                return await self._proceed(attempt, run, step)
+            case EventFailed(record=record, delete=delete):
+                await self._delete(deployment.metadata.uid, delete)
+                return Failed(text=texts.hook_failed(event, key_of(record), record.message))
+            case EventDone(delete=delete):
+                await self._delete(deployment.metadata.uid, delete)
+                return None
+
+    def forget(self, uid: str) -> None:
+        """The deployment is gone."""
+        self._jobs.forget(uid)
+        self._deleted.pop(uid, None)
+        self._told.pop(uid, None)
+
+    async def close(self) -> None:
+        await self._jobs.close()
+
+    async def _proceed(self, attempt: Attempt, run: HookRun, step: RunHook) -> Unfinished:
+        end = await self._jobs.end_of(attempt, run, step)
+        if not isinstance(end, HookEnd):
+            return end
+        try:
+            await self._write(attempt.deployment, run, _record(run, end, _asked(attempt.deployment)))
+        except (NotFoundError, StaleError):
+            return LookAgain(after=STALE_SECONDS)
+        self._jobs.recorded(attempt.deployment.metadata.uid)
+        return LookAgain()
+
+    async def _write(self, deployment: BundleDeployment, run: HookRun, record: HookRecord) -> None:
+        """Of one revision only, and of each run of a hook the last."""
+        others = [
+            one
+            for one in deployment.status.hooks
+            if one.revision == run.revision and (one.run, key_of(one)) != (record.run, key_of(record))
+        ]
+        report = Report(
+            summary=Summary.PROGRESSING,
+            reason=Reason.DELETING if run.event in DELETE_EVENTS else Reason.PROGRESSING,
+            message=texts.hook_ended(run.event, key_of(record), record.result),
+            fields={"hooks": (*others, record)},
+        )
+        await self._writer.record(deployment, report)
+
+    async def _delete(self, uid: str, records: Iterable[HookRecord]) -> None:
+        """Nobody waits for them to be gone."""
+        deleted = self._deleted.setdefault(uid, set())
+        for record in records:
+            if record.uid in deleted:
+                continue
+            deleted.add(record.uid)
+            gvk = GroupVersionKind(record.group, record.version, record.kind)
+            resource = await self._jobs.resource_of(gvk)
+            if resource is None:
+                continue
+            try:
+                await self._client.delete(
+                    resource, record.namespace, record.name, uid=record.uid, propagation="Background"
+                )
+            except (NotFoundError, StaleError):
+                continue
+            except RukPakError as error:
+                LOG.warning("could not delete the hook %s, as its policy says: %s", key_of(record), error)
+
+    def _tell_skipped(self, deployment: BundleDeployment, run: HookRun) -> None:
+        metadata = deployment.metadata
+        installation = run.revision + run.since
+        if self._told.get(metadata.uid) != installation:
+            self._told[metadata.uid] = installation
+            reason, text = EventReason.HOOKS_SKIPPED, texts.HOOKS_SKIPPED
+            self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+
+
+def _record(run: HookRun, end: HookEnd, asked: str) -> HookRecord:
+    key = end.key
+    return HookRecord(
+        revision=run.revision,
+        run=run.mark,
+        event=run.event,
+        group=key.group,
+        version=end.version,
+        kind=key.kind,
+        namespace=key.namespace,
+        name=key.name,
+        uid=end.uid,
+        result=HookResult.SUCCEEDED if end.verdict.succeeded else HookResult.FAILED,
+        message="" if end.verdict.succeeded else cut(end.verdict.why, MESSAGE_CHARACTERS),
+        started_at=end.started_at,
+        finished_at=end.finished_at,
+        reconcile_at=asked,
+    )
+
+
+def _asked(deployment: BundleDeployment) -> str:
+    return deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")

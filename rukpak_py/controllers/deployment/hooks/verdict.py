@@ -1,0 +1,81 @@
+"""Whether the object of a hook has ended, and how: as helm waits for it.
+
+A Job ends with the condition Complete or Failed, a Pod with its phase. Everything else has ended when it is there.
+What cannot be read has not ended; the time limit does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rukpak_py.apply.health.fields import OddStatus, condition, mappings, optional_number, text
+from rukpak_py.core.objects import GroupKind
+
+JOB = GroupKind("batch", "Job")
+POD = GroupKind("", "Pod")
+ACTIVE_GRACE_SECONDS = 30.0  # for its controller to say that a Job has been active for too long
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    succeeded: bool
+    why: str = ""
+
+
+SUCCEEDED = Verdict(succeeded=True)
+
+
+def has_verdict(kind: GroupKind) -> bool:
+    return kind in {JOB, POD}
+
+
+def verdict(kind: GroupKind, manifest: Mapping[str, Any]) -> Verdict | None:
+    """None: it has not ended."""
+    try:
+        if kind == JOB:
+            return _of_job(manifest)
+        return _of_pod(manifest) if kind == POD else SUCCEEDED
+    except OddStatus:
+        return None
+
+
+def time_limit(kind: GroupKind, manifest: Mapping[str, Any], seconds: float) -> float:
+    """A Job that may be active for longer has that time."""
+    try:
+        active = optional_number(manifest, "spec.activeDeadlineSeconds") if kind == JOB else None
+    except OddStatus:
+        active = None
+    return max(seconds, active + ACTIVE_GRACE_SECONDS) if active is not None and active > seconds else seconds
+
+
+def _of_job(job: Mapping[str, Any]) -> Verdict | None:
+    for kind in ("Complete", "Failed"):
+        found = condition(job, kind)
+        if found is not None and found.is_true:
+            return Verdict(succeeded=kind == "Complete", why=_joined(found.reason, found.message))
+    return None
+
+
+def _of_pod(pod: Mapping[str, Any]) -> Verdict | None:
+    match text(pod, "status.phase"):
+        case "Succeeded":
+            return SUCCEEDED
+        case "Failed":
+            why = _joined(text(pod, "status.reason"), text(pod, "status.message")) or _exit_codes(pod)
+            return Verdict(succeeded=False, why=why)
+        case _:
+            return None
+
+
+def _exit_codes(pod: Mapping[str, Any]) -> str:
+    found = [
+        f"container {text(one, 'name')} ended with exit code {code}"
+        for path in ("status.initContainerStatuses", "status.containerStatuses")
+        for one in mappings(pod, path)
+        if (code := optional_number(one, "state.terminated.exitCode"))
+    ]
+    return ", ".join(found)
+
+
+def _joined(*parts: str) -> str:
+    return ": ".join(filter(None, parts))

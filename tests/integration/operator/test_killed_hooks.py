@@ -1,0 +1,157 @@
+"""Hooks of charts whatever happens to the operator: each is run once, and what is on its way is waited for."""
+
+import asyncio
+import shutil
+from collections import Counter
+from contextlib import suppress
+
+import orjson
+import pytest
+
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.resources import CONFIG_MAPS, PODS, Resource
+from tests.integration.operator.conftest import StartOperator
+from tests.integration.operator.striking import Point, Strike, When
+from tests.integration.operator.tenant import Tenant, condition
+from tests.integration.operator.test_helm_renderings import RANDOM, deploy, publish
+from tests.integration.operator.waiting import eventually
+from tests.integration.proxy import Exchange, Proxy
+from tests.unit.charts import config_map, hook, job_hook
+
+JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", namespaced=True)
+PATIENCE = 60.0
+CHART = "---\n".join(
+    [
+        hook("first", "pre-install", weight="-1"),
+        job_hook("second", "pre-install"),
+        config_map("settings"),
+        hook("third", "post-install"),
+        job_hook("last", "pre-delete"),
+    ]
+)
+
+
+def is_hook(exchange: Exchange) -> bool:
+    made = exchange.method == "POST" and exchange.what in {"configmaps", "jobs"}
+    return made and exchange.namespace.startswith("app-")
+
+
+def is_record(exchange: Exchange) -> bool:
+    """That tells how one more hook ended."""
+    status = exchange.document.get("status") or {}
+    return exchange.what == "bundledeployments/status" and bool(status.get("hooks"))
+
+
+def is_apply(exchange: Exchange) -> bool:
+    return exchange.is_apply and exchange.namespace.startswith("app-")
+
+
+# In the order in which they come; whoever waits for one of them has seen those before it.
+STEPS = (
+    ("the first hook is created", is_hook),
+    ("its record", is_record),
+    ("the second hook is created", is_hook),
+    ("its record", is_record),
+    ("the rest is applied", is_apply),
+    ("the third hook is created", is_hook),
+    ("its record", is_record),
+    ("the hook of the deletion is created", is_hook),
+    ("its record", is_record),
+)
+
+
+async def end_pods(tenant: Tenant) -> None:
+    """As a node that runs whatever comes; until it is cancelled."""
+    while True:
+        with suppress(ApiError):
+            for pod in (await tenant.admin.list_metadata(PODS, tenant.namespace)).items:
+                body = b'{"status":{"phase":"Succeeded"}}'
+                await tenant.admin.patch_status(PODS, tenant.namespace, pod.key.name, body)
+        await asyncio.sleep(0.2)
+
+
+async def story(tenant: Tenant) -> None:
+    await deploy(tenant, await publish(tenant, CHART))
+    found = await tenant.ready(seconds=2 * PATIENCE)
+    records = [(one["event"], one["name"], one["result"]) for one in found["status"]["hooks"]]
+    assert records == [
+        ("pre-install", "first", "Succeeded"),
+        ("pre-install", "second", "Succeeded"),
+        ("post-install", "third", "Succeeded"),
+    ]
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
+    await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
+
+
+@pytest.mark.parametrize("when", When, ids=lambda when: when.value)
+async def test_killed_at_every_step(
+    tenant: Tenant, operators: StartOperator, proxy: Proxy, helm: HelmProgram, when: When
+) -> None:
+    operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}"])
+    node, running = asyncio.create_task(end_pods(tenant)), asyncio.create_task(story(tenant))
+    try:
+        for name, match in STEPS:
+            kill = Strike(Point(name=name, when=when, match=match), operator.kill)
+            proxy.rules = [kill]
+            operator.launch()
+            async with asyncio.timeout(PATIENCE):
+                await kill.fired.wait()
+        proxy.rules = []
+        operator.launch()
+        await running
+    finally:
+        for task in (node, running):
+            task.cancel()
+        await asyncio.gather(node, running, return_exceptions=True)
+    created = Counter(one.document["metadata"]["name"] for one in proxy.writes if is_hook(one) and one.status == 201)
+    assert created == {"first": 1, "second": 1, "third": 1, "last": 1}
+    assert not [one for one in proxy.writes if one.method == "DELETE" and one.what in {"configmaps", "jobs"}]
+
+
+async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
+    tenant: Tenant, operators: StartOperator, helm: HelmProgram
+) -> None:
+    operator = operators(arguments=[f"--helm={helm.path}", "--hook-timeout=2"])
+    await operator.start()
+    await deploy(tenant, await publish(tenant, job_hook("hangs", "pre-install")))
+    text = f"the pre-install hook Job {tenant.namespace}/hangs failed: it did not end within 2 s"
+    found = await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is told")
+    assert condition(found, "Stalled")["reason"] == "InstallFailed"
+    uid = (await tenant.admin.get_metadata(JOBS, tenant.namespace, "hangs")).uid
+    operator.kill()
+    await operator.start()
+    assert (await tenant.admin.get_metadata(JOBS, tenant.namespace, "hangs")).uid == uid
+    assert (await tenant.deployment())["status"]["hooks"] == found["status"]["hooks"]
+
+    body = orjson.dumps({"metadata": {"annotations": {RECONCILE_AT_ANNOTATION: "now"}}})
+    await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, body)
+
+    async def is_another() -> bool:
+        with suppress(ApiError):
+            return (await tenant.admin.get_metadata(JOBS, tenant.namespace, "hangs")).uid != uid
+        return False
+
+    await eventually(is_another, what="it is run again")
+
+
+async def test_hooks_of_the_deletion_run_also_when_the_rendering_is_lost(
+    tenant: Tenant, operators: StartOperator, helm: HelmProgram
+) -> None:
+    operator = operators(arguments=[f"--helm={helm.path}"])
+    await operator.start()
+    await deploy(tenant, await publish(tenant, f"{RANDOM}---\n{job_hook('last', 'pre-delete')}"))
+    await tenant.ready()
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
+    await operator.start()
+    text = f"Deleting: the pre-delete hook Job {tenant.namespace}/last is running"
+    await tenant.until(lambda seen: condition(seen, "Ready").get("message", "") == text, what="it waits")
+    assert (await tenant.admin.get_metadata(CONFIG_MAPS, tenant.namespace, "settings")).uid
+    node = asyncio.create_task(end_pods(tenant))
+    await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
+    node.cancel()

@@ -1,0 +1,147 @@
+"""Whose hooks are run when a deployment is deleted: of the content that is installed, or of half a first install."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, BundleTemplate, Installation
+from rukpak_py.api.names import HELM_CLASS, SKIP_HOOKS_ANNOTATION
+from rukpak_py.api.options import InstallOptions, recorded
+from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.kinds import Resolution
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
+from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
+from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.core.objects import Object
+from rukpak_py.formats.hook import Hook, HookEvent
+from tests.unit.apply.lives import config_map
+from tests.unit.apply.watches import watches_of
+from tests.unit.controllers.fakes import NOW
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, spec, unpacked
+
+HOOK = Hook(object=Object.from_manifest(config_map()), events=frozenset({HookEvent.PRE_DELETE}))
+OPTIONS = InstallOptions(provisioner_class_name=HELM_CLASS, config={"values": "a: 1"})
+ENTRY = Installation(
+    bundle="old",
+    digest=DIGEST,
+    time=NOW,
+    options=recorded(OPTIONS),
+    template=BundleTemplate(spec=spec(provisioner=HELM_CLASS)),
+    rendering_digest="sha256:lost",
+)
+NO_KINDS = Resolution(states={}, resources={})
+INSTALLED: dict[str, Any] = {"active_bundle": "old", "digest": DIGEST, "history": (ENTRY,)}
+
+
+@dataclass
+class Bundles:
+    """What is left of the Bundles."""
+
+    installed: Bundle | None = None
+    wanted: Bundle | None = None
+
+    def active(self, _: BundleDeployment) -> Bundle | None:
+        return self.installed
+
+    def find(self, _: BundleDeployment, _wanted: str) -> Bundle | None:
+        return self.wanted
+
+
+@dataclass
+class Renderings:
+    """`message`: why nothing is rendered."""
+
+    message: str = ""
+    asked: list[Attempt] = field(default_factory=list)
+
+    async def rendered(self, attempt: Attempt) -> Rendered | StageResult:
+        self.asked.append(attempt)
+        if self.message:
+            attempt.state.waits.waited("content", -10.0)
+            return waiting_to_begin(attempt.state, "content", self.message)
+        return Rendered(desired=(), resolution=NO_KINDS, objects=(), size=0, hooks=(HOOK,))
+
+
+@dataclass
+class Bench:
+    inventory: Inventory
+    bundles: Bundles = field(default_factory=Bundles)
+    renderings: Renderings = field(default_factory=Renderings)
+
+    async def content(self, of: BundleDeployment) -> DeletedContent | StageResult | None:
+        parts: dict[str, Any] = {"stage": None, "templates": self.bundles, "rendering": self.renderings}
+        attempts = Attempts(self.inventory, lambda _: True, system_namespace="system")
+        return await DeletionHooks(states=DeploymentStates(), attempts=attempts, **parts).content(of)
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(inventory=watches_of(monkeypatch).inventory)
+
+
+def deleted(*, delete_hooks: bool = True, **status: Any) -> BundleDeployment:
+    annotations = status.pop("annotations", {})
+    found = BundleDeploymentStatus(delete_hooks=delete_hooks, **status)
+    return deployment(status=found, provisioner=HELM_CLASS, deletion_timestamp=NOW, annotations=annotations)
+
+
+async def test_nothing_is_rendered_where_there_are_no_hooks_or_nobody_wants_them(bench: Bench) -> None:
+    assert await bench.content(deleted(delete_hooks=False, **INSTALLED)) is None
+    skipping = {SKIP_HOOKS_ANNOTATION: "true"}
+    assert await bench.content(deleted(annotations=skipping, **INSTALLED)) is None
+    assert bench.renderings.asked == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_the_content_is_what_was_installed_with_its_options_whatever_comes_out_now(
+    bench: Bench, *, there: bool
+) -> None:
+    """Its Bundle may have been collected, and another may have been made of its name."""
+    bench.bundles = Bundles(installed=unpacked("old", digest=OTHER_DIGEST) if there else None, wanted=unpacked("new"))
+    found = await bench.content(deleted(**INSTALLED))
+    assert isinstance(found, DeletedContent)
+    assert found.has(HookEvent.PRE_DELETE)
+    assert not found.has(HookEvent.POST_DELETE)
+    (asked,) = bench.renderings.asked
+    assert (asked.bundle.metadata.name, asked.bundle.status.digest) == ("old", DIGEST)
+    assert asked.options == OPTIONS
+    assert installed_rendering(asked) == ""
+
+
+async def test_of_half_a_first_install_it_is_what_is_wanted(bench: Bench) -> None:
+    bench.bundles.wanted = unpacked("new", digest=OTHER_DIGEST)
+    assert isinstance(await bench.content(deleted()), DeletedContent)
+    assert bench.renderings.asked[0].bundle.metadata.name == "new"
+
+
+@pytest.mark.parametrize(
+    ("status", "bundles"),
+    [
+        ({}, Bundles()),
+        ({}, Bundles(wanted=bundle("never-unpacked"))),
+        ({"active_bundle": "old", "digest": DIGEST}, Bundles()),  # of the original, and collected
+    ],
+)
+async def test_what_nobody_knows_is_waited_for_with_advice(
+    bench: Bench, status: dict[str, Any], bundles: Bundles
+) -> None:
+    bench.bundles = bundles
+    found = await bench.content(deleted(**status))
+    assert isinstance(found, StageResult)
+    assert found.report is not None
+    assert "Deleting: the hooks that the chart has for its deletion cannot be found out; set" in found.report.message
+
+
+async def test_content_that_is_fetched_again_is_waited_for_with_advice_when_it_lasts(bench: Bench) -> None:
+    bench.bundles.installed = unpacked("old")
+    bench.renderings.message = "Re-fetching bundle content"
+    found = await bench.content(deleted(**INSTALLED))
+    assert isinstance(found, StageResult)
+    assert found.report is not None
+    assert found.report.message.endswith('to "true" to delete without them: Re-fetching bundle content')

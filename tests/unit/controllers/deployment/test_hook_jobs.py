@@ -1,0 +1,129 @@
+"""The job of a hook: begun once, only for what is still wanted, and its end kept until it is recorded."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import SKIP_HOOKS_ANNOTATION
+from rukpak_py.apply.results import FailureKind
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.hooks.hook_jobs import UNWANTED_SECONDS, HookJobs
+from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Running, Unfinished
+from rukpak_py.controllers.deployment.hooks.runner import HookEnd
+from rukpak_py.controllers.deployment.hooks.runs import run_of
+from rukpak_py.controllers.deployment.hooks.steps import RunHook
+from rukpak_py.core.objects import Object
+from rukpak_py.formats.hook import Hook, HookEvent
+from rukpak_py.kube.errors import ForbiddenError
+from tests.unit.apply.lives import config_map
+from tests.unit.controllers.deployment.parts import BASKETS, FakeCluster, attempt, basket
+from tests.unit.controllers.deployment.test_hook_objects import JOBS
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal, until
+from tests.unit.controllers.values import UID, deployment
+
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.client, self.cluster, self.ended = FakeClient(), FakeCluster(), list[str]()
+        self.cluster.resources.append(JOBS)
+        self.deployments = Cache[BundleDeployment](clock=Clock())
+        self.jobs = HookJobs(
+            self.client.as_client(),
+            self.cluster.as_cluster(),
+            self.deployments,
+            now=lambda: NOW,
+            seconds=300.0,
+            on_end=self.ended.append,
+        )
+
+    async def look(
+        self, manifest: dict[str, Any], event: HookEvent = HookEvent.PRE_INSTALL, **spec: Any
+    ) -> HookEnd | Unfinished:
+        """One reconcile of a deployment with this spec."""
+        of = deployment(**spec)
+        self.deployments.put(of)
+        hook = Hook(object=Object.from_manifest(manifest), events=frozenset({event}))
+        one = attempt(of=of)
+        return await self.jobs.end_of(one, run_of(one, event), RunHook(hook=hook))
+
+    async def look_until_ended(self, manifest: dict[str, Any], **more: Any) -> HookEnd | Unfinished:
+        while isinstance(found := await self.look(manifest, **more), Running):
+            before = len(self.ended)
+            await until(lambda before=before: len(self.ended) > before)  # type: ignore[misc]  # bound now
+        return found
+
+    @property
+    def created(self) -> list[str]:
+        return [call for call in self.client.calls if call.startswith("create")]
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    bench = Bench()
+    yield bench
+    await bench.jobs.close()
+
+
+async def test_it_ends_once_and_its_end_is_kept_until_it_is_recorded(bench: Bench) -> None:
+    assert await bench.look(config_map()) == Running(text="the pre-install hook ConfigMap ns/a is running")
+    assert await bench.look(config_map()) == Running(text="the pre-install hook ConfigMap ns/a is running")
+    end = await bench.look_until_ended(config_map())
+    assert isinstance(end, HookEnd)
+    assert end.verdict.succeeded
+    assert await bench.look(config_map()) is end, "the write of its record was refused"
+    bench.jobs.recorded(UID)
+    assert (bench.created, bench.ended) == (["create ConfigMap a"], ["shop"])
+
+
+@pytest.mark.parametrize(
+    ("event", "spec"),
+    [
+        (HookEvent.PRE_INSTALL, {"suspend": True}),
+        (HookEvent.PRE_INSTALL, {"deletion_timestamp": NOW}),
+        (HookEvent.PRE_INSTALL, {"annotations": {SKIP_HOOKS_ANNOTATION: "true"}}),
+        (HookEvent.PRE_DELETE, {"deletion_timestamp": NOW, "annotations": {SKIP_HOOKS_ANNOTATION: "true"}}),
+        (HookEvent.PRE_DELETE, {}),
+    ],
+)
+async def test_what_nobody_wants_any_more_is_not_created(bench: Bench, event: HookEvent, spec: dict[str, Any]) -> None:
+    assert await bench.look_until_ended(config_map(), event=event, **spec) == LookAgain(after=UNWANTED_SECONDS)
+    assert bench.created == []
+
+
+async def test_a_suspended_deployment_is_deleted_with_its_hooks(bench: Bench) -> None:
+    await bench.look_until_ended(config_map(), event=HookEvent.PRE_DELETE, deletion_timestamp=NOW, suspend=True)
+    assert bench.created == ["create ConfigMap a"]
+
+
+async def test_what_could_not_be_run_is_told_and_tried_again(bench: Bench) -> None:
+    bench.client.failing["create"] = refusal(ForbiddenError, "exceeded quota")
+    found = await bench.look_until_ended(config_map())
+    assert isinstance(found, NotRun)
+    assert found.refusal.message == "pre-install hook: ConfigMap ns/a: exceeded quota"
+    assert found.refusal.failure_kinds == {FailureKind.ACCESS}
+    bench.client.failing.clear()
+    assert isinstance(await bench.look_until_ended(config_map()), HookEnd)
+
+
+async def test_a_kind_that_is_not_there_is_waited_for(bench: Bench) -> None:
+    found = await bench.look(basket())
+    assert isinstance(found, NotRun)
+    assert found.refusal.message.startswith("required resource not found: ")
+    assert found.refusal.waits_for.kinds == {BASKETS.group_kind}
+    assert bench.cluster.refreshes == 1
+    bench.cluster.resources.append(BASKETS)
+    assert isinstance(await bench.look_until_ended(basket()), HookEnd)
+
+
+async def test_the_job_of_another_run_ends_when_the_next_begins(bench: Bench) -> None:
+    await bench.look(JOB)
+    await until(lambda: bench.created)
+    await bench.look(config_map(), event=HookEvent.POST_INSTALL)
+    await until(lambda: len(bench.ended) == 2)
+    await asyncio.sleep(0)
+    assert isinstance(await bench.look(config_map(), event=HookEvent.POST_INSTALL), HookEnd)

@@ -1,0 +1,134 @@
+"""Which hooks an installation has to run, and by what a run is known."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import (
+    Adopt,
+    BundleDeployment,
+    BundleDeploymentStatus,
+    HookRecord,
+    Installation,
+)
+from rukpak_py.api.options import InstallOptions, options_of, recorded
+from rukpak_py.controllers.deployment.history import installed_fields
+from rukpak_py.controllers.deployment.hooks.runs import (
+    INSTALL,
+    UPGRADE,
+    InstallEvents,
+    events_of,
+    hooks_at,
+    may_replace_left,
+    run_of,
+)
+from rukpak_py.controllers.deployment.kept_renderings import key_of
+from rukpak_py.core.objects import Object
+from rukpak_py.formats.hook import Hook, HookEvent
+from tests.unit.apply.lives import config_map
+from tests.unit.controllers.deployment.parts import attempt
+from tests.unit.controllers.fakes import LATER, NOW
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
+
+
+def installed(digest: str = DIGEST, *, config: dict[str, Any] | None = None, time: str = NOW) -> Installation:
+    options = recorded(InstallOptions(config=config))
+    return Installation(bundle="b", digest=digest, time=time, options=options)
+
+
+def with_status(**status: Any) -> BundleDeployment:
+    return deployment(status=BundleDeploymentStatus(**status))
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({}, INSTALL),
+        ({"active_bundle": "b", "history": (installed(),)}, None),
+        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST),)}, UPGRADE),
+        ({"active_bundle": "b", "history": (installed(config={"values": "a: 1"}),)}, UPGRADE),
+        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), installed())}, UPGRADE),  # on the way back
+        ({"active_bundle": "b"}, None),  # of the original
+        ({"active_bundle": "older"}, UPGRADE),
+    ],
+)
+def test_events(status: dict[str, Any], expected: InstallEvents | None) -> None:
+    assert events_of(attempt(of=with_status(**status), bundle=unpacked("b"))) == expected
+
+
+def test_what_renders_nothing_else_is_no_upgrade() -> None:
+    of = with_status(active_bundle="b", history=(installed(),))
+    of = replace(of, spec=replace(of.spec, prune=replace(of.spec.prune, enabled=False), adopt="Force"))
+    assert events_of(attempt(of=of, options=options_of(of.spec))) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "adopt", "expected"),
+    [
+        ({}, Adopt.NEVER, False),
+        ({}, Adopt.IF_UNOWNED, True),
+        ({"active_bundle": "b"}, Adopt.NEVER, True),
+        ({"active_bundle": "b", "history": (installed(),)}, Adopt.NEVER, False),
+    ],
+)
+def test_what_nobody_owns_is_replaced_where_the_original_or_the_spec_says_so(
+    status: dict[str, Any], adopt: Adopt, *, expected: bool
+) -> None:
+    of = with_status(**status)
+    assert may_replace_left(replace(of, spec=replace(of.spec, adopt=adopt))) is expected
+
+
+def test_what_the_original_installed_is_remembered() -> None:
+    one = attempt(of=with_status(active_bundle="b"))
+    history = installed_fields(one, {}, (), NOW)["history"]
+    assert may_replace_left(with_status(active_bundle="b", history=history))
+    later = attempt(of=with_status(active_bundle="b", history=history), bundle=unpacked("c", digest=OTHER_DIGEST))
+    history = installed_fields(later, {}, (), NOW)["history"]
+    assert [entry.taken_over for entry in history] == [False, True]
+
+
+def test_a_run_is_known_by_its_event_its_rendering_and_what_it_replaces() -> None:
+    event = HookEvent.PRE_UPGRADE
+    runs = [
+        run_of(attempt(), event),
+        run_of(attempt(), HookEvent.POST_UPGRADE),
+        run_of(attempt(bundle=unpacked(digest=OTHER_DIGEST)), event),
+        run_of(attempt(options=InstallOptions(config={"values": "a: 1"})), event),
+        run_of(attempt(of=with_status(history=(installed(OTHER_DIGEST),))), event),
+        run_of(attempt(of=with_status(history=(installed(OTHER_DIGEST, time=LATER),))), event),
+    ]
+    assert len({run.mark for run in runs}) == len(runs)
+    assert run_of(attempt(), event).mark == runs[0].mark
+
+
+def test_hooks_of_an_event_in_their_order() -> None:
+    def hook(name: str, weight: int, *events: HookEvent) -> Hook:
+        return Hook(object=Object.from_manifest(config_map(name)), events=frozenset(events), weight=weight)
+
+    before, after = HookEvent.PRE_INSTALL, HookEvent.POST_INSTALL
+    hooks = [hook("c", 1, before), hook("b", 0, before, after), hook("a", 0, before), hook("d", -1, after)]
+    assert [one.object.head.name for one in hooks_at(hooks, before)] == ["a", "b", "c"]
+    assert [one.object.head.name for one in hooks_at(hooks, after)] == ["d", "b"]
+
+
+def a_record(revision: str) -> HookRecord:
+    return HookRecord(
+        revision=revision,
+        run="m",
+        event="pre-install",
+        version="v1",
+        kind="ConfigMap",
+        name="a",
+        result="Failed",
+        started_at=NOW,
+        finished_at=NOW,
+    )
+
+
+def test_what_is_replaced_takes_its_records_with_it() -> None:
+    ours, theirs = a_record(key_of(attempt())), a_record("another")
+    first = attempt(of=with_status(hooks=(theirs, ours)))
+    assert installed_fields(first, {}, (), NOW)["hooks"] == (ours,)
+    kept = attempt(of=with_status(hooks=(theirs,), active_bundle="b", history=(installed(),)))
+    assert installed_fields(kept, {}, (), NOW)["hooks"] == (theirs,), "of its successor, which failed"
