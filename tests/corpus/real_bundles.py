@@ -34,7 +34,7 @@ class RealBundle:
     watch_namespaces: tuple[str, ...] | None  # None: the bundle decides
     manifests: tuple[Document, ...]  # as rendered
     required: frozenset[GroupVersionKind]
-    has_unknown_fields: bool  # which the operator leaves out, and kubectl does not
+    has_unknown_fields: bool  # which the operator sends until the server refuses them; the rendering has none
 
     @property
     def name(self) -> str:
