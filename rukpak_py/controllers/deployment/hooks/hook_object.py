@@ -43,7 +43,8 @@ class HookObject:
 
 
 class Situation(Enum):
-    ABSENT = auto()
+    """Of an object that has the name of a hook. The first that fits counts."""
+
     THERE = auto()  # a CRD, which is never replaced
     OF_THIS_RUN = auto()
     HAS_FAILED = auto()  # of this run, which is run again
@@ -91,10 +92,7 @@ def hook_object(
     )
 
 
-def situation(live: Metadata | None, wanted: HookObject) -> Situation:
-    """The first that fits counts."""
-    if live is None:
-        return Situation.ABSENT
+def situation(live: Metadata, wanted: HookObject) -> Situation:
     if wanted.resource.group_kind == CRDS.group_kind:
         return Situation.THERE
     if _is_ours(live, wanted.owner):

@@ -49,14 +49,17 @@ class HookRunner:
     async def run(self, hook: HookObject, *, is_wanted: Callable[[], bool]) -> HookEnd | None:
         """`is_wanted` is asked before anything is changed. None: nothing was, because it is not wanted any more."""
         live = await self._read(hook)
-        match situation(live.metadata if live is not None else None, hook):
-            case Situation.THERE | Situation.OF_THIS_RUN if live is not None and not live.metadata.is_deleted:
-                return await self._ended(hook, live, age=self._age(live.metadata))
-            case Situation.HAS_FAILED if live is not None and _has_succeeded(hook, live):
-                return self._end(hook, live.metadata, SUCCEEDED)
-            case Situation.FOREIGN if live is not None:
+        if live is None:
+            return await self._created(hook, None, is_wanted)
+        is_going = live.metadata.is_deleted
+        match situation(live.metadata, hook):
+            case Situation.FOREIGN:
                 raise ConflictError(refusal(live.metadata, hook))
-            case Situation.OURS | Situation.LEFT_BY_HELM if not hook.replaces:
+            case Situation.THERE | Situation.OF_THIS_RUN if not is_going:
+                return await self._ended(hook, live, age=self._age(live.metadata))
+            case Situation.HAS_FAILED if _has_succeeded(hook, live):
+                return self._end(hook, live.metadata, SUCCEEDED)
+            case Situation.OURS | Situation.LEFT_BY_HELM if not hook.replaces and not is_going:
                 raise ConflictError(_not_replaced(hook))
             case _:
                 return await self._created(hook, live, is_wanted)

@@ -97,7 +97,6 @@ def test_situations(live: dict[str, Any], expected: Situation) -> None:
 
 def test_other_situations() -> None:
     takes = made(config_map(), takes_left=True)
-    assert situation(None, takes) is Situation.ABSENT
     assert situation(metadata(annotations=HELM), takes) is Situation.LEFT_BY_HELM
     assert situation(metadata(), takes) is Situation.FOREIGN
     for owner in (REPLICA_SET, reference(OTHER)):

@@ -8,7 +8,7 @@ import pytest
 from rukpak_py.controllers.deployment.hooks import runner as module
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
-from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.kube.errors import ForbiddenError, NotFoundError, ServerUnavailableError
 from tests.unit.controllers.deployment.test_hook_objects import JOBS, job, made
 from tests.unit.controllers.fakes import Clock, FakeClient, refusal
@@ -122,6 +122,19 @@ async def test_what_was_left_and_does_not_go_is_told(bench: Bench, monkeypatch: 
     text = "Job ns/a, which was left by a former hook, does not go: held by example.com/hold"
     assert str(told.value) == text
     assert bench.clock.now >= GONE_SECONDS
+
+
+async def test_only_what_is_going_already_is_replaced_without_a_policy(bench: Bench) -> None:
+    """After another event of the same release."""
+    bench.has(wanted())
+    another = made(JOB, JOBS, mark="another", policies=[])
+    with pytest.raises(ConflictError, match="was left by a former hook, and its helm"):
+        await bench.run(another)
+    bench.client.objects["Job", "a"]["metadata"]["deletionTimestamp"] = NOW
+    bench.then = ["completes"]
+    end = await bench.run(another)
+    assert end is not None
+    assert (end.verdict.succeeded, bench.creates) == (True, 1)
 
 
 @pytest.mark.parametrize("error", [ForbiddenError, NotFoundError])
