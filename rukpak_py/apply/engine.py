@@ -18,12 +18,12 @@ import orjson
 
 from rukpak_py.apply.health import HealthStatus
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import Phase, is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import WRITES, Action, Change, Plan
 from rukpak_py.apply.prune import delete
-from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.repair import without_fields
 from rukpak_py.apply.replacing import failure_of_change, why_not_deleted, why_replaced
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind

@@ -6,8 +6,8 @@ mark on it: it is ours like those that we created.
 """
 
 from rukpak_py.api.names import FORCE_ANNOTATION, PRUNE_ANNOTATION
+from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.plan import Action, Change
-from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.results import Failure
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind

@@ -24,7 +24,7 @@ from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import families
 from rukpak_py.formats.registry_v1.rules.families import Profile
-from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Family, Locator, judge
 
 __all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "validate"]

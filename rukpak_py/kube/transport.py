@@ -24,7 +24,7 @@ from rukpak_py.kube.backoff import Backoff
 from rukpak_py.kube.calls import Answer, Call, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.errors import ApiError, Refusal, ServerUnavailableError
-from rukpak_py.kube.refusals import error_of
+from rukpak_py.kube.status_errors import error_of
 
 TRIES = 4
 FIRST_WAIT = 0.2

@@ -7,7 +7,7 @@ import aiohttp
 import msgspec
 
 from rukpak_py.kube.calls import Call
-from rukpak_py.kube.refusals import error_of
+from rukpak_py.kube.status_errors import error_of
 
 
 class WatchEvent(msgspec.Struct, gc=False, kw_only=True):

@@ -15,9 +15,9 @@ from typing import Any, cast
 
 import aiohttp
 
-from rukpak_py.kube.refusals import error_of
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
+from rukpak_py.kube.status_errors import error_of
 from rukpak_py.kube.watch_status import WatchStatus, WatchTracker
 
 IDLE_SECONDS = 90.0  # bookmarks come every 60 s

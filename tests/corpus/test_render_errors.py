@@ -8,7 +8,7 @@ from rukpak_py.core.findings import InvalidBundleError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.rules import demand_renderable
-from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Locator
 from rukpak_py.formats.validation import validate
 from tests.corpus.place import CORPUS, needs_corpus

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.serving_certificates.injecting import Injector, Observe
 from rukpak_py.apply.serving_certificates.pace import RepairPace
 from rukpak_py.apply.serving_certificates.passes import CertificateResult, Pass

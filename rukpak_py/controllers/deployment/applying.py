@@ -12,12 +12,12 @@ from time import monotonic
 from rukpak_py.api.bundle_deployment import KeptObject
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason
 from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import adopted
 from rukpak_py.apply.plan import make_plan
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.prune import prune
-from rukpak_py.apply.refusals import failure_of
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment import texts

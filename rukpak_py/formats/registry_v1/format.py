@@ -10,7 +10,7 @@ from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.formats.registry_v1.requirements import requirements
 from rukpak_py.formats.registry_v1.rules import demand_renderable
-from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Locator
 
 

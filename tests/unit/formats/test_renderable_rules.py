@@ -9,7 +9,7 @@ from rukpak_py.core.findings import Finding, InvalidBundleError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.rules import demand_renderable, renderable
-from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Locator, judge
 from tests.unit.bundles import (
     ALL_MODES,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rukpak_py.kube.causes import CAUSE_CHARACTERS, concise_message, is_immutable_change
 from rukpak_py.kube.errors import Cause, InvalidError, Refusal
-from rukpak_py.kube.refusals import error_of
+from rukpak_py.kube.status_errors import error_of
 from tests.unit.kube.test_refusals_are_understood import status
 
 POD_TEMPLATE = (

@@ -5,7 +5,7 @@ import pytest
 
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.kube import errors
-from rukpak_py.kube.refusals import error_of
+from rukpak_py.kube.status_errors import error_of
 
 
 def status(code: int, reason: str = "", message: str = "", **details: object) -> bytes:

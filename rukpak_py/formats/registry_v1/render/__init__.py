@@ -24,7 +24,7 @@ from rukpak_py.formats.registry_v1.render.shipped import definitions, other_obje
 from rukpak_py.formats.registry_v1.render.targets import install_namespace, target_namespaces
 from rukpak_py.formats.registry_v1.render.webhooks import mutating_configurations, validating_configurations
 from rukpak_py.formats.registry_v1.rules import demand_renderable
-from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rendered_size import RenderedSize
 from rukpak_py.formats.rules import Locator
 

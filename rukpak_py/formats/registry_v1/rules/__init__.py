@@ -6,8 +6,8 @@ Here is what rendering asks for, which does not pay for importing all the others
 from collections.abc import Iterator
 
 from rukpak_py.core.findings import Finding, InvalidBundleError
-from rukpak_py.formats.registry_v1.rules import collisions, fields, refusals, renderable
-from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.registry_v1.rules import collisions, fields, renderable, unsupported
+from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Locator, judge
 
 
@@ -23,7 +23,7 @@ def demand_renderable(request: InstallRequest, locator: Locator) -> None:
 
 
 def _refused(request: InstallRequest, locator: Locator) -> Iterator[Finding]:
-    yield from judge((refusals.FAMILY,), request, locator)
+    yield from judge((unsupported.FAMILY,), request, locator)
     yield from judge((renderable.FAMILY, fields.INTEGERS), request.bundle, locator)
     found = judge((collisions.FAMILY,), request.bundle, locator)
     yield from (finding for finding in found if finding.is_error)

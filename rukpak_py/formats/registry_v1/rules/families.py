@@ -24,15 +24,15 @@ from rukpak_py.formats.registry_v1.rules import (
     objects,
     own,
     practices,
-    refusals,
     registry,
     renderable,
     shipped,
     unread,
+    unsupported,
     webhooks,
     workloads,
 )
-from rukpak_py.formats.registry_v1.rules.refusals import InstallRequest
+from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Family
 
 
@@ -67,14 +67,14 @@ READING_FAMILIES: tuple[Family[Reading], ...] = (
     own.READING_FAMILY,
     unread.FAMILY,
 )
-REQUEST_FAMILIES: tuple[Family[InstallRequest], ...] = (refusals.FAMILY,)
+REQUEST_FAMILIES: tuple[Family[InstallRequest], ...] = (unsupported.FAMILY,)
 
 READING_FAMILIES_OF: Final[Mapping[Profile, Family[Reading]]] = {
     Profile.OPERATORHUB: hub.FAMILY,
     Profile.BUNDLE_OBJECTS: objects.STABILITY_FAMILY,
     Profile.PRACTICES: practices.FAMILY,
 }
-REQUEST_FAMILIES_OF: Final[Mapping[Profile, Family[InstallRequest]]] = {Profile.OLM_V1: refusals.OLM_V1_FAMILY}
+REQUEST_FAMILIES_OF: Final[Mapping[Profile, Family[InstallRequest]]] = {Profile.OLM_V1: unsupported.OLM_V1_FAMILY}
 
 ALL: Final[tuple[Family[Any], ...]] = (
     *BUNDLE_FAMILIES,
