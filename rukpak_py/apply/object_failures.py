@@ -18,11 +18,10 @@ from rukpak_py.kube.errors import (
 
 def failure_of(key: ObjectKey, error: RukPakError, *, when_immutable: str = "") -> Failure:
     """`when_immutable`: what helps when the server does not let a field change."""
-    retry_after = getattr(error, "retry_after", None) or 0.0
     text = _text(key, error)
     if when_immutable and isinstance(error, ApiError) and is_immutable_change(error):
         text = f"{text}; {when_immutable}"
-    return Failure(key=key, kind=failure_kind(key, error), message=text, retry_after=retry_after)
+    return Failure(key=key, kind=failure_kind(key, error), message=text, retry_after=error.retry_after)
 
 
 def failure_kind(key: ObjectKey, error: RukPakError) -> FailureKind:

@@ -70,7 +70,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str], Awaitabl
                 result = "retry" if outcome.retry else "done"
             except RukPakError as error:
                 LOG.warning("%s", error)
-                outcome, result = retry(getattr(error, "retry_after", None) or 0.0), "error"
+                outcome, result = retry(error.retry_after), "error"
             except Exception:
                 LOG.exception("unexpected failure; this is a bug, please report it")
                 outcome, result = retry(), "bug"

@@ -12,7 +12,9 @@ what to do next. It never holds a secret.
 
 
 class RukPakError(Exception):
-    """A failure whose text is meant for the user."""
+    """A failure whose text is meant for the user. `retry_after`: the seconds that another try has to wait at least."""
+
+    retry_after: float = 0.0
 
 
 class ContentError(RukPakError):
@@ -28,7 +30,7 @@ class UnavailableError(RukPakError):
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = retry_after or 0.0
 
 
 class ConflictError(RukPakError):

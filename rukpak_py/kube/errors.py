@@ -51,7 +51,7 @@ class ApiError(RukPakError):
         self.reason = refusal.reason
         self.message = refusal.message
         self.causes = tuple(refusal.causes)
-        self.retry_after = refusal.retry_after
+        self.retry_after = refusal.retry_after or 0.0
 
 
 class NotFoundError(ApiError):

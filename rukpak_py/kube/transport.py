@@ -221,7 +221,7 @@ def _may_repeat(call: Call, *, untouched: bool) -> bool:
 
 def _wait(error: ApiError, backoff: Backoff) -> float | None:
     """How long until the same request is worth another try; None: it is not."""
-    if backoff.failures >= TRIES - 1 or (error.retry_after or 0.0) > LONGEST_WAIT:
+    if backoff.failures >= TRIES - 1 or error.retry_after > LONGEST_WAIT:
         return None
     if error.status == 401 and not backoff.failures:  # a rotated token: once, with the new one
         return backoff.next()

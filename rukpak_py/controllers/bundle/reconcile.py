@@ -217,7 +217,7 @@ class BundleReconciler:
                 self._useless.add(bundle.metadata.uid)
             await self._jobs.settle(bundle)
             return DONE
-        return retry(getattr(error, "retry_after", None) or 0.0)
+        return retry(error.retry_after)
 
     async def _kept(self, bundle: Bundle) -> Outcome:
         """Pinned: see to its link, and to a spec that was changed past the webhook. No call in the usual case."""

@@ -133,7 +133,7 @@ class DeploymentReconciler:
     ) -> Outcome:
         """The wanted Bundle cannot be had: the same, with what kept it."""
         result = await self._keep_active(deployment, state)
-        outcome = both(retry(getattr(error, "retry_after", None) or 0.0), result.outcome)
+        outcome = both(retry(error.retry_after), result.outcome)
         report = statuses.with_installed(statuses.no_bundle(error), result.report)
         return await self._reporting.report(deployment, replace(result, outcome=outcome, report=report))
 

@@ -69,7 +69,7 @@ class ContentReconciler:
             if attempt.state.waited("api server") < ERRORS_QUIET_SECONDS:
                 raise
             report = Report(summary=Summary.RETRYING, reason=Reason.UNAVAILABLE, message=str(error))
-            return StageResult(outcome=retry(error.retry_after or 0.0), report=report)
+            return StageResult(outcome=retry(error.retry_after), report=report)
         attempt.state.waits.over("api server")
         return result
 

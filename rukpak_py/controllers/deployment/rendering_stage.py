@@ -106,4 +106,4 @@ def _failed(attempt: Attempt, error: RukPakError) -> StageResult:
 
 def _until(error: RukPakError) -> Outcome:
     """Wrong content needs another Bundle; a worker that died or a server that did not answer, another try."""
-    return WAIT if isinstance(error, ContentError) else retry(getattr(error, "retry_after", None) or 0.0)
+    return WAIT if isinstance(error, ContentError) else retry(error.retry_after)

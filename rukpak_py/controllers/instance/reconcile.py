@@ -68,7 +68,7 @@ class InstanceReconciler:
 
     async def _report(self, instance: BundleInstance, error: RukPakError) -> Outcome:
         summary, _ = summary_of(error)
-        outcome = retry_unless_stalled(summary, getattr(error, "retry_after", None) or 0.0)
+        outcome = retry_unless_stalled(summary, error.retry_after)
         return await self._write(instance, statuses.failed(instance, error, self._writer.now()), outcome)
 
     async def _write(self, instance: BundleInstance, status: BundleInstanceStatus, outcome: Outcome) -> Outcome:

@@ -73,7 +73,7 @@ def test_the_wait_comes_from_the_header_or_the_details() -> None:
 
     assert error_of("watch Thing", 429, body).retry_after == 1.0
     assert error_of("watch Thing", 429, body, retry_after=7.0).retry_after == 7.0
-    assert error_of("watch Thing", 503, b"").retry_after is None
+    assert error_of("watch Thing", 503, b"").retry_after == 0.0
 
 
 def test_several_schema_errors_name_all_their_fields() -> None:
