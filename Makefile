@@ -1,4 +1,4 @@
-# Everything that a contributor types. `make help` lists it; the work is done by the scripts in .ci and e2e.
+# Everything that a contributor types. `make help` lists it; the work is done by the scripts in .ci, tools and e2e.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
@@ -22,7 +22,7 @@ lint: env ## every check, all of them even after one failed
 
 .PHONY: generate
 generate: env ## config/crds, the chart's copy of it, manifests/install.yaml
-	@$(PYTHON) -m e2e.generate
+	@$(PYTHON) -m tools.generate
 
 .PHONY: test
 test: env ## the whole suite against a real API server (TESTS="tests/unit -k yaml" narrows it)
@@ -42,7 +42,7 @@ run: env ## local cluster, operator, samples brought to Ready; Ctrl-C takes all 
 
 .PHONY: image
 image: env ## build/rukpak.tar, the operator's image
-	@$(PYTHON) -m e2e.image
+	@$(PYTHON) -m tools.image
 
 .PHONY: build
 build: env ## dist/: the wheel and the source archive

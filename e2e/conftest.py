@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e import bundle_images, chart, image, sample_image
+from e2e import bundle_images
 from e2e.cluster import foreign
 from e2e.cluster.state import StateDir
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS, Release
-from e2e.steps import Steps
 from e2e.webhook_operator import image as webhook_operator_image
+from tools import chart, image, sample_image
+from tools.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping

@@ -6,8 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from e2e.chart import CHART, NAMESPACE
 from e2e.kubectl import KubectlError
+from tools.chart import CHART, NAMESPACE
 
 if TYPE_CHECKING:
     from pathlib import Path

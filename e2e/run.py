@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from e2e import local_operator, sample_image, sample_sources
+from e2e import local_operator, sample_sources
 from e2e.cluster import lifecycle
 from e2e.cluster.machine import is_root_on_linux
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS
-from e2e.steps import Steps
 from e2e.webhook_operator import image as webhook_image
+from tools import sample_image
+from tools.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

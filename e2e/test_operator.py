@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from e2e import bundle_images, chart, source_pages
+from e2e import bundle_images, source_pages
 from e2e.cluster import address
 from e2e.conftest import SAMPLES
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.waiting import eventually
+from tools import chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

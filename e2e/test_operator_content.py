@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e import chart, source_pages
+from e2e import source_pages
 from e2e.cluster.ports import free_ports
 from e2e.waiting import eventually
+from tools import chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

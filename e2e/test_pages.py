@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e import chart, sessions
+from e2e import sessions
 from e2e.conftest import remove_everything
 from e2e.release import Release
+from tools import chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

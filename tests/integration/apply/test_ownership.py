@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from e2e.chart import built_helm
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.api.names import OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
 from rukpak_py.apply.plan import Action
 from rukpak_py.core.objects import GroupKind
 from tests.integration.apply.room import Manifest, Room, becomes, config_map, labelled, names, only, run, until
 from tests.integration.apply.things import definition
+from tools.chart import built_helm
 
 
 async def test_what_belongs_to_nobody_is_refused_unless_it_may_be_adopted(room: Room) -> None:

@@ -1,4 +1,4 @@
-module rukpak.io/e2e/go_types
+module rukpak.io/tools/go_types
 
 go 1.26.3
 

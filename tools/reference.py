@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from e2e import reference_tables
+from tools import reference_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

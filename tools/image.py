@@ -14,10 +14,10 @@ import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from e2e import base_image, engine, wheels
 from e2e.cluster import binaries
 from e2e.cluster.errors import ClusterError
-from e2e.steps import Steps
+from tools import base_image, engine, wheels
+from tools.steps import Steps
 
 ROOT = Path(__file__).resolve().parent.parent
 ARCHIVE = ROOT / "build/rukpak.tar"

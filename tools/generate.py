@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from e2e import chart, reference, rules
+from tools import chart, reference, rules
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("config/crds")
@@ -91,7 +91,7 @@ def check() -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m e2e.generate", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.generate", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a generated file is stale")
     if parser.parse_args().check:
         return check()

@@ -17,7 +17,7 @@ from e2e.cluster import debian
 from e2e.cluster.machine import is_root_on_linux
 
 if TYPE_CHECKING:
-    from e2e.engine import Engine
+    from tools.engine import Engine
 
 PUBLIC = "docker.io/library/python:3.11-bookworm"
 PACKAGES = ("python3", "python3-venv", "ca-certificates", "git", "openssh-client", "busybox-static")
