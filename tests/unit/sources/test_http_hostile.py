@@ -13,8 +13,8 @@ from aiohttp import web
 
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import GIB, KIB, MIB, LimitError
+from tests.unit.content.test_tar_hostile import DIRECTORY, FILE, HARD, SOFT, archive, info
 from tests.unit.sources.websites import Reader, Site, raw_server, tgz
-from tests.unit.test_tar_hostile import DIRECTORY, FILE, HARD, SOFT, archive, info
 
 FAILED = "http request for bundle content failed: "
 

@@ -163,14 +163,14 @@ def test_a_status_of_a_definition_is_not_emitted() -> None:
 
 SCRIPT = """
 import sys, json
-from tests.unit.test_render_objects import EVERYTHING
+from tests.unit.formats.registry_v1.render.test_render_objects import EVERYTHING
 from tests.unit.rendering import rendered
 json.dump(rendered(EVERYTHING, "a", "b"), sys.stdout)
 """
 
 
 def test_the_same_in_every_process() -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[5]
     outputs = {
         subprocess.run(
             [sys.executable, "-c", SCRIPT],

@@ -11,8 +11,8 @@ from rukpak_py.cli.packaging.files import new_directory, write
 from rukpak_py.library import open_bundle
 from rukpak_py.sources.local import open_tree
 from tests.unit.bundles import bundle, csv_document
+from tests.unit.cli.packaging.test_generate import files_in, fill
 from tests.unit.cli.running import CommandLine, run_python
-from tests.unit.cli.test_generate import files_in, fill
 
 GIVEN = ("bundle", "build", "-d", "b/manifests", "-p", "demo", "-c", "stable", "-e", "stable")
 BUILDER = """#!/bin/sh

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 CHECKS = ("import contracts", "ruff check", "ruff format", "mypy", "generated files")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from e2e.cluster import binaries
 
-WORKFLOWS = Path(__file__).parents[2] / ".github/workflows"
+WORKFLOWS = Path(__file__).parents[3] / ".github/workflows"
 
 
 def linted(file: Path) -> subprocess.CompletedProcess[str]:
