@@ -22,7 +22,7 @@ from bench.fresh_plane import fresh_plane
 from bench.operator_metrics import Requests, loop_lag, requests_once_quiet, without_lease
 from bench.readiness import Readiness
 from bench.report import print_requests
-from bench.workload import NAMESPACE, SYSTEM, bundle_deployment, config_map, content
+from bench.workload import NAMESPACE, SYSTEM, bundle_deployment, content
 from e2e.cluster.control_plane import ControlPlane
 from e2e.local_operator import running
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
@@ -31,6 +31,7 @@ from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from rukpak_py.operator.event_loop import Loop
+from tests.manifests import config_map
 
 IN_FLIGHT = 32  # as many as a client sends at once
 NAME = "large"
@@ -44,7 +45,7 @@ async def bare(client: Client, objects: int) -> float:
 
     async def one(number: int) -> None:
         name = f"bare-{number}"
-        body = orjson.dumps(config_map(name, NAMESPACE, {"number": str(number)}))
+        body = orjson.dumps(config_map(name, NAMESPACE, number=str(number)))
         async with slots:
             try:
                 await client.get_metadata(CONFIG_MAPS, NAMESPACE, name)
@@ -58,7 +59,7 @@ async def bare(client: Client, objects: int) -> float:
 
 async def installed(client: Client, objects: int) -> float:
     """From the creation of the deployment to its being Ready; its content is there already."""
-    manifests = [config_map(f"installed-{number}", NAMESPACE, {"number": str(number)}) for number in range(objects)]
+    manifests = [config_map(f"installed-{number}", NAMESPACE, number=str(number)) for number in range(objects)]
     await client.create(CONFIG_MAPS, SYSTEM, content(NAME, manifests))
     async with Readiness(client) as ready:
         began = time.perf_counter()

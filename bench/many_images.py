@@ -40,6 +40,7 @@ from rukpak_py.operator.event_loop import Loop
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.listing import listed
 from tests.unit.sources.image.image_registry import Contents
+from tests.waiting import eventually
 
 PSS_BAR_MIB = 350
 MANIFESTS_MIB = 2
@@ -183,12 +184,11 @@ async def _create(client: Client, ref: str, name: str) -> None:
 
 
 async def _all_unpacked(client: Client, count: int) -> None:
-    async with asyncio.timeout(max(SECONDS_AT_LEAST, SECONDS_EACH * count)):
-        while True:
-            phases = [one.get("status", {}).get("phase") for one in await listed(client, BUNDLES)]
-            if phases.count("Unpacked") == count:
-                return
-            await asyncio.sleep(0.2)
+    async def are_unpacked() -> bool:
+        phases = [one.get("status", {}).get("phase") for one in await listed(client, BUNDLES)]
+        return phases.count("Unpacked") == count
+
+    await eventually(are_unpacked, what="all are unpacked", seconds=max(SECONDS_AT_LEAST, SECONDS_EACH * count))
 
 
 if __name__ == "__main__":

@@ -43,8 +43,8 @@ from tests.corpus.place import BUNDLES
 from tests.corpus.real_bundles import Document, RealBundle, answer_with_archive, archive, batches, real_bundles
 from tests.integration.listing import listed
 from tests.integration.operator.tenant import condition
-from tests.integration.operator.waiting import eventually
 from tests.unit.web_servers import serving
+from tests.waiting import eventually
 
 SIDES = ("operator", "kubectl")
 BAR = 2.5

@@ -1,7 +1,6 @@
 """What the operator says of itself: its requests by kind and the Events that it did not write."""
 
 import asyncio
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from collections.abc import Iterator
 from prometheus_client.parser import text_string_to_metric_families
 
 from e2e.local_operator import LocalOperator
+from tests.waiting import quiet
 
 Requests = Counter[tuple[str, str]]  # ("apply", "services"), ("patch", "bundles/status")
 
@@ -28,16 +28,12 @@ async def requests(operator: LocalOperator) -> Requests:
 
 async def requests_once_quiet(operator: LocalOperator) -> Requests:
     """When nothing but the lease was sent for a while."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    last, since = await requests(operator), time.monotonic()
-    while time.monotonic() - since < QUIET_SECONDS:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the operator did not become quiet within {PATIENCE_SECONDS:.0f} s")
-        await asyncio.sleep(INTERVAL_SECONDS)
-        now = await requests(operator)
-        if without_lease(now) != without_lease(last):
-            last, since = now, time.monotonic()
-    return last
+
+    async def others() -> Requests:
+        return without_lease(await requests(operator))
+
+    await quiet(others, seconds=QUIET_SECONDS, patience=PATIENCE_SECONDS, interval=INTERVAL_SECONDS)
+    return await requests(operator)
 
 
 def without_lease(counts: Requests) -> Requests:

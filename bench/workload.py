@@ -4,14 +4,15 @@ Four objects each: ServiceAccount, Service, Deployment, Ingress. The Deployment 
 without a node.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
-from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, PLAIN_CLASS
+from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.resources import Resource
+from tests import manifests
 
 SYSTEM = "rukpak-system"
 NAMESPACE = "bench"
@@ -51,32 +52,18 @@ def application(name: str, *, replicas: int = 0) -> list[tuple[Resource, Manifes
     return [(resource, {**_head(resource, name), **spec}) for resource, spec in specs]
 
 
-def config_map(name: str, namespace: str, data: Mapping[str, str]) -> Manifest:
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)}
-
-
-def content(name: str, manifests: Sequence[Manifest]) -> bytes:
-    """The ConfigMap that holds a bundle: JSON is YAML too."""
-    text = "\n---\n".join(orjson.dumps(one).decode() for one in manifests)
-    return orjson.dumps({**config_map(name, SYSTEM, {"all.yaml": text}), "immutable": True})
+def content(name: str, objects: Sequence[Manifest]) -> bytes:
+    """The ConfigMap that holds a bundle."""
+    return manifests.content(name, SYSTEM, objects)
 
 
 def template_spec(source: str) -> Manifest:
-    maps = [{"path": "manifests", "configMap": {"name": source}}]
-    return {"provisionerClassName": PLAIN_CLASS, "source": {"type": "configMaps", "configMaps": maps}}
+    return {"provisionerClassName": PLAIN_CLASS, "source": manifests.source(source)}
 
 
 def bundle_deployment(name: str) -> bytes:
     """One that installs the content of the same name."""
-    return orjson.dumps(
-        {
-            "apiVersion": API_VERSION,
-            "kind": BUNDLE_DEPLOYMENT_KIND,
-            "metadata": {"name": name},
-            "spec": {"provisionerClassName": PLAIN_CLASS, "template": {"spec": template_spec(name)}},
-        }
-    )
+    return orjson.dumps(manifests.deployment(name, manifests.source(name)))
 
 
 def _head(resource: Resource, name: str) -> Manifest:

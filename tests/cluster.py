@@ -17,13 +17,15 @@ import subprocess
 import sys
 import time
 import uuid
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.files import locked, write_private
+from e2e.waiting import eventually
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from tests.integration.definitions import definitions, install
@@ -96,11 +98,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     record = Path(directory) / KEEPER
     if hasattr(config, "workerinput") or not directory or not record.exists():
         return
-    keeper = json.loads(record.read_text())["keeper"]
-    os.kill(keeper, signal.SIGTERM)
-    deadline = time.monotonic() + 20
-    while is_alive(keeper) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    end_keeper(record, seconds=20)
 
 
 def _kept(directory: Path) -> Path:
@@ -135,6 +133,28 @@ def start_keeper(log: Path, record: Path, *command: str, what: str) -> None:
     keeper.returncode = 0  # it outlives this worker on purpose: no ResourceWarning for a process still running
 
 
+def end_keeper(record: Path, *, seconds: float) -> None:
+    keeper = json.loads(record.read_text())["keeper"]
+    os.kill(keeper, signal.SIGTERM)
+    with suppress(TimeoutError):
+        eventually(lambda: not is_alive(keeper), what="the keeper ends", seconds=seconds)
+
+
+def until_the_end() -> Callable[[], bool]:
+    """For a keeper: what waits for SIGTERM, or until the run is gone; whether it was asked to end."""
+    asked: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _frame: asked.append(received))
+    runner = int(os.environ["RUKPAK_TEST_PID"])
+
+    def wait() -> bool:
+        while not asked and is_alive(runner):
+            time.sleep(0.2)
+        return bool(asked)
+
+    return wait
+
+
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -145,15 +165,11 @@ def is_alive(pid: int) -> bool:
 
 def keep(directory: Path, record: Path) -> None:
     """Bring a control plane up and keep it until SIGTERM, or until the run is gone."""
-    asked: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, _frame: asked.append(received))
-    runner = int(os.environ["RUKPAK_TEST_PID"])
+    wait_for_end = until_the_end()
     with ControlPlane.start(directory / "shared", tied_to_caller=True) as plane:
         write_private(record, json.dumps({"keeper": os.getpid(), "kubeconfig": str(plane.kubeconfig)}))
-        while not asked and is_alive(runner):
-            time.sleep(0.2)
-    if not asked:  # the run was killed and cannot clean up
+        was_asked = wait_for_end()
+    if not was_asked:  # the run was killed and cannot clean up
         shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -8,9 +8,7 @@ to it. A traceback in the log fails the run: no test may cause one, and none is 
 import asyncio
 import json
 import os
-import signal
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +25,7 @@ from e2e.waiting import eventually
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from tests.cluster import SHARED, is_alive, start_keeper
+from tests.cluster import SHARED, end_keeper, start_keeper, until_the_end
 from tests.integration.definitions import definitions, install
 
 FOLDER = "operator"
@@ -99,11 +97,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     record = Path(os.environ.get("RUKPAK_TEST_RUN", "")) / RECORD
     if hasattr(config, "workerinput") or not record.is_file():
         return
-    keeper = json.loads(record.read_text())["keeper"]
-    os.kill(keeper, signal.SIGTERM)
-    deadline = time.monotonic() + END_SECONDS
-    while is_alive(keeper) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    end_keeper(record, seconds=END_SECONDS)
 
 
 def traces(log: list[str]) -> list[int]:
@@ -175,16 +169,12 @@ def _try(kubectl: Kubectl, *arguments: str) -> None:
 
 def keep(directory: Path, kubeconfig: Path) -> None:
     """Run the operator until SIGTERM, or until the run is gone."""
-    asked: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, _frame: asked.append(received))
-    runner = int(os.environ["RUKPAK_TEST_PID"])
+    wait_for_end = until_the_end()
     is_used_again = SHARED in os.environ
     kubectl = Kubectl.on(kubeconfig)
     with operating(kubeconfig, directory / FOLDER) as operator:
         write_private(directory / RECORD, json.dumps({"keeper": os.getpid(), "content": operator.content}))
-        while not asked and is_alive(runner):
-            time.sleep(0.2)
+        wait_for_end()
         if is_used_again:
             _clear(kubectl)
     if is_used_again:

@@ -8,7 +8,6 @@ import os
 import ssl
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from e2e.cluster import binaries
 from e2e.cluster.pki import Subject
 from e2e.cluster.ports import free_ports
-from e2e.servers.tied import tied_to_caller
+from e2e.servers.tied import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from e2e.cluster.pki import Authority
 
 RUKPAKCTL = Path(sys.executable).with_name("rukpakctl")
-PATIENCE_SECONDS = 30.0
 ENVIRONMENT = {"OTEL_TRACES_EXPORTER": "none"}
 
 
@@ -68,16 +66,9 @@ def running(
     }
     file, log = folder / "registry.json", folder / "registry.log"
     file.write_text(json.dumps(configuration), encoding="utf-8")
-    command = tied_to_caller([str(binaries.path("registry")), str(file)])
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(command, env=ENVIRONMENT, stdout=output, stderr=output, start_new_session=True) as process,
-    ):
-        try:
-            _wait(server, process, log)
-            yield server
-        finally:
-            process.kill()
+    command = [str(binaries.path("registry")), str(file)]
+    with serving(command, log=log, answers=lambda: _answers(server), env=ENVIRONMENT):
+        yield server
 
 
 def push(
@@ -119,15 +110,12 @@ def _tls(authority: Authority, host: str, folder: Path) -> dict[str, Any]:
     return {"tls": {"certificate": str(certificate), "key": str(key)}}
 
 
-def _wait(server: RegistryServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{server.url}/v2/", timeout=10, context=server.context):  # noqa: S310 - our own
-                return
-        except urllib.error.HTTPError as error:
-            error.close()
-            return  # it wants a login
-        except OSError:
-            time.sleep(0.05)
-    raise RuntimeError(f"the registry does not answer: {log.read_text(encoding='utf-8', errors='replace')}")
+def _answers(server: RegistryServer) -> bool:
+    try:
+        with urllib.request.urlopen(f"{server.url}/v2/", timeout=10, context=server.context):  # noqa: S310 - our own
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return True  # it wants a login
+    except OSError:
+        return False

@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from e2e.cluster.ports import free_ports
-from e2e.servers.tied import tied_to_caller
+from e2e.servers.tied import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 SSHD = Path("/usr/sbin/sshd")
 PRIVILEGES = Path("/run/sshd")  # the folder that it wants, whatever its configuration
 USER = "root"
-PATIENCE_SECONDS = 10.0
 CONFIGURATION = """
 ListenAddress {host}:{port}
 HostKey {folder}/host_key
@@ -62,26 +60,14 @@ def running(folder: Path, *, host: str) -> Iterator[SshServer]:
     port = free_ports(["sshd"], host)["sshd"]
     configuration, log = folder / "sshd_config", folder / "sshd.log"
     configuration.write_text(CONFIGURATION.format(host=host, port=port, folder=folder), encoding="utf-8")
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            tied_to_caller([str(SSHD), "-D", "-e", "-f", str(configuration)]), stderr=output, start_new_session=True
-        ) as process,
-    ):
-        try:
-            _wait(host, port, process, log)
-            yield SshServer(host=host, port=port, private_key=folder / "user_key")
-        finally:
-            process.kill()
+    command = [str(SSHD), "-D", "-e", "-f", str(configuration)]
+    with serving(command, log=log, answers=lambda: _answers(host, port)):
+        yield SshServer(host=host, port=port, private_key=folder / "user_key")
 
 
-def _wait(host: str, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            socket.create_connection((host, port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise RuntimeError(f"sshd does not answer: {log.read_text(encoding='utf-8', errors='replace')}")
+def _answers(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -20,6 +20,7 @@ from tests.corpus.real_bundles import WATCHED, Document, RealBundle, empty_defin
 from tests.integration.definitions import install
 from tests.integration.listing import listed
 from tests.integration.operator.tenant import condition
+from tests.waiting import eventually
 
 INTERVAL_SECONDS = 0.1
 SETTLED_SECONDS = 10.0  # the same refusal for so long: what it waits for does not come
@@ -130,12 +131,10 @@ class Installer:
         return there.isdisjoint(crd["metadata"]["name"] for crd in crds)
 
     async def _until(self, is_so: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
-        while not await is_so():
-            if time.monotonic() > deadline:
-                return False
-            await asyncio.sleep(INTERVAL_SECONDS)
-        return True
+        try:
+            return await eventually(is_so, what="it is so", seconds=seconds)
+        except TimeoutError:
+            return False
 
 
 def _judged(document: Document, refusals: Refusals, seconds: float) -> str | None:

@@ -32,6 +32,8 @@ from rukpak_py.server.webhook_configuration import OurWebhooks, serving_hosts
 from tests.integration.conftest import a_namespace
 from tests.integration.listing import listed
 from tests.integration.server.traffic import Traffic, until_unguarded
+from tests.manifests import source
+from tests.waiting import eventually
 
 Document = dict[str, Any]
 
@@ -149,15 +151,17 @@ class Webhook:
     async def until_it_is_called(self) -> None:
         """A changed configuration reaches the API server's own cache in its own time."""
         spec = config_map_spec("probe")
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                try:
-                    await self.client.create(BUNDLES, "", bundle("probe", spec), dry_run=True)
-                except ForbiddenError:
-                    return
-                except ApiError:
-                    pass  # not verified yet: the new authority is still on its way
-                await asyncio.sleep(0.05)
+
+        async def is_called() -> bool:
+            try:
+                await self.client.create(BUNDLES, "", bundle("probe", spec), dry_run=True)
+            except ForbiddenError:
+                return True
+            except ApiError:
+                pass  # not verified yet: the new authority is still on its way
+            return False
+
+        await eventually(is_called, what="the webhook is called")
 
 
 @asynccontextmanager
@@ -209,8 +213,7 @@ def bundle(name: str, spec: Document) -> bytes:
 
 
 def config_map_spec(name: str) -> Document:
-    items = [{"configMap": {"name": name}, "path": "manifests"}]
-    return {"provisionerClassName": "nobody", "source": {"type": "configMaps", "configMaps": items}}
+    return {"provisionerClassName": "nobody", "source": source(name)}
 
 
 def config_map(name: str, *, immutable: bool) -> bytes:

@@ -6,7 +6,7 @@ whatever names an owner that does not.
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -39,9 +39,10 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import Resource
+from tests.manifests import config_map
+from tests.waiting import PATIENCE_SECONDS, until
 
 Manifest = dict[str, Any]
-PATIENCE_SECONDS = 30.0
 NOBODYS_CLASS = "rooms-test"
 
 
@@ -223,25 +224,6 @@ def names(keys: Iterable[ObjectKey]) -> list[str]:
 
 def managers(manifest: Manifest) -> set[str]:
     return {entry["manager"] for entry in manifest["metadata"].get("managedFields", [])}
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for what a watch brings."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition():  # noqa: ASYNC110 - the state of another task
-            await asyncio.sleep(0.01)
-
-
-async def becomes(look: Callable[[], Awaitable[object]], expected: object) -> None:
-    """Wait for what the API server answers."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while (seen := await look()) != expected:  # noqa: ASYNC110 - the state of another process
-            await asyncio.sleep(0.05)
-    assert seen == expected
-
-
-def config_map(name: str, **data: str) -> Manifest:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
 def labelled(name: str, deployment: str, **data: str) -> Manifest:

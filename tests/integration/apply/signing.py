@@ -28,8 +28,9 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import NotFoundError, Refusal, ServerUnavailableError
 from rukpak_py.kube.resources import SECRETS
-from tests.integration.apply.room import PATIENCE_SECONDS, Manifest, Room
+from tests.integration.apply.room import Manifest, Room
 from tests.integration.apply.things import brought, definition
+from tests.waiting import PATIENCE_SECONDS
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 

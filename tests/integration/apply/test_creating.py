@@ -3,7 +3,9 @@
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
-from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only, until
+from tests.integration.apply.room import Manifest, Room, managers, names, only
+from tests.manifests import config_map
+from tests.waiting import until
 
 
 async def test_an_object_on_a_free_name_is_created_and_owned(room: Room) -> None:

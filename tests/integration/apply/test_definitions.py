@@ -3,8 +3,9 @@
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
-from tests.integration.apply.room import Room, config_map, names, only
+from tests.integration.apply.room import Room, names, only
 from tests.integration.apply.things import brought, definition, thing
+from tests.manifests import config_map
 
 
 async def test_a_definition_and_its_instance_are_installed_in_one_go(room: Room, group: str) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from rukpak_py.apply.plan import Action
 from rukpak_py.kube.client import JSON_PATCH
-from tests.integration.apply.room import Manifest, Room, config_map, only, until, written
-from tests.integration.apply.test_updating import deployment, service
+from tests.integration.apply.room import Manifest, Room, only, written
+from tests.integration.apply.test_updating import deployment
+from tests.manifests import config_map, service
+from tests.waiting import until
 
 RBAC = "rbac.authorization.k8s.io/v1"
 

@@ -1,8 +1,7 @@
 """What `normalise` promises, on a real API server: a second apply writes nothing, drift is visible, nobody fights."""
 
-import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
@@ -17,6 +16,7 @@ from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.metadata import field_hash
 from rukpak_py.kube.resources import Resource
 from tests.integration.apply.odd_manifests import ODD, RBAC, deployment, manifest, network_policy
+from tests.waiting import eventually
 
 MANAGER = "rukpak/stable"
 PATIENCE_SECONDS = 30.0  # controllers answer in well under a second; the machine may be busy
@@ -85,13 +85,6 @@ async def bench(client: Client, namespace: str) -> AsyncIterator[Bench]:
     await bench.close()
 
 
-async def until(condition: Callable[[], Awaitable[bool]], what: str) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not await condition():  # noqa: ASYNC110 - a cluster has no event to wait for
-            await asyncio.sleep(0.1)
-    assert await condition(), what
-
-
 @pytest.mark.parametrize("oddity", sorted(ODD))
 async def test_applied_again_nothing_is_written(bench: Bench, oddity: str) -> None:
     resource, wanted = await bench.normal(ODD[oddity])
@@ -140,7 +133,7 @@ async def test_nobody_fights_over_an_aggregated_role(bench: Bench) -> None:
     async def is_aggregated() -> bool:
         return bool((await bench.live(resource, wanted))["rules"] == rules)
 
-    await until(is_aggregated, "the controller computed the rules")
+    await eventually(is_aggregated, what="the controller computed the rules")
     again = await bench.apply(resource, wanted)
     assert field_hash(again.metadata, MANAGER) == ours
     assert await is_aggregated()
@@ -167,7 +160,7 @@ async def test_nobody_fights_over_the_revision_of_an_exported_deployment(bench: 
         annotations: dict[str, str] = (await bench.live(resource, wanted))["metadata"].get("annotations", {})
         return annotations.get(revision) == "1"
 
-    await until(has_its_revision, "the controller wrote its own revision")
+    await eventually(has_its_revision, what="the controller wrote its own revision")
     assert await bench.hash(resource, wanted) == ours
 
 

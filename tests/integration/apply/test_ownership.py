@@ -9,8 +9,10 @@ from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.api.names import OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
 from rukpak_py.apply.plan import Action
 from rukpak_py.core.objects import GroupKind
-from tests.integration.apply.room import Manifest, Room, becomes, config_map, labelled, names, only, run, until
+from tests.integration.apply.room import Manifest, Room, labelled, names, only, run
 from tests.integration.apply.things import definition
+from tests.manifests import config_map
+from tests.waiting import eventually, until
 from tools.chart import built_helm
 
 
@@ -98,7 +100,11 @@ async def test_what_cannot_be_had_again_and_was_there_before_us_outlives_us(room
     if kind == "CustomResourceDefinition":
         await until(lambda: room.cluster.is_established(GroupKind(group_of(room), "Thing")))
     if kind == "PersistentVolume":
-        await becomes(lambda: phase_of(room, manifest), "Available")  # its controller writes until then
+
+        async def is_available() -> bool:
+            return await phase_of(room, manifest) == "Available"
+
+        await eventually(is_available, what="its controller has written")
     await room.installed(manifest, adopt=Adopt.IF_UNOWNED)
     live = await room.read(manifest)
     assert "ownerReferences" not in live["metadata"]

@@ -12,8 +12,10 @@ from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.kube.resources import CRDS, NAMESPACES, Resource
-from tests.integration.apply.room import Manifest, Room, becomes, config_map, names, until
+from tests.integration.apply.room import Manifest, Room, names
 from tests.integration.apply.things import brought, definition, thing
+from tests.manifests import config_map
+from tests.waiting import eventually, until
 
 ALLOWED = {"metadata": {"annotations": {PRUNE_ANNOTATION: "true"}}}
 HELD = {"metadata": {"finalizers": ["rooms.test/held"]}}
@@ -160,11 +162,11 @@ async def test_a_crd_whose_conversion_webhook_is_down(
     await room.somebody_patches(definition(group), with_broken_conversion(is_v1_served=is_v1_served))
     served = [f"{group}/v2", *([f"{group}/v1"] if is_v1_served else [])]
 
-    async def versions() -> list[str]:
+    async def is_served() -> bool:
         await room.discovery.refresh()
-        return [one.gvk.api_version for one in versions_of(room.discovery.served, f"things.{group}")]
+        return [one.gvk.api_version for one in versions_of(room.discovery.served, f"things.{group}")] == served
 
-    await becomes(versions, served)
+    await eventually(is_served, what=f"{served} are served")
     (kept_crd,) = (await room.plan(config_map("c"))).keep
     assert kept_crd.reason is (reason or KeptReason.INSTANCES_UNKNOWN)
     assert reason or "its instances could not be listed: conversion webhook for " in kept_crd.detail

@@ -12,7 +12,9 @@ from rukpak_py.api.names import (
 from rukpak_py.apply.plan import Action, Plan
 from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.results import ChangeSet, FailureKind
-from tests.integration.apply.room import Manifest, Room, config_map, names, only, until
+from tests.integration.apply.room import Manifest, Room, names, only
+from tests.manifests import config_map
+from tests.waiting import until
 
 
 def kept(name: str, **data: str) -> Manifest:

@@ -13,9 +13,10 @@ from rukpak_py.apply.results import FailureKind
 from rukpak_py.core import x509
 from rukpak_py.kube.resources import API_SERVICES, SECRETS
 from tests.handshakes import handshake
-from tests.integration.apply.room import Manifest, Room, actions, until
+from tests.integration.apply.room import Manifest, Room, actions
 from tests.integration.apply.signing import Signing, configuration, converted, service
 from tests.integration.apply.things import definition
+from tests.waiting import until
 
 VALIDATING = "ValidatingWebhookConfiguration"
 MUTATING = "MutatingWebhookConfiguration"

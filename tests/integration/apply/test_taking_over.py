@@ -13,7 +13,8 @@ from e2e.cluster.binaries import path as binary
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
-from tests.integration.apply.room import Manifest, Room, config_map, labelled, managers, names, only, run
+from tests.integration.apply.room import Manifest, Room, labelled, managers, names, only, run
+from tests.manifests import config_map
 
 HELM = "helm"
 

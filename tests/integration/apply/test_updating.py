@@ -1,5 +1,7 @@
 """What is ours is changed by uid, and every answer is looked at."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -9,25 +11,13 @@ from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.apply.room import Manifest, Room, config_map, managers, names, only, until, written
+from tests.integration.apply.room import Manifest, Room, managers, names, only, written
+from tests.manifests import config_map, service, workload
+from tests.waiting import until
 
 
-def deployment(name: str = "d", *, app: str = "a", **container: object) -> Manifest:
-    template = {
-        "metadata": {"labels": {"app": app}},
-        "spec": {"containers": [{"name": "c", "image": "i", **container}]},
-    }
-    spec = {"replicas": 0, "selector": {"matchLabels": {"app": app}}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
-
-
-def service(name: str, **spec: object) -> Manifest:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name},
-        "spec": {"ports": [{"port": 80}], **spec},
-    }
+def deployment(name: str = "d", *, app: str = "a", **container: Any) -> Manifest:
+    return workload(name, app=app, **container)
 
 
 def forced(manifest: Manifest) -> Manifest:
@@ -231,7 +221,7 @@ async def test_what_was_changed_to_fit_the_server_is_told_with_the_content_and_n
 
 
 async def test_an_object_of_nothing_but_unknown_fields_is_refused_in_the_end(room: Room) -> None:
-    unknown = {f"unknown{number}": number for number in range(30)}
+    unknown: dict[str, Any] = {f"unknown{number}": number for number in range(30)}
     future = service("s", **unknown)
     change_set = await room.bring(future)
     if change_set.failures:

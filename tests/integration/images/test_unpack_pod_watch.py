@@ -14,7 +14,7 @@ from rukpak_py.kube.resources import PODS, SECRETS
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.sources.ports import PodClaim
 from tests.integration.conftest import NODES
-from tests.integration.scenarios.stage import eventually
+from tests.waiting import eventually
 
 
 def manifest(name: str, owner: dict[str, object]) -> bytes:

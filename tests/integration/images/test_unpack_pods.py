@@ -35,11 +35,12 @@ from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.images.unpacking_process import ROOT, Work
-from tests.integration.scenarios.stage import bundle, eventually
+from tests.manifests import bundle
 from tests.shared_operator import SharedOperator
 from tests.unit.images import directory, hard_link, symlink
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import OCI_LAYER, Contents, Files
+from tests.waiting import eventually, until
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(600)]  # the first one builds the registry
 PATIENCE_SECONDS = 120.0
@@ -109,8 +110,7 @@ class Bench:
                 found = await pods.fetch(request, request.source.image)
                 if check(found):
                     return found
-                while seen == self.changes:  # noqa: ASYNC110 - the watch changes it
-                    await asyncio.sleep(0.02)
+                await until(lambda seen=seen: seen != self.changes, seconds=PATIENCE_SECONDS)  # type: ignore[misc]  # now
 
     async def settle(self, pods: UnpackPods, request: FetchRequest) -> None:
         assert request.source.image is not None

@@ -13,7 +13,7 @@ from rukpak_py.kube.discovery import Discovery, once_served
 from rukpak_py.kube.errors import KindNotServedError
 from rukpak_py.kube.resources import CRDS, NAMESPACES, Resource
 from tests.integration.kube.objects import define, definition_name, new_kind, thing
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 
 API_SERVICES = Resource(
     gvk=GroupVersionKind("apiregistration.k8s.io", "v1", "APIService"), plural="apiservices", namespaced=False
@@ -76,10 +76,12 @@ async def test_a_new_kind_shows_and_takes_objects_at_once(client: Client) -> Non
     assert discovery.find(kind.gvk) is None
 
     await define(client, kind)
-    async with asyncio.timeout(10):
-        while (found := discovery.find(kind.gvk)) is None:
-            await discovery.refresh()
-            await asyncio.sleep(0.05)
+
+    async def found_resource() -> Resource | None:
+        await discovery.refresh()
+        return discovery.find(kind.gvk)
+
+    found = await eventually(found_resource, what="the kind is served")
     applied = await once_served(lambda: client.apply(found, "", "a", thing(kind, "a"), field_manager="us", force=False))
 
     assert (found.gvk, found.plural, found.namespaced) == (kind.gvk, "things", False)
@@ -111,10 +113,12 @@ async def test_an_api_service_without_a_backend_is_named_stale_and_told_in_the_l
     discovery = Discovery(admin)
     await admin.create(API_SERVICES, "", orjson.dumps(service))
     try:
-        async with asyncio.timeout(30):
-            while "dead.rukpak.test/v1" not in discovery.stale_groups:
-                await discovery.refresh()
-                await asyncio.sleep(0.05)
+
+        async def is_stale() -> bool:
+            await discovery.refresh()
+            return "dead.rukpak.test/v1" in discovery.stale_groups
+
+        await eventually(is_stale, what="the group is stale")
         assert discovery.find(GroupVersionKind("apps", "v1", "Deployment")) is not None
 
         cluster = Cluster(admin, Discovery(admin), on_namespace=lambda _name: None, on_kinds=lambda _kinds: None)

@@ -5,8 +5,8 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.events import BURST, EventRecorder, Reference
 from rukpak_py.kube.resources import EVENTS
-from tests.integration.kube.objects import until
 from tests.integration.listing import listed
+from tests.waiting import until
 
 BUNDLE = GroupVersionKind("core.rukpak.io", "v1alpha1", "Bundle")
 

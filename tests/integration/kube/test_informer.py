@@ -8,8 +8,9 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject, field_hash
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
-from tests.integration.kube.objects import config_map, define, definition_name, new_kind, thing, until
+from tests.integration.kube.objects import config_map, define, definition_name, new_kind, thing
 from tests.integration.kube.watching import informing
+from tests.waiting import until
 
 MINE = {"mine": "yes"}
 SELECTED = "mine=yes"

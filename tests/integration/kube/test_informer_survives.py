@@ -12,8 +12,9 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import GoneError, ServerUnavailableError
 from rukpak_py.kube.informer import InformerSettings
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.kube.objects import config_map, until
+from tests.integration.kube.objects import config_map
 from tests.integration.kube.watching import QUICK, informing, informing_through_proxy
+from tests.waiting import until
 
 
 def ends(ending: str) -> float:

@@ -12,8 +12,8 @@ from rukpak_py.core.metrics import request_counts
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.lease import Holder, LeaderElector, LeaseLostError, LeaseSettings
 from rukpak_py.kube.resources import LEASES
-from tests.integration.kube.objects import until
 from tests.integration.kube.watching import through_proxy
+from tests.waiting import until
 
 QUICK = LeaseSettings(duration_seconds=1.5, renew_seconds=1.0, retry_seconds=0.1)
 

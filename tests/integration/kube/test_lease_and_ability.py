@@ -9,6 +9,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.lease import Holder, LeaderElector, LeaseSettings
 from rukpak_py.kube.resources import LEASES
+from tests.waiting import until
 
 NAME = "ability"
 PATIENCE = 30.0
@@ -37,8 +38,7 @@ async def test_the_lease_is_not_taken_before_the_work_can_be_done(client: Client
     elector = LeaderElector(client, namespace, NAME, Holder(pod="a", address=""), settings=QUICK, may_lead=may_lead)
     running = asyncio.create_task(elector.run(lead))
     async with asyncio.timeout(PATIENCE):
-        while asked < 3:  # noqa: ASYNC110 - the elector's tries
-            await asyncio.sleep(0.01)
+        await until(lambda: asked >= 3)
         with pytest.raises(NotFoundError):
             await holder(client, namespace)
         assert not began.is_set()

@@ -12,8 +12,8 @@ from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.informer import Informer, InformerSettings
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import Resource
-from tests.integration.kube.objects import PATIENCE_SECONDS
 from tests.integration.kube.proxy import Proxy, proxy_to
+from tests.waiting import PATIENCE_SECONDS
 
 QUICK = InformerSettings(first_wait=0.05, longest_wait=0.5, spread_seconds=0.1)
 

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rukpak_py.kube.client import Client
 from tests.integration.operator.process import Operator
-from tests.integration.operator.waiting import eventually, quiet
+from tests.waiting import eventually, quiet
 
 IDLE = float(os.environ.get("RUKPAK_IDLE_SECONDS", "1.2"))  # its shortest pauses are one second
 OWN_COLUMN = frozenset({"events", "leases"})

@@ -15,12 +15,12 @@ import yaml
 from rukpak_py.api.names import API_VERSION, BUNDLE_KIND, PLAIN_CLASS
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import NotFoundError
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents
 from tests.unit.web_servers import Answer, Asked, Server, serving
+from tests.waiting import eventually
 
 LOOPBACK = "--allow-source-addresses=127.0.0.0/8"
 
@@ -60,7 +60,7 @@ class Fetching:
 
         try:
             await eventually(look, what=f"{name}: {what}", seconds=seconds)
-        except AssertionError as error:
+        except TimeoutError as error:
             raise AssertionError(f"{error}; its status is {await self.status(name)}") from error
 
     async def until_unpacked(self, *names: str) -> None:

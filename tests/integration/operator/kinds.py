@@ -9,54 +9,16 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery_documents import AGGREGATED
 from rukpak_py.kube.resources import Resource
-from tests.integration.operator.manifests import Document
 from tests.integration.proxy import Exchange
-
-ANYTHING: Document = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+from tests.manifests import Document, manifest
 
 
 def things(group: str, version: str = "v1") -> Resource:
     return Resource(gvk=GroupVersionKind(group, version, "Thing"), plural="things", namespaced=True)
 
 
-def crd(group: str, *versions: str, kind: str = "Thing", schema: Document | None = None) -> Document:
-    """The first version is stored; the schema is the same in all."""
-    plural = f"{kind.lower()}s"
-    spec = {
-        "group": group,
-        "scope": "Namespaced",
-        "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
-        "versions": [
-            {
-                "name": one,
-                "served": True,
-                "storage": one == versions[0],
-                "schema": {"openAPIV3Schema": schema or ANYTHING},
-            }
-            for one in versions
-        ],
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": spec,
-    }
-
-
 def instance(group: str, version: str, name: str, namespace: str, **spec: Any) -> Document:
-    return {
-        "apiVersion": f"{group}/{version}",
-        "kind": "Thing",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": spec,
-    }
-
-
-def fields(*names: str) -> Document:
-    """A schema with these strings in `spec`, and nothing else."""
-    spec = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
-    return {"type": "object", "properties": {"spec": spec}}
+    return manifest(f"{group}/{version}", "Thing", name, namespace, spec=spec)
 
 
 class HiddenGroup:

@@ -22,7 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from e2e.cluster.ports import free_ports
 from rukpak_py.core.metrics import Request
 from tests.integration.operator.preloaded import Preloaded
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0

@@ -14,10 +14,10 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from tests import manifests
 from tests.integration.listing import listed
-from tests.integration.operator import manifests
-from tests.integration.operator.manifests import Document
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document
+from tests.waiting import eventually, until_gone
 
 SERVICES = Resource(gvk=GroupVersionKind("", "v1", "Service"), plural="services", namespaced=True)
 WORKLOADS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
@@ -54,13 +54,13 @@ class Tenant:
 
     async def publish(self, name: str, documents: Iterable[Document]) -> None:
         """Make a bundle available under this name."""
-        await self.admin.create(CONFIG_MAPS, self.system, manifests.source(name, self.system, documents))
+        await self.admin.create(CONFIG_MAPS, self.system, manifests.content(name, self.system, documents))
 
     async def deploy(self, *sources: str, name: str = "", **spec: object) -> str:
         """Create the deployment, or change it; its uid."""
         name = name or self.name
         self._deployed.add(name)
-        body = manifests.deployment(name, sources, **spec)
+        body = orjson.dumps(manifests.deployment(name, manifests.source(*sources), **spec))
         answer = await self.admin.apply(BUNDLE_DEPLOYMENTS, "", name, body, field_manager="user", force=True)
         return answer.metadata.uid
 
@@ -88,7 +88,7 @@ class Tenant:
 
         try:
             return await eventually(look, what=what, seconds=seconds)
-        except AssertionError as error:
+        except TimeoutError as error:
             raise AssertionError(f"{error}; the deployment is {await self.deployment(name)}") from error
 
     async def ready(self, *, name: str = "", seconds: float = 30.0) -> Document:
@@ -96,14 +96,7 @@ class Tenant:
         return await self.until(is_ready, what="Ready", name=name, seconds=seconds)
 
     async def gone(self, resource: Resource, name: str, namespace: str = "") -> None:
-        async def look() -> bool:
-            try:
-                await self.admin.get_metadata(resource, namespace, name)
-            except NotFoundError:
-                return True
-            return False
-
-        await eventually(look, what=f"{resource.plural} {name} is gone")
+        await until_gone(self.admin, resource, namespace, name)
 
     async def owned(self, *resources: Resource, name: str = "") -> dict[tuple[str, str], Document]:
         """What carries the label of the deployment, by kind and name."""

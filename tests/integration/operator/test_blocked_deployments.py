@@ -9,10 +9,10 @@ import pytest
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 from tests.integration.operator.counting import Calls, calls
-from tests.integration.operator.manifests import config_map, definition, thing
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import config_map, crd, thing
+from tests.waiting import eventually
 
 TRIES = 6  # after so many the next pause is 6 seconds or more
 PAUSE_SECONDS = 6.0
@@ -85,7 +85,7 @@ async def test_what_it_waits_for_wakes_it_at_once(tenant: Tenant, operator: Oper
     await is_between_two_tries(operator)
     came = time.monotonic()
     if missing == "kind":
-        await tenant.admin.create(CRDS, "", canonical_json(definition(group)))
+        await tenant.admin.create(CRDS, "", canonical_json(crd(group)))
     else:
         await create_namespace(tenant, place)
     await tenant.ready()

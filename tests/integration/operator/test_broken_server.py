@@ -9,12 +9,12 @@ from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, Fail, Proxy
+from tests.manifests import Document, config_map
+from tests.waiting import eventually
 
 COUNT = 40
 FAULT_SECONDS = 2.0

@@ -13,9 +13,9 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import Controllers
 from tests.integration.operator.counting import Calls, calls_during, has_seen, now, served, settled
-from tests.integration.operator.manifests import Document, config_map, service
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import SERVICES, Tenant
+from tests.manifests import Document, config_map, service
 
 EACH = 25
 LONG_AGO = "2001-01-01T00:00:00Z"

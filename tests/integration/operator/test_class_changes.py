@@ -2,9 +2,9 @@
 
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from tests.integration.operator.counting import settled
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
+from tests.manifests import config_map
 
 ELSEWHERE = b'{"spec":{"provisionerClassName":"elsewhere"}}'
 

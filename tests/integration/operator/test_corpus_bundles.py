@@ -19,8 +19,8 @@ from tests.integration.cluster_objects import cluster_objects, is_namespace
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.fetching import LOOPBACK
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.unit.web_servers import Server, serving
+from tests.waiting import eventually
 
 pytestmark = needs_corpus
 

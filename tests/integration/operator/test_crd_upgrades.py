@@ -3,9 +3,10 @@
 import pytest
 
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.kinds import crd, fields, instance, things
+from tests.integration.operator.kinds import instance, things
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.proxy import Proxy
+from tests.manifests import crd, strings
 
 UPGRADES = 6
 HASTY = "tests.integration.operator.hasty"
@@ -20,8 +21,8 @@ async def test_no_upgrade_to_a_new_version_of_a_crd_ever_says_that_it_failed(
     for number in range(UPGRADES):
         name = f"{tenant.name}-{number}"
         group = f"{name}.rukpak.test"
-        old = crd(group, "v1", schema=fields("a")), instance(group, "v1", "one", tenant.namespace, a="x")
-        new = crd(group, "v1", "v2", schema=fields("a", "b")), instance(group, "v2", "one", tenant.namespace, b="y")
+        old = crd(group, "v1", schema=strings("a")), instance(group, "v1", "one", tenant.namespace, a="x")
+        new = crd(group, "v1", "v2", schema=strings("a", "b")), instance(group, "v2", "one", tenant.namespace, b="y")
         await tenant.publish(f"old-{number}", old)
         await tenant.publish(f"new-{number}", new)
         await tenant.deploy(f"old-{number}", name=name)
@@ -43,7 +44,7 @@ async def test_a_field_that_the_schema_of_a_custom_resource_never_gets_is_refuse
     operator = operators(module=HASTY)
     await operator.start()
     group = f"{tenant.name}.rukpak.test"
-    definition = crd(group, "v1", schema=fields("a"))
+    definition = crd(group, "v1", schema=strings("a"))
     if is_upgrade:
         await tenant.publish("v1", [definition, instance(group, "v1", "one", tenant.namespace, a="x")])
         await tenant.deploy("v1")

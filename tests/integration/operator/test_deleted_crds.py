@@ -10,10 +10,10 @@ from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.definitions import definitions, install, remove
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.leases import holder, leads
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import config_map
+from tests.waiting import eventually
 
 ENDS_WITHIN = 40.0
 RETURNS_WITHIN = 10.0

@@ -7,9 +7,9 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
 from tests.integration.operator.counting import settled
-from tests.integration.operator.manifests import Document, config_map, definition, thing, workload
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import WORKLOADS, Tenant, condition
+from tests.manifests import Document, config_map, crd, thing, workload
 
 HELD = b'{"metadata":{"finalizers":["rukpak.test/held"]}}'
 RELEASED = b'{"metadata":{"finalizers":null}}'
@@ -23,7 +23,7 @@ def things(tenant: Tenant) -> Resource:
 def ordered_content(tenant: Tenant) -> list[Document]:
     """A definition, an instance of it, and the workload that would serve it."""
     group = things(tenant).gvk.group
-    return [definition(group), thing(group, "one", tenant.namespace), workload("server", tenant.namespace)]
+    return [crd(group), thing(group, "one", tenant.namespace), workload("server", tenant.namespace)]
 
 
 async def install(tenant: Tenant, documents: list[Document]) -> str:

@@ -18,10 +18,10 @@ from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.cluster import WORKERS_PLANE
 from tests.integration.backup import Backup
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map
+from tests.waiting import eventually
 
 
 @pytest.fixture

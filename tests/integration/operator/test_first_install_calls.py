@@ -6,6 +6,7 @@ without the webhook. The watches of the kinds are there already: a first deploym
 
 from collections.abc import AsyncIterator
 
+import orjson
 import pytest
 
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
@@ -14,13 +15,13 @@ from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
-from tests.integration.operator import manifests
+from tests import manifests
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import settled_with_events
-from tests.integration.operator.manifests import Document, ingress, service, service_account, workload
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, ingress, service, service_account, workload
+from tests.waiting import eventually
 
 OBJECTS = ("serviceaccounts", "services", "deployments", "ingresses")
 REQUESTS = {
@@ -55,7 +56,9 @@ async def guarded(tenant: Tenant, operators: StartOperator) -> AsyncIterator[Ope
 
     async def is_called() -> bool:
         try:
-            await tenant.admin.create(BUNDLES, "", manifests.bundle("probe", "mutable"), dry_run=True)
+            await tenant.admin.create(
+                BUNDLES, "", orjson.dumps(manifests.bundle("probe", manifests.source("mutable"))), dry_run=True
+            )
         except ApiError as error:
             return "immutable" in str(error)
         return False

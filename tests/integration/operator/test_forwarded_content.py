@@ -11,7 +11,7 @@ from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
 from tests.integration.operator.uploading import accounts, archive, in_phase, upload_bundle
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 
 
 def replica(operators: StartOperator, address: str, port: int) -> Operator:

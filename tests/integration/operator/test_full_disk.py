@@ -13,8 +13,8 @@ from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.fetching import LOOPBACK, Fetching, fetching, is_unpacked, names_in, partial_files
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.tenant import Tenant, condition
+from tests.manifests import Document, config_map
 from tests.unit.sources.websites import Site, tgz, website
 
 SMALL, LARGE = "size=600k", "size=64m"

@@ -7,11 +7,11 @@ import orjson
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
-from tests.integration.operator import manifests
-from tests.integration.operator.manifests import Document
+from tests import manifests
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import SERVICES, Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document
+from tests.waiting import eventually
 
 QUOTAS = Resource(gvk=GroupVersionKind("", "v1", "ResourceQuota"), plural="resourcequotas", namespaced=True)
 
@@ -62,7 +62,7 @@ async def test_definitions_of_a_half_install_and_what_users_made_of_them_stay(
     }
     await tenant.admin.create(QUOTAS, tenant.namespace, orjson.dumps(quota))
     await eventually(lambda: quota_counts(tenant), what="the quota is in force")
-    await tenant.publish("v1", [manifests.definition(group), manifests.service("web", tenant.namespace)])
+    await tenant.publish("v1", [manifests.crd(group), manifests.service("web", tenant.namespace)])
     await tenant.deploy("v1")
     await tenant.until(lambda one: condition(one, "Installed").get("status") == "False", what="stuck")
     mine = await tenant.admin.create(

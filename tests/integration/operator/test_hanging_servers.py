@@ -11,7 +11,7 @@ from rukpak_py.controllers.jobs import LANE_WIDTH
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.fetching import LOOPBACK, Fetching, fetching
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 
 HANGING = 10
 

@@ -8,10 +8,10 @@ import orjson
 
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
-from tests.integration.operator.manifests import Document, config_map, definition, thing
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import INTERVAL
+from tests.manifests import Document, config_map, crd, thing
+from tests.waiting import INTERVAL_SECONDS
 
 BROKEN = "everything is down"
 
@@ -19,10 +19,10 @@ BROKEN = "everything is down"
 def content(tenant: Tenant, *names: str) -> list[Document]:
     """A custom resource whose health somebody else tells, and these ConfigMaps."""
     group = f"{tenant.name}.example.com"
-    crd = definition(group)
-    crd["spec"]["versions"][0]["subresources"] = {"status": {}}
+    defined = crd(group)
+    defined["spec"]["versions"][0]["subresources"] = {"status": {}}
     maps = [config_map(name, tenant.namespace, v="1") for name in names]
-    return [crd, thing(group, "one", tenant.namespace), *maps]
+    return [defined, thing(group, "one", tenant.namespace), *maps]
 
 
 async def set_ready(tenant: Tenant, status: str, message: str = "") -> None:
@@ -42,7 +42,7 @@ async def rival(tenant: Tenant, name: str) -> AsyncIterator[None]:
             number += 1
             body = orjson.dumps({"data": {"v": f"mine-{number}"}})
             await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, name, body, field_manager="rival")
-            await asyncio.sleep(INTERVAL)
+            await asyncio.sleep(INTERVAL_SECONDS)
 
     fighting = asyncio.create_task(fight())
     try:

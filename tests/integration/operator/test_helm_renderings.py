@@ -11,11 +11,11 @@ import pytest
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.charts import deploy, publish
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import config_map
 from tests.unit.charts import config_map as template
+from tests.waiting import eventually
 
 EDIT = b'{"data":{"value":"edited"}}'
 RANDOM = template("settings", "(randAlphaNum 20)")

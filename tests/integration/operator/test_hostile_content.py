@@ -8,9 +8,9 @@ import pytest
 
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
+from tests.manifests import config_map
 
 MOST_GROWTH = 50  # MiB
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

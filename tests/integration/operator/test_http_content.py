@@ -15,11 +15,11 @@ from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.core.limits import MIB
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import config_map
 from tests.unit.sources.websites import Site, tgz, website
+from tests.waiting import eventually
 
 EDIT = b'{"data":{"v":"edited"}}'
 

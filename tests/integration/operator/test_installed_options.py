@@ -10,10 +10,10 @@ import pytest
 
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES
-from tests.integration.operator.manifests import Document
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document
+from tests.waiting import eventually
 
 EDIT = b'{"data":{"v":"edited"}}'
 

@@ -10,14 +10,14 @@ from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, BUNDLE_INSTANCE_PLURAL
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import BUNDLE_INSTANCES, CONFIG_MAPS
+from tests import manifests
 from tests.integration.definitions import definitions, install, remove
-from tests.integration.operator import manifests
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import calls_during, has_seen, now, settled
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, is_ready
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map
+from tests.waiting import eventually
 
 DEPLOYMENT_ALONE = {
     ("get", "configmaps", "200"): 1,  # the source
@@ -42,7 +42,7 @@ class Instance:
         self._admin = tenant.admin
 
     async def create(self, *sources: str) -> None:
-        body = {**orjson.loads(manifests.deployment(self.name, sources)), "kind": BUNDLE_INSTANCE_KIND}
+        body = {**manifests.deployment(self.name, manifests.source(*sources)), "kind": BUNDLE_INSTANCE_KIND}
         self._tenant.sees_to(self.name)
         await self._admin.create(BUNDLE_INSTANCES, "", orjson.dumps(body))
 

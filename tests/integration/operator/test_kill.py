@@ -13,12 +13,12 @@ import pytest
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.manifests import Document, config_map, service, workload
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, Proxy
+from tests.manifests import Document, config_map, service, workload
+from tests.waiting import eventually
 
 SEED = os.environ.get("RUKPAK_KILL_SEED")
 ROUNDS = int(os.environ.get("RUKPAK_KILL_ROUNDS", "10"))

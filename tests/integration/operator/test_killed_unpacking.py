@@ -20,9 +20,9 @@ from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.fetching import LOOPBACK, Fetching, fetching, names_in, partial_files, processes_of
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Cut, Exchange, Proxy
 from tests.unit.web_servers import Answer, Asked
+from tests.waiting import eventually
 
 PATIENCE = 30.0
 

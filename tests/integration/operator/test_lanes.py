@@ -17,12 +17,12 @@ from rukpak_py.kube.resources import CONFIG_MAPS, LEASES
 from rukpak_py.kube.transport import IN_FLIGHT
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import calls
-from tests.integration.operator.manifests import config_map, source
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, Proxy
+from tests.manifests import config_map, content
+from tests.waiting import eventually
 
 LEASE = "core.rukpak.io"
 DEPLOYMENTS = 3
@@ -91,7 +91,7 @@ async def test_a_mutable_config_map_is_refused_until_the_moment_it_is_immutable(
     tenant: Tenant, operator: Operator
 ) -> None:
     """However late our watch is: after its change it is allowed at once."""
-    body = source("late", tenant.system, [config_map("one", tenant.namespace)]).replace(b'"immutable":true,', b"")
+    body = content("late", tenant.system, [config_map("one", tenant.namespace)]).replace(b',"immutable":true', b"")
     await tenant.admin.create(CONFIG_MAPS, tenant.system, body)
     refused = await review(operator, "late")
     assert 'configmap "late" is not immutable' in refused["status"]["message"]

@@ -14,8 +14,8 @@ from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.leases import holder, leads
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, Fail, Proxy
+from tests.waiting import eventually
 
 RBAC = "rbac.authorization.k8s.io"
 ROLES = Resource(gvk=GroupVersionKind(RBAC, "v1", "ClusterRole"), plural="clusterroles", namespaced=False)

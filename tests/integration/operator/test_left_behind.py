@@ -12,12 +12,12 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
 from tests.integration.operator.conftest import Controllers, StartOperator
 from tests.integration.operator.counting import calls_during, settled
-from tests.integration.operator.manifests import Document, config_map, definition, service, thing, workload
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
 from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, Proxy
+from tests.manifests import Document, config_map, crd, service, thing, workload
+from tests.waiting import eventually
 
 EACH = 5
 HELD = b'{"metadata":{"finalizers":["rukpak.test/held"]}}'
@@ -67,7 +67,7 @@ async def test_the_rest_of_an_ordered_deletion_is_gone_too(
     """Our finalizer held the deployment: what came after it, nobody else would delete."""
     group = f"{tenant.name}.rukpak.test"
     await tenant.publish(
-        "v1", [definition(group), thing(group, "one", tenant.namespace), workload("server", tenant.namespace)]
+        "v1", [crd(group), thing(group, "one", tenant.namespace), workload("server", tenant.namespace)]
     )
     await tenant.deploy("v1")
     await tenant.ready()

@@ -12,10 +12,10 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import IDLE
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import quiet
 from tests.integration.proxy import Exchange, Proxy
+from tests.manifests import config_map
+from tests.waiting import quiet
 
 COUNT = 5
 

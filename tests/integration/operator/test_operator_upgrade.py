@@ -18,9 +18,9 @@ from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
 from tests.integration.definitions import definitions, install
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import Calls, has_seen, settled
-from tests.integration.operator.manifests import Document, config_map, definition, service, thing, workload
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
+from tests.manifests import Document, config_map, crd, service, thing, workload
 
 ROOT = Path(__file__).parents[3]
 FIRST_RELEASE = "e625ede721ee610a01bd607f1dc8f6dafddd1372"  # the first commit whose operator installed bundles
@@ -76,7 +76,7 @@ def things(tenant: Tenant) -> Resource:
 def content(tenant: Tenant, things: Resource, *, v: str) -> list[Document]:
     namespace = tenant.namespace
     return [
-        definition(things.gvk.group),
+        crd(things.gvk.group),
         config_map("settings", namespace, v=v),
         service("web", namespace),
         workload("web", namespace),

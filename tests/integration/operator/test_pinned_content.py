@@ -14,10 +14,10 @@ from tests.git_web_server import GitWebServer
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import settled
 from tests.integration.operator.fetching import LOOPBACK, Fetching, asked_of, fetching
-from tests.integration.operator.manifests import Document
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document
+from tests.waiting import eventually
 
 MANY = 20
 EDIT = b'{"data":{"v":"edited"}}'

@@ -7,10 +7,10 @@ import orjson
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map
+from tests.waiting import eventually
 
 ADMISSION = "admissionregistration.k8s.io"
 WORDS = "this one stays, says the policy"

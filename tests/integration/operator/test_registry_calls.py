@@ -14,8 +14,8 @@ from tests.integration.operator.counting import Calls, calls, calls_during, sett
 from tests.integration.operator.olm import published
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.unit.bundles import crd, webhook
+from tests.waiting import eventually
 
 VALIDATING = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),

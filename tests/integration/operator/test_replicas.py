@@ -6,12 +6,12 @@ import signal
 from rukpak_py.kube.resources import CONFIG_MAPS, LEASES
 from rukpak_py.operator.process import LOST_SECONDS
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import WRITES, Exchange, Fail, Proxy
+from tests.manifests import config_map
+from tests.waiting import eventually
 
 LEASE = "core.rukpak.io"
 ELECT = ("--leader-elect",)

@@ -8,11 +8,11 @@ import orjson
 from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
-from tests.integration.operator import manifests
-from tests.integration.operator.manifests import Document, config_map, definition, thing
+from tests import manifests
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map, crd, thing
+from tests.waiting import eventually
 
 OBSERVED = 7  # generations that the saved object had
 
@@ -20,7 +20,7 @@ OBSERVED = 7  # generations that the saved object had
 def content(tenant: Tenant) -> list[Document]:
     """A custom resource: its deployment has a finalizer, so it is gone only when the operator sees to it."""
     group = f"{tenant.name}.example.com"
-    return [definition(group), thing(group, "one", tenant.namespace), config_map("one", tenant.namespace, v="1")]
+    return [crd(group), thing(group, "one", tenant.namespace), config_map("one", tenant.namespace, v="1")]
 
 
 async def saved(tenant: Tenant, resource: Resource, name: str) -> Document:
@@ -79,7 +79,7 @@ async def test_a_deployment_that_is_deleted_before_the_operator_saw_its_restored
 
 async def test_a_bundle_restored_with_its_status_is_observed_and_deleted(tenant: Tenant, operator: Operator) -> None:
     await tenant.publish("v1", [config_map("one", tenant.namespace, v="1")])
-    body = orjson.loads(manifests.bundle(tenant.name, "v1"))
+    body = manifests.bundle(tenant.name, manifests.source("v1"))
     body["metadata"]["finalizers"] = [UPSTREAM_BUNDLE_FINALIZER]  # a backup of the original has it, too
     await tenant.admin.create(BUNDLES, "", orjson.dumps(body))
     await is_unpacked(tenant)

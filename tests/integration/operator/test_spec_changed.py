@@ -4,10 +4,10 @@ import orjson
 
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition, is_ready
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map
+from tests.waiting import eventually
 
 OTHER = {"source": {"configMaps": [{"configMap": {"name": "other"}}]}}
 

@@ -15,9 +15,9 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.resources import Resource
 from tests.integration.operator.counting import settled
-from tests.integration.operator.manifests import config_map, definition, thing
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
+from tests.manifests import config_map, crd, thing
 
 OBJECTS = 300  # each becomes unhealthy and healthy again: 600 changes
 SECONDS = 30.0
@@ -38,10 +38,10 @@ def name_of(number: int) -> str:
 async def install(tenant: Tenant, objects: int) -> Resource:
     """A deployment of so many custom resources whose condition `Ready` somebody else sets."""
     group = f"{tenant.name}.example.com"
-    crd = definition(group)
-    crd["spec"]["versions"][0]["subresources"] = {"status": {}}
+    defined = crd(group)
+    defined["spec"]["versions"][0]["subresources"] = {"status": {}}
     ours = [thing(group, name_of(number), tenant.namespace) for number in range(objects)]
-    await tenant.publish("content", [crd, *ours])
+    await tenant.publish("content", [defined, *ours])
     await tenant.deploy("content")
     await tenant.ready(seconds=60)
     return things(group)

@@ -9,12 +9,12 @@ from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.manifests import Document, config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
 from tests.integration.operator.tenant import Tenant, condition, is_ready
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, Proxy
+from tests.manifests import Document, config_map
+from tests.waiting import eventually
 
 BOTH = ("first", "second")
 

@@ -8,11 +8,11 @@ import pytest
 
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
-from tests.integration.operator.kinds import crd, instance, things
-from tests.integration.operator.manifests import Document, config_map
+from tests.integration.operator.kinds import instance, things
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map, crd
+from tests.waiting import eventually
 
 OTHERS = 25
 SOON = 8.0  # seconds; whoever waits for a list of the kind waits for ever

@@ -7,10 +7,10 @@ import orjson
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from tests.integration.operator.counting import Calls, has_seen, settled
-from tests.integration.operator.manifests import Document, config_map, definition, thing
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.manifests import Document, config_map, crd, thing
+from tests.waiting import eventually
 
 EACH = 5
 READS = frozenset({"get", "list", "watch"})
@@ -38,10 +38,10 @@ def maps(tenant: Tenant, changed: str = "1") -> list[Document]:
 def custom(tenant: Tenant, version: int) -> list[Document]:
     """A kind whose instance is healthy once its controller has observed it."""
     group = f"{tenant.name}.example.com"
-    crd, one = definition(group), thing(group, "one", tenant.namespace)
-    crd["spec"]["versions"][0]["subresources"] = {"status": {}}
+    defined, one = crd(group), thing(group, "one", tenant.namespace)
+    defined["spec"]["versions"][0]["subresources"] = {"status": {}}
     one["spec"]["v"] = version
-    return [crd, one]
+    return [defined, one]
 
 
 async def observe(tenant: Tenant, version: int) -> None:

@@ -11,7 +11,7 @@ from rukpak_py.controllers.kinds import BUNDLES
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.uploading import admin_of, archive, in_phase, upload_bundle
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 
 
 def files(operator: Operator) -> list[Path]:

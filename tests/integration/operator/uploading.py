@@ -12,11 +12,11 @@ from rukpak_py.api.names import API_VERSION, PLAIN_CLASS
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import NotFoundError
 from tests.integration.content_clients import Accounts, Caller
-from tests.integration.operator.manifests import config_map
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.waiting import eventually
+from tests.manifests import config_map
 from tests.unit.sources.websites import tgz
+from tests.waiting import eventually
 
 
 def archive(tenant: Tenant, value: str = "1") -> bytes:

@@ -1,8 +1,6 @@
 """The printed role is enough: an account that has nothing else installs, changes and removes a bundle with it."""
 
-import asyncio
 import shutil
-import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -22,6 +20,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, SERVICE_ACCOUNTS, Resource
 from tests.unit.cli.running import SAMPLES
+from tests.waiting import eventually
 
 Json = dict[str, Any]
 PATIENCE_SECONDS = 30.0
@@ -102,14 +101,20 @@ def resource_of(resources: Resources, manifest: Json) -> Resource:
 
 async def allowed(ask: Callable[[], Awaitable[None]]) -> None:
     """Once the server knows the roles, which takes it a moment."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
+
+    async def is_allowed() -> bool:
         try:
-            return await ask()
-        except ForbiddenError:
-            if time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(0.05)
+            await ask()
+        except ForbiddenError as error:
+            refusals.append(error)
+            return False
+        return True
+
+    refusals: list[ForbiddenError] = []
+    try:
+        await eventually(is_allowed, what="the server knows the roles")
+    except TimeoutError:
+        raise refusals[-1] from None
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The Events about an object, as a user sees them."""
 
 from tests.integration.listing import listed
-from tests.integration.scenarios.stage import EVENTS, Stage, eventually
+from tests.integration.scenarios.stage import EVENTS, Stage
+from tests.waiting import eventually
 
 
 async def events_of(stage: Stage, name: str) -> dict[str, str]:

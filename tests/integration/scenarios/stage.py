@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from e2e.kubectl import Kubectl
-from rukpak_py.api.names import API_VERSION, DEFAULT_SYSTEM_NAMESPACE, OWNER_KIND_LABEL, OWNER_NAME_LABEL, PLAIN_CLASS
+from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, OWNER_KIND_LABEL, OWNER_NAME_LABEL, PLAIN_CLASS
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
@@ -24,14 +24,14 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.integration.listing import listed
+from tests.manifests import bundle, config_map, crd, deployment, manifest, source
 from tests.shared_operator import SharedOperator
+from tests.waiting import PATIENCE_SECONDS, eventually, until_gone
 
 Document = dict[str, Any]
 Check = Callable[[Document], object]
 
 SYSTEM = DEFAULT_SYSTEM_NAMESPACE
-INTERVAL_SECONDS = 0.05
-PATIENCE_SECONDS = 30.0
 COLLECTOR_SECONDS = 90.0  # it looks for kinds that are new to it, ours included, every 30 seconds
 A_WHILE = 3.0  # seconds in which something that must not happen is looked for
 
@@ -73,7 +73,7 @@ class Stage:
     async def deploy(self, source: Document, *, name: str = "", template: Document | None = None, **spec: Any) -> str:
         """A BundleDeployment of this source; `template` is its template's metadata."""
         name = name or self.name
-        await self.create(BUNDLE_DEPLOYMENTS, "", deployment(name, source, template=template, **spec))
+        await self.create(BUNDLE_DEPLOYMENTS, "", deployment(name, source, template_metadata=template, **spec))
         return name
 
     async def installed(self, source: Document, **given: Any) -> str:
@@ -145,19 +145,21 @@ class Stage:
     ) -> Document:
         """The object as soon as all the checks hold at once."""
         seen: Document = {}
+
+        async def is_so() -> bool:
+            nonlocal seen
+            try:
+                seen = await self.get(resource, namespace, name)
+            except NotFoundError:
+                seen = {}
+            return bool(seen) and all(check(seen) for check in checks)
+
         try:
-            async with asyncio.timeout(seconds):
-                while True:
-                    try:
-                        seen = await self.get(resource, namespace, name)
-                    except NotFoundError:
-                        seen = {}
-                    if seen and all(check(seen) for check in checks):
-                        return seen
-                    await asyncio.sleep(INTERVAL_SECONDS)
+            await eventually(is_so, what=f"{resource.gvk.kind} {name}", seconds=seconds)
         except TimeoutError as error:
             shown = yaml.safe_dump(seen.get("status") or seen or {"not": "there"})
             raise AssertionError(f"{resource.gvk.kind} {name}: not within {seconds:.0f} s; it is\n{shown}") from error
+        return seen
 
     async def until_deployment(self, name: str, *checks: Check, seconds: float = PATIENCE_SECONDS) -> Document:
         return await self.until(BUNDLE_DEPLOYMENTS, "", name, *checks, seconds=seconds)
@@ -169,10 +171,7 @@ class Stage:
         return await self.until_deployment(name, is_observed, says("Ready", "True"))
 
     async def until_gone(self, resource: Resource, namespace: str, name: str) -> None:
-        async def is_gone() -> bool:
-            return not await self.exists(resource, namespace, name)
-
-        await eventually(is_gone, what=f"{resource.gvk.kind} {name} is gone", seconds=COLLECTOR_SECONDS)
+        await until_gone(self.client, resource, namespace, name, seconds=COLLECTOR_SECONDS)
 
     async def until_definition_gone(self, name: str) -> None:
         """A definition that is deleted soon after its creation may hang in the API server until it is touched."""
@@ -208,56 +207,17 @@ class Stage:
                     continue
 
 
-async def eventually(look: Callable[[], Awaitable[object]], *, what: str, seconds: float = PATIENCE_SECONDS) -> None:
-    deadline = monotonic() + seconds
-    while not await look():
-        if monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:.0f} s: {what}")
-        await asyncio.sleep(INTERVAL_SECONDS)
-
-
-def source(*config_maps: str, path: str = "manifests") -> Document:
-    items = [{"path": path, "configMap": {"name": name}} for name in config_maps]
-    return {"type": "configMaps", "configMaps": items}
-
-
-def bundle(name: str, source: Document, *, provisioner: str = PLAIN_CLASS) -> Document:
-    spec = {"provisionerClassName": provisioner, "source": source}
-    return {"apiVersion": API_VERSION, "kind": "Bundle", "metadata": {"name": name}, "spec": spec}
-
-
-def deployment(name: str, source: Document, *, template: Document | None = None, **spec: Any) -> Document:
-    inner = {"provisionerClassName": PLAIN_CLASS, "source": source}
-    outer = {"provisionerClassName": PLAIN_CLASS, "template": {"metadata": template or {}, "spec": inner}}
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "BundleDeployment",
-        "metadata": {"name": name},
-        "spec": outer | spec,
-    }
-
-
 def settings(namespace: str, name: str = "settings", *, annotations: Document | None = None, **data: str) -> Document:
     """A manifest of a ConfigMap."""
-    metadata = {"name": name, "namespace": namespace, "annotations": annotations or {}}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data or {"key": "value"}}
+    return config_map(name, namespace, annotations=annotations, **(data or {"key": "value"}))
 
 
 def definition(group: str, kind: str = "Widget", *, scope: str = "Cluster") -> Document:
-    plural = f"{kind.lower()}s"
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {"group": group, "names": names, "scope": scope, "versions": [version]},
-    }
+    return crd(group, kind=kind, scope=scope)
 
 
 def widget(group: str, name: str = "one", **more: Any) -> Document:
-    return {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}, **more}
+    return manifest(f"{group}/v1", "Widget", name, **more)
 
 
 def widgets(group: str) -> Resource:

@@ -6,7 +6,8 @@ from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.scenarios.events import until_told
-from tests.integration.scenarios.stage import Stage, condition, eventually, phase, says, settings, widget
+from tests.integration.scenarios.stage import Stage, condition, phase, says, settings, widget
+from tests.waiting import eventually
 
 CHANGED = b'{"data":{"key":"drift"}}'
 

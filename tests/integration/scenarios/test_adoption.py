@@ -5,16 +5,8 @@ import json
 
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.listing import listed
-from tests.integration.scenarios.stage import (
-    COLLECTOR_SECONDS,
-    EVENTS,
-    Document,
-    Stage,
-    condition,
-    eventually,
-    says,
-    settings,
-)
+from tests.integration.scenarios.stage import COLLECTOR_SECONDS, EVENTS, Document, Stage, condition, says, settings
+from tests.waiting import eventually
 
 
 async def apply_by_hand(stage: Stage, manifest: Document) -> None:

@@ -1,6 +1,5 @@
 """What Bundles may be, and that they stay what they are."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -10,6 +9,7 @@ from e2e.kubectl import KubectlError
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import ForbiddenError, InvalidError
 from tests.integration.scenarios.stage import A_WHILE, Stage, phase, settings
+from tests.waiting import during
 
 IMAGE = {"ref": "localhost/testdata/bundles/plain-v0:valid"}
 GIT = {"repository": "https://example.com/combo-bundle", "ref": {"tag": "v0.0.1"}}
@@ -33,12 +33,10 @@ async def always_refused(stage: Stage, name: str, spec: dict[str, Any]) -> None:
     """As often as one can ask in a while."""
     patch = json.dumps({"spec": spec}).encode()
     before = await stage.get(BUNDLES, "", name)
-    deadline = asyncio.get_running_loop().time() + A_WHILE
-    while asyncio.get_running_loop().time() < deadline:
+    async for _ in during(A_WHILE):
         with pytest.raises(ForbiddenError) as refused:
             await stage.client.patch(BUNDLES, "", name, patch)
         assert refused.value.message == DENIED
-        await asyncio.sleep(0.1)
     assert (await stage.get(BUNDLES, "", name))["spec"] == before["spec"]
 
 

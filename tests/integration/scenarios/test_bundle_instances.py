@@ -13,8 +13,10 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.scenarios import instances
 from tests.integration.scenarios.events import events_of, until_told
-from tests.integration.scenarios.stage import Stage, condition, deployment, eventually, is_observed, says, settings
+from tests.integration.scenarios.stage import Stage, condition, is_observed, says, settings
+from tests.manifests import deployment
 from tests.unit.sources.image.image_registry import Contents
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "manifests/samples/bundle-instance.yaml"

@@ -10,8 +10,9 @@ import pytest
 
 from rukpak_py.controllers.kinds import BUNDLES
 from tests.integration.content_clients import Accounts, Caller
-from tests.integration.scenarios.stage import Stage, eventually, phase, settings
+from tests.integration.scenarios.stage import Stage, phase, settings
 from tests.shared_operator import SharedOperator
+from tests.waiting import eventually
 
 
 @pytest.fixture

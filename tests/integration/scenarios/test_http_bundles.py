@@ -14,8 +14,9 @@ from aiohttp import web
 
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import SECRETS
-from tests.integration.scenarios.stage import SYSTEM, Document, Stage, eventually, phase, says, settings
+from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
 from tests.unit.sources.websites import Authority, Site, authority, tgz, website
+from tests.waiting import eventually
 
 MANY_REFUSALS = 11  # then the next try is 5 s away: 5 ms, doubled ten times, less up to a quarter
 BACK_OFF_SECONDS = 3.5

@@ -5,7 +5,9 @@ import uuid
 
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, CONFIG_MAPS
 from tests.integration.scenarios import instances
-from tests.integration.scenarios.stage import Document, Stage, deployment, eventually, says, settings
+from tests.integration.scenarios.stage import Document, Stage, says, settings
+from tests.manifests import deployment
+from tests.waiting import eventually
 
 
 def left_behind(stage: Stage, source: Document, **metadata: object) -> Document:

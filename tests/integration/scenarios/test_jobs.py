@@ -5,7 +5,8 @@ from typing import Any
 
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.resources import CONFIG_MAPS, PODS, Resource
-from tests.integration.scenarios.stage import Document, Stage, eventually, says, settings
+from tests.integration.scenarios.stage import Document, Stage, says, settings
+from tests.waiting import eventually
 
 JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", namespaced=True)
 

@@ -1,6 +1,5 @@
 """A template changes. What cannot be unpacked never touches what is installed."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -10,16 +9,9 @@ from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import template_hash
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.scenarios.stage import (
-    A_WHILE,
-    Document,
-    Stage,
-    eventually,
-    says,
-    settings,
-    source,
-    widget,
-)
+from tests.integration.scenarios.stage import A_WHILE, Document, Stage, says, settings, widget
+from tests.manifests import source
+from tests.waiting import during, eventually
 
 HASH = "core.rukpak.io/bundle-template-hash"
 UNUSABLE = {"type": "git", "git": {"repository": "https://unusable.invalid/x", "ref": {"tag": "non-existent-tag"}}}
@@ -61,15 +53,13 @@ async def test_scenario_39_a_bad_edit_leaves_what_is_installed(stage: Stage, bad
     found = await after_a_bad_edit(stage, bad)
     active = found["status"]["activeBundle"]
 
-    deadline = asyncio.get_running_loop().time() + A_WHILE
-    while asyncio.get_running_loop().time() < deadline:
+    async for _ in during(A_WHILE):
         found = await stage.deployment()
         assert found["status"]["activeBundle"] == active
         assert says("Installed", "True", "InstallationSucceeded")(found)
         assert says("HasValidBundle", "False", "UnpackFailed", "Failed to unpack")(found)
         assert says("Ready", "False")(found)
         assert await stage.exists(BUNDLES, "", active)
-        await asyncio.sleep(0.2)
     await stage.barrier()
     assert await stage.exists(BUNDLES, "", active)
 

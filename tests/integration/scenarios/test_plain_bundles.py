@@ -1,13 +1,14 @@
 """What happens to a Bundle of plain manifests."""
 
-import asyncio
 import re
 from typing import Any
 
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.integration.scenarios.stage import A_WHILE, Stage, definition, phase, says, settings, source
+from tests.integration.scenarios.stage import A_WHILE, Stage, definition, phase, says, settings
+from tests.manifests import source
+from tests.waiting import during
 
 
 def failed(*texts: str) -> Any:
@@ -18,10 +19,8 @@ async def test_scenario_13_nobody_serves_the_class(stage: Stage) -> None:
     content = await stage.content(settings(stage.namespace))
     name = await stage.bundle(content, provisioner="non-existent-class-name")
     await stage.barrier()
-    deadline = asyncio.get_running_loop().time() + A_WHILE
-    while asyncio.get_running_loop().time() < deadline:
+    async for _ in during(A_WHILE):
         assert (await stage.get(BUNDLES, "", name))["status"] == {"observedGeneration": -1}
-        await asyncio.sleep(0.2)
 
 
 async def test_scenario_28_manifests_in_a_config_map(stage: Stage) -> None:

@@ -13,8 +13,9 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import CRDS, SECRETS, Resource
 from tests.integration.scenarios.olm_bundles import MODES, deploy, registry_source
-from tests.integration.scenarios.stage import COLLECTOR_SECONDS, Document, Stage, eventually, says
+from tests.integration.scenarios.stage import COLLECTOR_SECONDS, Document, Stage, says
 from tests.unit.bundles import manifest, webhook
+from tests.waiting import eventually
 
 ADMISSION = "admissionregistration.k8s.io"
 VALIDATING = Resource(

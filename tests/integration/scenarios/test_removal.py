@@ -11,13 +11,13 @@ from tests.integration.scenarios.stage import (
     COLLECTOR_SECONDS,
     Stage,
     definition,
-    eventually,
     phase,
     says,
     settings,
     widget,
     widgets,
 )
+from tests.waiting import eventually
 
 ORDERED = "core.rukpak.io/ordered-deletion"
 HELD = "tests.example.com/held"

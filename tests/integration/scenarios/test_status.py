@@ -7,17 +7,8 @@ from typing import Any
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
 from tests.integration.scenarios.events import events_of, until_told
-from tests.integration.scenarios.stage import (
-    Check,
-    Document,
-    Stage,
-    condition,
-    deployment,
-    is_observed,
-    says,
-    settings,
-    source,
-)
+from tests.integration.scenarios.stage import Check, Document, Stage, condition, is_observed, says, settings
+from tests.manifests import deployment, source
 
 RECONCILE_AT = "core.rukpak.io/reconcile-at"
 

@@ -12,8 +12,10 @@ import yaml
 from rukpak_py.content.tar import read_archive
 from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from tests.integration.content_clients import Accounts, Caller
-from tests.integration.scenarios.stage import Document, Stage, eventually, phase, says, settings, source
+from tests.integration.scenarios.stage import Document, Stage, phase, says, settings
+from tests.manifests import source
 from tests.unit.sources.websites import tgz
+from tests.waiting import eventually
 
 UPLOAD: Document = {"type": "upload", "upload": {}}
 WAITING = says("Unpacked", "False", "UnpackPending", "waiting for bundle to be uploaded")

@@ -14,7 +14,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import Resource
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 
 SchemaOf = Callable[[str, str], Awaitable[str]]
 

@@ -11,10 +11,10 @@ from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from rukpak_py.server.webhook_configuration import ServiceClient, webhook_configuration
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
-from tests.integration.operator.waiting import eventually
 from tests.integration.proxy import Exchange, proxy_before
 from tests.integration.server.conftest import Cluster, StartOperator
 from tests.integration.server.traffic import Traffic
+from tests.waiting import eventually
 
 SOON = 10.0  # seconds; without a watch it took up to ten minutes
 REQUESTS = 40  # two seconds of them

@@ -16,10 +16,10 @@ from rukpak_py.kube.resources import EVENTS
 from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from tests.integration.listing import listed
 from tests.integration.operator.process import Operator
-from tests.integration.operator.waiting import eventually
 from tests.integration.server.conftest import Cluster, StartOperator
 from tests.integration.server.test_deleted_certificate_secrets import create_configuration
 from tests.integration.server.traffic import until_reached
+from tests.waiting import eventually
 
 METRIC = "rukpak_webhook_configuration_ok"
 THEIR_CA = "dGhlaXJz"

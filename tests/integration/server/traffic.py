@@ -10,9 +10,9 @@ from rukpak_py.api.names import API_VERSION
 from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
+from tests.waiting import eventually, until
 
 PER_SECOND = 20
-PATIENCE_SECONDS = 30.0
 CREATED = "created"
 REACHED = 'admission webhook "vbundles.core.rukpak.io" denied the request'
 
@@ -36,16 +36,20 @@ async def answer_to_a_bundle(client: Client) -> str:
 
 async def until_reached(client: Client) -> None:
     """A changed configuration reaches the API server's own cache in its own time."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while REACHED not in await answer_to_a_bundle(client):  # noqa: ASYNC110 - nobody announces it
-            await asyncio.sleep(0.05)
+
+    async def is_reached() -> bool:
+        return REACHED in await answer_to_a_bundle(client)
+
+    await eventually(is_reached, what="the webhook is called")
 
 
 async def until_unguarded(client: Client) -> None:
     """No webhook is called any more."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while await answer_to_a_bundle(client) != CREATED:  # noqa: ASYNC110 - nobody announces it
-            await asyncio.sleep(0.05)
+
+    async def is_unguarded() -> bool:
+        return await answer_to_a_bundle(client) == CREATED
+
+    await eventually(is_unguarded, what="no webhook is called")
 
 
 class Traffic:
@@ -68,10 +72,8 @@ class Traffic:
     async def passed(self, count: int) -> None:
         """So many more requests were answered by the webhook."""
         goal = self.reached + count
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while self.reached < goal:
-                assert not self.refused, self.refused[0]
-                await asyncio.sleep(0.05)
+        await until(lambda: self.refused or self.reached >= goal)
+        assert not self.refused, self.refused[0]
 
     async def _send(self) -> None:
         loop = asyncio.get_running_loop()

@@ -58,11 +58,6 @@ def owned(name: str = "a", *, by: Owner = OWNER, **fields: Any) -> dict[str, Any
     }
 
 
-def config_map(name: str = "a", *, annotations: dict[str, str] | None = None, **data: str) -> dict[str, Any]:
-    head = {"name": name, **({"annotations": annotations} if annotations else {})}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head, "data": data}
-
-
 def namespace(name: str = "a") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 

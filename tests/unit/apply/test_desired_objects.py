@@ -22,7 +22,8 @@ from rukpak_py.apply.order import Phase
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, Object
-from tests.unit.apply.lives import OTHER, OUR_LABELS, OWNER, config_map, desired, namespace
+from tests.manifests import config_map
+from tests.unit.apply.lives import OTHER, OUR_LABELS, OWNER, desired, namespace
 
 PROGRAM = """
 import json, sys

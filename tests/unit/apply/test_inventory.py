@@ -14,7 +14,7 @@ from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import CONFIG_MAPS, PODS, Resource
 from tests.unit.apply.lives import OTHER, OUR_LABELS, OWNER, key, live_object, managed, owned
 from tests.unit.apply.watches import Watches, ours, watches_of
-from tests.unit.controllers.fakes import until
+from tests.waiting import until
 
 DEPLOYMENTS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
 

@@ -18,13 +18,13 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import Phase
 from rukpak_py.apply.plan import WRITES, Action, Plan, decide, make_plan
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from tests.manifests import config_map
 from tests.unit.apply.lives import (
     LABELS_OF_OTHER,
     OTHER,
     OUR_LABELS,
     OWNER,
     REPLICA_SET,
-    config_map,
     desired,
     live,
     namespace,

@@ -1,7 +1,7 @@
 """A client of an API server that only stores and counts, and the controllers' other ports, as small as they go."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import count
@@ -308,10 +308,3 @@ def tree(**files: bytes) -> Tree:
     for path, content in files.items():
         builder.add(path, content)
     return builder.build()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Let the loop run until another task has come so far."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - the state of another task
-            await asyncio.sleep(0)

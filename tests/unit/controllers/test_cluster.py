@@ -14,7 +14,8 @@ from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
 from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
-from tests.unit.controllers.fakes import Clock, FakeClient, refusal, until
+from tests.unit.controllers.fakes import Clock, FakeClient, refusal
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from rukpak_py.kube.discovery import Discovery

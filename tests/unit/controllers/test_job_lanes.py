@@ -8,7 +8,8 @@ import pytest
 from rukpak_py.controllers import jobs as module
 from rukpak_py.controllers.jobs import HOLDING_CONTENT, LANE_WIDTH, ContentBudget, Finished, Jobs
 from rukpak_py.core.errors import ContentError, UnavailableError
-from tests.unit.controllers.fakes import Clock, until
+from tests.unit.controllers.fakes import Clock
+from tests.waiting import until
 
 LONG = 3600.0
 KEY = ("uid", "b")

@@ -18,8 +18,9 @@ from rukpak_py.kube.answers import Listing
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
-from tests.unit.controllers.fakes import FakeClient, refusal, until
+from tests.unit.controllers.fakes import FakeClient, refusal
 from tests.unit.controllers.values import bundle
+from tests.waiting import until
 
 NEVER = 3600.0
 

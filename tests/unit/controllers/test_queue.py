@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rukpak_py.controllers.queue import BackOff, Queue, QueueClosed
+from tests.waiting import until
 
 KEYS = st.sampled_from("abc")
 
@@ -95,8 +96,7 @@ def test_every_added_key_is_processed_after_its_last_add_and_never_twice_at_once
             queue.add(key)
             for _ in range(pauses):
                 await asyncio.sleep(0)
-        while not queue.is_idle:  # noqa: ASYNC110 - the queue has no event for this, nothing but tests waits for it
-            await asyncio.sleep(0)
+        await until(lambda: queue.is_idle)
         queue.close()
         await asyncio.gather(*tasks)
 

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from e2e.cluster.errors import ClusterError, ComponentError, PortTakenError
 from e2e.cluster.processes import Processes, kill_strays, start_time, strays
+from e2e.waiting import eventually
 
 SLEEP = ["/bin/sleep", "60"]
 
@@ -121,10 +121,7 @@ def test_components_without_a_record_are_found_by_their_state_directory(tmp_path
     ours = subprocess.Popen([program, "-c", script, f"--data-dir={tmp_path}/one/etcd"], stdin=subprocess.PIPE)
     others = subprocess.Popen([program, "-c", script, f"--data-dir={tmp_path}/one-more/etcd"], stdin=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 10
-        while strays(tmp_path / "one") != [ours.pid]:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        eventually(lambda: strays(tmp_path / "one") == [ours.pid], what="it is found")
         kill_strays(tmp_path / "one")
         assert strays(tmp_path / "one") == []
         assert strays(tmp_path / "one-more") == [others.pid]
@@ -144,7 +141,4 @@ processes.start("one", {SLEEP!r}, tied_to_caller=True)
 print(processes.pids["one"])
 """
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    deadline = time.monotonic() + 60
-    while start_time(int(done.stdout)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually(lambda: not start_time(int(done.stdout)), what="it ended")

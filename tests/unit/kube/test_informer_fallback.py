@@ -11,6 +11,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.informer import Informer, InformerSettings
 from rukpak_py.kube.resources import Resource
 from tests.unit.kube.fake_api import Handler, serving
+from tests.waiting import until
 
 QUICK = InformerSettings(first_wait=0.01, longest_wait=0.05, spread_seconds=0.01, initial_seconds=0.2, idle_seconds=5)
 OBJECT = {"metadata": {"name": "a", "namespace": "n", "resourceVersion": "5"}}
@@ -50,8 +51,7 @@ async def test_a_server_that_forbids_initial_events_is_listed() -> None:
     forbidden = refusal(422, "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch")
     async with serving(forbidden, LIST, events()) as (client, api):
         informer = await synced(client, kind("forbidden"))
-        while len(api.seen) < 3:  # noqa: ASYNC110 - the server's list
-            await asyncio.sleep(0.01)
+        await until(lambda: len(api.seen) >= 3)
         await informer.stop()
 
     assert len(informer) == 1
@@ -75,8 +75,7 @@ async def test_a_busy_server_is_waited_for_and_nothing_is_forgotten() -> None:
     once = events(("ADDED", OBJECT), ("BOOKMARK", END), stays_open=False)
     async with serving(once, busy, events()) as (client, api):
         informer = await synced(client, kind("busy"))
-        while len(api.seen) < 3:  # noqa: ASYNC110 - the server's list
-            await asyncio.sleep(0.01)
+        await until(lambda: len(api.seen) >= 3)
         await informer.stop()
 
     assert len(informer) == 1
@@ -88,8 +87,7 @@ async def test_one_missing_page_is_no_proof_that_the_kind_is_gone() -> None:
     once = events(("ADDED", OBJECT), ("BOOKMARK", END), stays_open=False)
     async with serving(once, web.Response(status=404, text="404 page not found"), events()) as (client, api):
         informer = await synced(client, kind("flicker"))
-        while len(api.seen) < 3:  # noqa: ASYNC110 - the server's list
-            await asyncio.sleep(0.01)
+        await until(lambda: len(api.seen) >= 3)
         await informer.stop()
 
     assert len(informer) == 1
@@ -111,8 +109,7 @@ async def test_an_error_inside_a_watch_starts_it_afresh() -> None:
     newest = web.json_response({"metadata": {"resourceVersion": "9"}, "items": []})
     async with serving(first, newest, events(("BOOKMARK", END))) as (client, api):
         informer = await synced(client, kind("expired"))
-        while len(informer):  # noqa: ASYNC110 - the fresh start sends nothing, so the object is gone
-            await asyncio.sleep(0.01)
+        await until(lambda: not len(informer))  # the fresh start sends nothing, so the object is gone
         await informer.stop()
 
     assert all("resourceVersion" not in request.query for request in api.seen[1:])

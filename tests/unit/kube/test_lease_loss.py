@@ -1,7 +1,6 @@
 """Nothing is written without the lease, and nobody ends it while work is still being finished under it."""
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
@@ -12,6 +11,7 @@ from rukpak_py.kube.errors import NotFoundError, Refusal, ServerUnavailableError
 from rukpak_py.kube.lease import Holder, LeaderElector, LeaseLostError, LeaseSettings
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import LEASES, Resource
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from rukpak_py.kube.client import Client
@@ -109,12 +109,6 @@ class Leading:
         except LeaseLostError:
             return False
         return True
-
-
-async def until(look: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not look():  # noqa: ASYNC110 - the fake announces nothing
-            await asyncio.sleep(0.001)
 
 
 async def begun() -> Leading:

@@ -1,13 +1,12 @@
 """An informer on a server whose data went back, as after a restore of etcd."""
 
-import asyncio
-
 from aiohttp import web
 
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.resources import Resource
 from tests.unit.kube.fake_api import Handler, hang_up, serving
 from tests.unit.kube.test_informer_fallback import OBJECT, QUICK, events, kind
+from tests.waiting import until
 
 END_50 = {"metadata": {"resourceVersion": "50", "annotations": {"k8s.io/initial-events-end": "true"}}}
 END_20 = {"metadata": {"resourceVersion": "20", "annotations": {"k8s.io/initial-events-end": "true"}}}
@@ -41,11 +40,8 @@ async def restores(
             client, resource, settings=QUICK, on_restore=lambda _, seen, current: told.append((seen, current))
         )
         informer.start()
-        async with asyncio.timeout(10):
-            while len(api.seen) < len(answers):  # noqa: ASYNC110 - the server's list
-                await asyncio.sleep(0.01)
-            while [one.metadata.resource_version for one in informer] != versions:  # noqa: ASYNC110 - the last answer arrives
-                await asyncio.sleep(0.01)
+        await until(lambda: len(api.seen) >= len(answers))
+        await until(lambda: [one.metadata.resource_version for one in informer] == versions)  # the last answer arrives
         await informer.stop()
         return told, len(api.seen)
 

@@ -12,6 +12,7 @@ from rukpak_py.kube.seen_versions import SeenVersions
 from rukpak_py.operator import kopf_shell
 from rukpak_py.operator.kopf_shell import KopfThread
 from rukpak_py.operator.kopf_watches import KopfWatches
+from tests.waiting import until
 
 PATIENCE = 10.0
 
@@ -83,9 +84,7 @@ async def test_a_blocked_loop_of_kopf_shows_in_its_heartbeat(
     assert beat is not None
     assert not has_beaten_since(one, beat)
     released.set()
-    async with asyncio.timeout(PATIENCE):
-        while not has_beaten_since(one, beat):  # noqa: ASYNC110 - another thread's clock
-            await asyncio.sleep(0.01)
+    await until(lambda: has_beaten_since(one, beat))
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from rukpak_py.operator.loop_watchdog import LoopWatchdog
+from tests.waiting import until
 
 PATIENCE = 10.0
 
@@ -27,7 +28,5 @@ async def test_a_loop_that_runs_is_left_alone_and_the_thread_ends_with_it() -> N
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    async with asyncio.timeout(PATIENCE):
-        while any(thread.name == "event loop watchdog" for thread in threading.enumerate()):  # noqa: ASYNC110 - a thread's end
-            await asyncio.sleep(0.01)
+    await until(lambda: all(thread.name != "event loop watchdog" for thread in threading.enumerate()))
     assert not ended.is_set()

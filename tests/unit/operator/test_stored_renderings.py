@@ -13,7 +13,7 @@ from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import rendering
 from rukpak_py.operator import stored_renderings as module
 from rukpak_py.operator.stored_renderings import StoredRenderings
-from tests.unit.apply.lives import config_map
+from tests.manifests import config_map
 from tests.unit.controllers.fakes import Clock
 
 OBJECTS = [Object.from_manifest(config_map(name)) for name in ("b", "a")]

@@ -19,6 +19,7 @@ from rukpak_py.operator import content_work, worker_process
 from rukpak_py.operator.memory_limit import worker_memory
 from rukpak_py.operator.worker_processes import WorkerProcesses
 from tests.unit.bundles import tree_of
+from tests.waiting import until
 
 PATIENCE = 60.0  # seconds; a process needs about one to start
 MEMORY = 128 * MIB
@@ -117,12 +118,6 @@ def alive(pid: int) -> bool:
     return True
 
 
-async def eventually(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - processes tell nobody here when they end
-            await asyncio.sleep(0.02)
-
-
 async def test_at_most_as_many_processes_as_workers() -> None:
     async with working() as processes:
         used = set(await asyncio.gather(*(processes.run(busy, 0.05) for _ in range(8))))
@@ -134,13 +129,13 @@ async def test_a_process_ends_after_a_number_of_calls() -> None:
     async with working(1, calls_per_process=3) as processes:
         used = [await processes.run(identity) for _ in range(7)]
         assert [used.count(pid) for pid in dict.fromkeys(used)] == [3, 3, 1]
-        await eventually(lambda: sum(map(alive, set(used))) == 1)
+        await until(lambda: sum(map(alive, set(used))) == 1)
 
 
 async def test_a_process_that_idles_ends_and_the_next_call_starts_one() -> None:
     async with working(idle_seconds=0.1) as processes:
         used = await processes.run(identity)
-        await eventually(lambda: not alive(used))
+        await until(lambda: not alive(used))
         assert await processes.run(identity) != used
 
 
@@ -239,7 +234,7 @@ async def test_a_call_that_takes_too_long_is_wrong_content_after_a_second_try() 
         with pytest.raises(ContentError, match=r"^reading this content takes more than 2 s and was stopped"):
             await processes.run(hang)
         assert time.monotonic() - began >= 4, "it was tried twice"
-        await eventually(lambda: not alive(worker))
+        await until(lambda: not alive(worker))
         assert await processes.run(identity) != worker
 
 
@@ -261,7 +256,7 @@ async def test_a_call_that_nobody_waits_for_any_more_ends() -> None:
         hanging.cancel()
         await asyncio.wait([hanging])
         assert hanging.cancelled()
-        await eventually(lambda: not alive(worker))
+        await until(lambda: not alive(worker))
         assert await processes.run(identity) != worker
 
 

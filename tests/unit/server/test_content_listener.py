@@ -28,8 +28,8 @@ from rukpak_py.server.forwarding import FORWARDED, ContentListener
 from rukpak_py.server.uploads import Unpacking, Uploads
 from rukpak_py.server.web import Address
 from rukpak_py.sources.upload_directory import UploadDirectory
-from tests.unit.controllers.fakes import until
 from tests.unit.controllers.values import bundle, unpacked
+from tests.waiting import until
 
 NOW = datetime.now(UTC)
 HOSTS = ["localhost", "127.0.0.1"]

@@ -27,17 +27,8 @@ from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import Requirement
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
-from tests.unit.apply.lives import (
-    LABELS_OF_OTHER,
-    OUR_LABELS,
-    OWNER,
-    config_map,
-    desired,
-    key,
-    live,
-    namespace,
-    owned,
-)
+from tests.manifests import config_map
+from tests.unit.apply.lives import LABELS_OF_OTHER, OUR_LABELS, OWNER, desired, key, live, namespace, owned
 
 BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
 CONFLICT = frozenset({FailureKind.CONFLICT})

@@ -19,8 +19,9 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.source import ContentPendingError
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeSources, tree, until
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeSources, tree
 from tests.unit.controllers.values import bundle, conditions, source, spec, unpacked
+from tests.waiting import until
 
 CONTROLLER = OwnerReference(api_version="x/v1", kind="BundleDeployment", name="d", uid="uid-of-d", controller=True)
 FILES = tree(f=b"1")

@@ -16,9 +16,10 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.sources.source import Fetched, FetchRequest
-from tests.unit.controllers.fakes import FakeContent, FakeSources, tree, until
+from tests.unit.controllers.fakes import FakeContent, FakeSources, tree
 from tests.unit.controllers.values import bundle, source, spec
 from tests.unit.controllers.values import unpacked as unpacked_bundle
+from tests.waiting import until
 
 FILES = tree(f=b"1")
 ADVISED = Finding(rule="A", severity=Severity.ERROR, message="empty", hint="Add a manifest.")

@@ -14,8 +14,8 @@ from rukpak_py.controllers.outcome import DONE, again
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.source import Waiting
 from tests.unit.controllers.bundle.test_bundle_reconcile import FILES, Bench, pinned
-from tests.unit.controllers.fakes import until
 from tests.unit.controllers.values import bundle
+from tests.waiting import until
 
 BACK_OFF = 'Back-off pulling image "x"'
 

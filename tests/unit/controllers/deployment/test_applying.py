@@ -23,7 +23,8 @@ from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
-from tests.unit.apply.lives import OWNER, config_map, desired, key, managed, owned
+from tests.manifests import config_map
+from tests.unit.apply.lives import OWNER, desired, key, managed, owned
 from tests.unit.controllers.deployment.parts import (
     ToldEvents,
     attempt,

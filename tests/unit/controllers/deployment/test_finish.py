@@ -43,7 +43,8 @@ from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES
-from tests.unit.apply.lives import OWNER, config_map, desired, key, managed, owned
+from tests.manifests import config_map
+from tests.unit.apply.lives import OWNER, desired, key, managed, owned
 from tests.unit.apply.watches import Watches, watches_of
 from tests.unit.apply.watches import ours as shown
 from tests.unit.controllers.deployment.parts import (

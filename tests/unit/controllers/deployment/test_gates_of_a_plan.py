@@ -22,7 +22,8 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.unit.apply.lives import OWNER, config_map, desired, key, live
+from tests.manifests import config_map
+from tests.unit.apply.lives import OWNER, desired, key, live
 from tests.unit.controllers.deployment.parts import FakeCluster, attempt, controlled_clock, settled, target_of
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked

@@ -28,10 +28,11 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.stored_rendering import rendering
-from tests.unit.apply.lives import config_map
+from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import BASKETS, FakeCluster, attempt
-from tests.unit.controllers.fakes import NOW, FakeContent, FakeDigestKeys, FakeRenderings, tree, until
+from tests.unit.controllers.fakes import NOW, FakeContent, FakeDigestKeys, FakeRenderings, tree
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, spec, unpacked
+from tests.waiting import until
 
 FILES = tree(f=b"1")
 KEY, NEW_KEY = DigestKey(b"o" * 32), DigestKey(b"n" * 32)

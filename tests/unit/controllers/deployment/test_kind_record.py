@@ -13,7 +13,8 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
-from tests.unit.apply.lives import config_map, desired
+from tests.manifests import config_map
+from tests.unit.apply.lives import desired
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import conditions, deployment
 

@@ -8,7 +8,8 @@ from rukpak_py.apply.kinds import KindState
 from rukpak_py.controllers.deployment.kinds import OwnedKinds
 from rukpak_py.kube.errors import KindNotServedError
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
-from tests.unit.apply.lives import config_map, desired, key
+from tests.manifests import config_map
+from tests.unit.apply.lives import desired, key
 from tests.unit.controllers.deployment.parts import (
     BASKET,
     BASKETS,

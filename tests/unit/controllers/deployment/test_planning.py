@@ -16,7 +16,8 @@ from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
-from tests.unit.apply.lives import config_map, desired, key
+from tests.manifests import config_map
+from tests.unit.apply.lives import desired, key
 from tests.unit.apply.watches import Watches, watches_of
 from tests.unit.apply.watches import ours as shown
 from tests.unit.controllers.deployment.parts import (

@@ -20,7 +20,8 @@ from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import applied_digest, differences
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
-from tests.unit.apply.lives import OWNER, config_map, desired, key, managed
+from tests.manifests import config_map
+from tests.unit.apply.lives import OWNER, desired, key, managed
 from tests.unit.controllers.deployment.parts import attempt, controlled_clock, ours, with_status
 from tests.unit.controllers.fakes import NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, unpacked

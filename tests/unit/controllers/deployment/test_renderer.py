@@ -16,7 +16,8 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.unit.apply.lives import config_map, namespace
+from tests.manifests import config_map
+from tests.unit.apply.lives import namespace
 from tests.unit.controllers.deployment.parts import (
     BASKET,
     BASKETS,
@@ -28,8 +29,9 @@ from tests.unit.controllers.deployment.parts import (
     objects,
     recording,
 )
-from tests.unit.controllers.fakes import FakeContent, FakeDigestKeys, FakeRenderings, tree, until
+from tests.unit.controllers.fakes import FakeContent, FakeDigestKeys, FakeRenderings, tree
 from tests.unit.controllers.values import unpacked
+from tests.waiting import until
 
 FILES = tree(f=b"1")
 

@@ -5,7 +5,6 @@ because content that keeps a real worker process busy for long enough would keep
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, cast
 
 import orjson
@@ -25,6 +24,7 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.discovery import Discovery
 from tests.unit.controllers.fakes import FakeDigestKeys, FakeRenderings
+from tests.waiting import until
 
 WORKERS = 8  # the operator has as many for each kind
 SLOW = [f"slow-{number}" for number in range(WORKERS)]
@@ -73,12 +73,6 @@ def kinds() -> Kinds:
     """Never asked: what is rendered here has no objects."""
     nobody = cast("Any", None)
     return Kinds(Cluster(nobody, Discovery(nobody), on_namespace=lambda _: None, on_kinds=lambda _: None))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - the state of another task
-            await asyncio.sleep(0)
 
 
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:

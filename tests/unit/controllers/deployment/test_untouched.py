@@ -14,7 +14,8 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.recall import recall_untouched
 from rukpak_py.controllers.deployment.state import ContentKey, DeploymentState
 from rukpak_py.core.objects import ObjectKey
-from tests.unit.apply.lives import config_map, desired, live, owned
+from tests.manifests import config_map
+from tests.unit.apply.lives import desired, live, owned
 
 INSTALLED: ContentKey = ("uid", "sha256:1", "ns", "False", "True")
 NOT_PRUNED: ContentKey = ("uid", "sha256:1", "ns", "False", "False")

@@ -24,6 +24,7 @@ from rukpak_py.sources.git.workspace import Workspace, remove_abandoned
 from tests.git_fetching import NAME, fetched_from, fetcher, git_source, request
 from tests.git_repositories import Link, Repository
 from tests.git_web_server import GitWebServer
+from tests.waiting import until
 
 REFS = b"001e# service=git-upload-pack\n0000000eversion 2\n000cls-refs\n000afetch\n0000"
 KIND = "application/x-git-upload-pack-advertisement"
@@ -40,9 +41,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def nothing_left(temporary: Path) -> None:
     """Processes that were killed may need a moment to be gone."""
-    async with asyncio.timeout(SECONDS):
-        while left_in(temporary):  # noqa: ASYNC110 - nobody announces it
-            await asyncio.sleep(0.02)
+    await until(lambda: not left_in(temporary))
 
 
 def left_in(temporary: Path) -> list[str]:
@@ -74,9 +73,7 @@ async def hang(_: web.Request) -> None:
 
 
 async def started(web_server: GitWebServer) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not web_server.requests:  # noqa: ASYNC110 - the server is a plain record
-            await asyncio.sleep(0.01)
+    await until(lambda: web_server.requests)
 
 
 async def test_a_fetch_that_succeeds(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:

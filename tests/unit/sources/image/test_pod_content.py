@@ -14,8 +14,8 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.image import pod_content
 from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pod_content import PodContent
-from tests.unit.controllers.fakes import until
 from tests.unit.images import Entry, layer, symlink
+from tests.waiting import until
 
 Files = Mapping[str, bytes | Entry]
 LONGEST_COMMAND = 64 * 1024
