@@ -18,10 +18,9 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
     PLAIN_CLASS,
 )
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.resources import CONFIG_MAPS, EVENTS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, EVENTS, Resource
 
 IN_FLIGHT = 32
 DIGEST = "sha256:" + "0" * 64

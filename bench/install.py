@@ -25,11 +25,10 @@ from bench.report import print_requests
 from bench.workload import NAMESPACE, SYSTEM, bundle_deployment, content
 from e2e.cluster.control_plane import ControlPlane
 from e2e.local_operator import running
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from rukpak_py.operator.event_loop import Loop
 from tests.manifests import config_map
 

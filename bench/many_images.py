@@ -33,9 +33,9 @@ from bench.process_tree import PeakMemory
 from bench.report import MIB, print_requests
 from e2e.local_operator import LocalOperator, running
 from rukpak_py.api.names import API_VERSION, BUNDLE_KIND, PLAIN_CLASS
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
+from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.operator.event_loop import Loop
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.listing import listed

@@ -7,11 +7,11 @@ from typing import Self
 
 import msgspec
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 
 class _Condition(msgspec.Struct, frozen=True):

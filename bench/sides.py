@@ -20,10 +20,9 @@ from bench.workload import OBJECTS_EACH, SYSTEM, application, bundle_deployment,
 from e2e.cluster import binaries
 from e2e.cluster.control_plane import APISERVER, ControlPlane
 from e2e.local_operator import LocalOperator, running
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 
 SECONDS_EACH = 1.0  # patience per deployment ...
 SECONDS_AT_LEAST = 60.0

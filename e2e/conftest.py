@@ -23,8 +23,6 @@ from tools.steps import Steps
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
-SAMPLES = Path(__file__).resolve().parent.parent / "manifests/samples"
-
 
 @pytest.fixture(scope="session")
 def kubectl() -> Kubectl:

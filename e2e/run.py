@@ -25,6 +25,7 @@ from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS
 from e2e.webhook_operator import image as webhook_image
 from tools import sample_image
+from tools.chart import NAMESPACE
 from tools.steps import Steps
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "manifests/samples"
 FROM_SERVERS = ("hello-image", "hello-git", "hello-http")
-NAMESPACE = "rukpak-system"
 LOOPBACK = "127.0.0.1"  # where the servers of the samples listen, beside the operator
 LOG_LINES = 40
 

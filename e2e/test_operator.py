@@ -10,8 +10,8 @@ import pytest
 
 from e2e import bundle_images, source_pages
 from e2e.cluster import address
-from e2e.conftest import SAMPLES
 from e2e.kubectl import Kubectl, KubectlError
+from e2e.sample_sources import SAMPLES
 from e2e.waiting import eventually
 from tools import chart
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e.conftest import SAMPLES, remove_everything
+from e2e.conftest import remove_everything
+from e2e.sample_sources import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,13 +7,13 @@ from msgspec import field
 from rukpak_py.api.schema import ApiType, doc
 
 
-class OwnerReference(ApiType, frozen=True, kw_only=True):
-    api_version: str
-    kind: str
-    name: str
-    uid: str
-    controller: bool = False
-    block_owner_deletion: bool = False
+class OwnerReference(ApiType, frozen=True, kw_only=True, gc=False):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
 
 
 class ObjectMeta(ApiType, frozen=True, kw_only=True):

@@ -12,7 +12,9 @@ objects and then the finalizer. One that was not asked to orphan is proved in tw
 from collections.abc import Collection
 from typing import Protocol
 
+# The collector's finalizers: of a deletion that leaves what is owned, and of one that waits for it.
 ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
 
 
 class Deletable(Protocol):

@@ -7,6 +7,7 @@ Labels alone never make an object ours.
 
 from dataclasses import dataclass
 
+from rukpak_py.api.metadata import OwnerReference
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     BUNDLE_DEPLOYMENT_KIND,
@@ -23,7 +24,7 @@ from rukpak_py.api.options import flag
 from rukpak_py.apply.health import Health
 from rukpak_py.apply.tools import other_tool
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
-from rukpak_py.kube.metadata import Metadata, OwnerReference, field_hash
+from rukpak_py.kube.metadata import Metadata, field_hash
 
 CALLER_GROUPS = frozenset({"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"})
 COLLECTOR = frozenset({"orphan", "foregroundDeletion"})  # the finalizers of the garbage collector

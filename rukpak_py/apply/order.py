@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum, auto
 from typing import Any
 
-from rukpak_py.core.objects import GroupKind, GroupVersionKind
+from rukpak_py.core.objects import ADMISSION_GROUP, RBAC_GROUP, GroupKind, GroupVersionKind
 
 
 class Phase(IntEnum):
@@ -60,16 +60,14 @@ _BUILTIN_GROUPS = frozenset(
 
 CRD_KIND = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
-_ADMISSION = "admissionregistration.k8s.io"
-_RBAC = "rbac.authorization.k8s.io"
 
 # Built-in kinds that stand in no list are configuration: classes, quotas, policies, leases.
 _KINDS_OF_PHASE: Mapping[Phase, tuple[tuple[str, str], ...]] = {
     Phase.NAMESPACES: (("", "Namespace"),),
     Phase.CRDS: (CRD_KIND,),
     Phase.ACCOUNTS: (("", "ServiceAccount"),),
-    Phase.ROLES: ((_RBAC, "ClusterRole"), (_RBAC, "Role")),
-    Phase.BINDINGS: ((_RBAC, "ClusterRoleBinding"), (_RBAC, "RoleBinding")),
+    Phase.ROLES: ((RBAC_GROUP, "ClusterRole"), (RBAC_GROUP, "Role")),
+    Phase.BINDINGS: ((RBAC_GROUP, "ClusterRoleBinding"), (RBAC_GROUP, "RoleBinding")),
     Phase.STORAGE: (
         ("storage.k8s.io", "CSIDriver"),
         ("storage.k8s.io", "StorageClass"),
@@ -94,7 +92,7 @@ _KINDS_OF_PHASE: Mapping[Phase, tuple[tuple[str, str], ...]] = {
         ("autoscaling", "HorizontalPodAutoscaler"),
     ),
     Phase.WEBHOOKS: tuple(
-        (_ADMISSION, kind)
+        (ADMISSION_GROUP, kind)
         for kind in (
             "MutatingWebhookConfiguration",
             "ValidatingWebhookConfiguration",

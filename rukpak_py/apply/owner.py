@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
@@ -17,6 +18,10 @@ from rukpak_py.api.names import (
 class Owner:
     name: str
     uid: str
+
+    @classmethod
+    def of(cls, deployment: BundleDeployment) -> "Owner":
+        return cls(name=deployment.metadata.name, uid=deployment.metadata.uid)
 
     @property
     def manager(self) -> str:

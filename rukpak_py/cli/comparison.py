@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.apply.permissions.grants import GROUP, Holder, grants_of, mapping, text
+from rukpak_py.apply.permissions.grants import Holder, grants_of, mapping, text
 from rukpak_py.apply.permissions.permission import Permission, reduced, without
 from rukpak_py.cli.fields import Difference, differences
-from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
+from rukpak_py.core.objects import RBAC_GROUP, GroupVersionKind, ObjectKey, canonical_json
 
 Json = dict[str, Any]
 
@@ -96,11 +96,11 @@ def _renamed(
     old_roles, new_roles = _contents_of_roles(old), _contents_of_roles(new)
     waiting: defaultdict[bytes, list[ObjectKey]] = defaultdict(list)
     for key, manifest in removed.items():
-        if key.group == GROUP:
+        if key.group == RBAC_GROUP:
             waiting[_content(manifest, old_roles)].append(key)
     pairs = []
     for key, manifest in added.items():
-        if key.group == GROUP and (candidates := waiting[_content(manifest, new_roles)]):
+        if key.group == RBAC_GROUP and (candidates := waiting[_content(manifest, new_roles)]):
             pairs.append((candidates.pop(0), key))
     return pairs
 
@@ -120,7 +120,7 @@ def _content(manifest: Json, roles: Mapping[ObjectKey, bytes]) -> bytes:
     reference = mapping(manifest.get("roleRef"))
     if reference:
         namespace = text(metadata.get("namespace")) if reference.get("kind") == "Role" else ""
-        role = ObjectKey(GROUP, text(reference.get("kind")), namespace, text(reference.get("name")))
+        role = ObjectKey(RBAC_GROUP, text(reference.get("kind")), namespace, text(reference.get("name")))
         if role in roles:
             content["roleRef"] = roles[role].decode()
     return canonical_json(content)

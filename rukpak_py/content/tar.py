@@ -16,13 +16,12 @@ from rukpak_py.content.inflate import inflate
 from rukpak_py.content.tar_members import Kind, Member, TarMembers
 from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.core.limits import DEFAULT_LIMITS, LINK_HOPS, Limits
 
 __all__ = ["read_archive", "write_tar", "write_tgz"]
 
 _LEVEL = 2
 _GZIP_WINDOW = 31
-_MOST_HOPS = 40
 
 
 def read_archive(chunks: Iterable[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Tree:
@@ -83,7 +82,7 @@ def _link(path: str, member: Member, limits: Limits) -> _Link:
 
 def _content(link: _Link, links: dict[str, _Link], builder: TreeBuilder) -> bytes:
     end = link
-    for _ in range(_MOST_HOPS):
+    for _ in range(LINK_HOPS):
         if end.target not in links:
             content = builder.get(end.target)
             if content is None:

@@ -5,7 +5,8 @@
   holds its own lane only.
 * A deadline each, counted from the moment the job has its place in the lane.
 * The end of a job adds the name to the queue again; the reconcile that this brings takes the result, once.
-* `ContentBudget` bounds how many jobs hold content in memory, whatever their lanes.
+* `ContentBudget` bounds how many jobs hold content in memory, whatever their lanes; `Turns` are for what may not
+  happen twice at a time for one key.
 
 A job of an object that is gone is cancelled, and its result is nobody's.
 """
@@ -14,7 +15,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Generic, TypeVar, cast
 
@@ -45,6 +46,31 @@ class Finished(Generic[T]):
 class _Lane:
     places: asyncio.Semaphore
     users: int = 0
+
+
+@dataclass(kw_only=True)
+class _Turn:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+class Turns:
+    """One at a time for each key, in the order of asking."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, _Turn] = {}
+
+    @asynccontextmanager
+    async def of(self, key: str) -> AsyncIterator[None]:
+        turn = self._turns.setdefault(key, _Turn())
+        turn.users += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.users -= 1
+            if not turn.users:
+                del self._turns[key]
 
 
 class ContentBudget:

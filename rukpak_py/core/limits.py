@@ -12,6 +12,11 @@ from dataclasses import dataclass, field, fields
 
 from rukpak_py.core.errors import ContentError, RukPakError
 
+# Fixed, of links: forty of them through two thousand names each would take minutes, in a thread that nobody can stop.
+LINK_HOPS = 40
+LINK_STEPS = 1024
+LONGEST_LINK = 4096
+
 KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB

@@ -10,6 +10,9 @@ import orjson
 
 from rukpak_py.core.errors import ContentError
 
+ADMISSION_GROUP = "admissionregistration.k8s.io"
+RBAC_GROUP = "rbac.authorization.k8s.io"
+
 
 class GroupKind(NamedTuple):
     group: str

@@ -13,6 +13,7 @@ from typing import Any, Self
 import orjson
 from aiohttp import ClientWebSocketResponse
 
+from rukpak_py.api.names import FIELD_MANAGER
 from rukpak_py.kube.answers import Applied, Listing, Page, read_object, read_page, read_remains
 from rukpak_py.kube.calls import JSON, Answer, Call, Lane, Repeat
 from rukpak_py.kube.config import Connection
@@ -27,7 +28,6 @@ JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-FIELD_MANAGER = "rukpak"
 PAGE = 500
 TRY_SECONDS = 10.0  # for a watch to begin
 

@@ -9,16 +9,8 @@ import hashlib
 
 import msgspec
 
+from rukpak_py.api.metadata import OwnerReference
 from rukpak_py.core.objects import ObjectKey
-
-
-class OwnerReference(msgspec.Struct, gc=False, frozen=True, kw_only=True, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
-    block_owner_deletion: bool | None = None
 
 
 class ManagedFields(msgspec.Struct, gc=False, frozen=True, kw_only=True, rename="camel"):

@@ -91,3 +91,9 @@ CRDS = Resource(
 API_SERVICES = Resource(
     gvk=GroupVersionKind("apiregistration.k8s.io", "v1", "APIService"), plural="apiservices", namespaced=False
 )
+
+
+def not_served(resource: Resource) -> str:
+    """What to do about one of our own kinds."""
+    gvk = resource.gvk
+    return f"the API server does not serve {gvk.kind} ({gvk.api_version}): install config/crds"

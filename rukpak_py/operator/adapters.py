@@ -11,7 +11,6 @@ import orjson
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import canonical_class
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.logs import about
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
@@ -20,7 +19,15 @@ from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
 from rukpak_py.kube.events import EventRecorder, Reference
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
+from rukpak_py.kube.resources import (
+    BUNDLE_DEPLOYMENTS,
+    BUNDLE_INSTANCES,
+    BUNDLES,
+    CONFIG_MAPS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    Resource,
+)
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.sources.config_maps import ConfigMap

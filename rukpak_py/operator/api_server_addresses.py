@@ -14,18 +14,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import ENDPOINT_SLICES
 from rukpak_py.sources.urls import DEFAULT_PORTS
 
 LOG = logging.getLogger(__name__)
 INTERVAL = 600.0
 NAMESPACE, NAME = "default", "kubernetes"
-ENDPOINT_SLICES = Resource(
-    gvk=GroupVersionKind("discovery.k8s.io", "v1", "EndpointSlice"), plural="endpointslices", namespaced=True
-)
 
 
 class _Endpoint(msgspec.Struct):

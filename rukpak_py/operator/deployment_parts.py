@@ -34,10 +34,10 @@ from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.visibility import Visibility
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.ports import Content, DigestKeys, Recorder, Renderings, ValuesObjects
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.operator.event_router import EventRouter
 

@@ -10,10 +10,10 @@ from rukpak_py.controllers.instance.mirror import Mirror
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status import reverted_event
 from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
-from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from rukpak_py.operator.event_router import EventRouter
 
 

@@ -16,7 +16,6 @@ from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.jobs import ContentBudget
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.by_class import CLASSES
@@ -26,7 +25,7 @@ from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import SECRETS, SERVICE_ACCOUNTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, SECRETS, SERVICE_ACCOUNTS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
 from rukpak_py.operator.adapters import (
     DEFAULT_ACCOUNT,

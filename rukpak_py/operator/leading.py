@@ -12,7 +12,6 @@ from typing import Any
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle
-from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
 from rukpak_py.controllers.outcome import work
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
@@ -21,6 +20,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.config_map_watch import ConfigMapWatch

@@ -10,10 +10,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES, not_served
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, KindNotServedError
-from rukpak_py.kube.resources import CRDS, NAMESPACES, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CRDS, NAMESPACES, Resource, not_served
 
 LOG = logging.getLogger(__name__)
 NEEDED = (BUNDLES, BUNDLE_DEPLOYMENTS, CRDS, NAMESPACES)

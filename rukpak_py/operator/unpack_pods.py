@@ -6,7 +6,6 @@ with the name of its Bundle.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 
@@ -26,7 +25,6 @@ NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespa
 SYNC_SECONDS = 10.0
 IDLE_SECONDS = 60.0  # without a pod, and without anybody who needs one
 _REMEMBERED = 1000  # pods that somebody deleted
-LOG = logging.getLogger(__name__)
 
 
 class UnpackPodWatch:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rukpak_py.api.names import CA_KEY
 from rukpak_py.core.x509 import KeyPair
 
-CA_KEY = "ca.crt"
 _CERTIFICATE_KEY = "tls.crt"
 _PRIVATE_KEY = "tls.key"
 

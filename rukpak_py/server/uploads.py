@@ -4,7 +4,7 @@
   is accepted only with the digest that the Bundle has.
 * Any number of clients may upload for one Bundle at a time; each archive is received apart, and the last one counts.
 * The Bundle is read from the API server again before an archive is stored. That, storing it and waking the Bundle are
-  one step for whoever writes down what was unpacked (see `controllers.turns`).
+  one step for whoever writes down what was unpacked (see `controllers.jobs.Turns`).
 """
 
 import asyncio
@@ -14,8 +14,7 @@ from typing import Protocol
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import SourceType
-from rukpak_py.controllers.jobs import ContentBudget
-from rukpak_py.controllers.turns import Turns
+from rukpak_py.controllers.jobs import ContentBudget, Turns
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.metrics import CONTENT_BYTES
 from rukpak_py.sources.upload_directory import IncomingUpload, UploadDirectory, UploadedFor

@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS, canonical_class
 from rukpak_py.content.tree import Tree
+from rukpak_py.formats.helm.layout import CHART
+from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.sources.image.layers import Keep, below
 from rukpak_py.sources.image.pod_manifest import MOUNT
-
-MANIFESTS = "manifests"
-CHART = "Chart.yaml"
 
 demanded = below(MANIFESTS, "metadata")
 _of_bundles = below(MANIFESTS, "metadata", "tests/scorecard")

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from rukpak_py.content.inflate import inflate
+from rukpak_py.content.tar_header import BLOCK
 from rukpak_py.content.tar_members import Kind, Member, TarMembers
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
@@ -19,7 +20,6 @@ from rukpak_py.sources.image.links import target_of
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 1024 * 1024
-_BLOCK = 512  # of a tar
 _MOST_HOPS = 8
 _MOST_PASSES = 4  # over the largest image that may be
 
@@ -106,7 +106,7 @@ class ArchiveBlobs:
         for number, member in enumerate(TarMembers(blocks)):
             if number >= self._limits.content_files:
                 raise self._limits.exceeded("content_files", "the number of entries in the archive")
-            blocks.ahead = member.size + -member.size % _BLOCK
+            blocks.ahead = member.size + -member.size % BLOCK
             if _is_blob(member):
                 place = _Place(start=blocks.given, size=member.size, link=member.link if _is_link(member) else "")
                 index.setdefault(plain(member.path), place)
@@ -144,7 +144,7 @@ class _Blocks:
 
     def __iter__(self) -> Iterator[bytes]:
         with self.path.open("rb") as file:
-            while piece := file.read(min(self.ahead, _PIECE) or _BLOCK):
+            while piece := file.read(min(self.ahead, _PIECE) or BLOCK):
                 self.ahead -= min(self.ahead, len(piece))
                 self.given += len(piece)
                 if self.given > self.limits.image_bytes:

@@ -18,7 +18,9 @@ from typing import TypeAlias
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.sources.bundle_files import CHART, MANIFESTS, demanded, of_bundle, of_bundle_or_chart
+from rukpak_py.formats.helm.layout import CHART
+from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.sources.bundle_files import demanded, of_bundle, of_bundle_or_chart
 from rukpak_py.sources.image.layers import everything
 
 Chosen: TypeAlias = Callable[[str], bool]

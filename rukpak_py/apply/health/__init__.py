@@ -10,14 +10,16 @@ Nothing that an object holds makes `judge` raise: what cannot be read is in prog
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from rukpak_py.apply.health.api_services import api_service
-from rukpak_py.apply.health.crds import custom_resource_definition
 from rukpak_py.apply.health.fields import Manifest, OddStatus
 from rukpak_py.apply.health.generic import always_current, by_ready_condition, common
+from rukpak_py.apply.health.infrastructure import (
+    api_service,
+    custom_resource_definition,
+    persistent_volume_claim,
+    service,
+)
 from rukpak_py.apply.health.pods import job, pod
 from rukpak_py.apply.health.result import Health, HealthStatus, in_progress
-from rukpak_py.apply.health.services import service
-from rukpak_py.apply.health.storage import persistent_volume_claim
 from rukpak_py.apply.health.workloads import daemon_set, deployment, replica_set, stateful_set
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 

@@ -11,9 +11,7 @@ from rukpak_py.apply.normalise.authorities import leave_authorities_to_injector
 from rukpak_py.apply.normalise.edit import edit, without
 from rukpak_py.apply.normalise.lists import POD_SPEC_PATHS, drop_blank_protocols, merge_account_secrets, merge_pod_lists
 from rukpak_py.apply.normalise.notes import Notes
-from rukpak_py.core.objects import GroupKind
-
-_ADMISSION = "admissionregistration.k8s.io"
+from rukpak_py.core.objects import ADMISSION_GROUP, GroupKind
 
 
 def normalise_kind(manifest: dict[str, Any], kind: GroupKind, notes: Notes) -> dict[str, Any]:
@@ -113,6 +111,9 @@ _RULES: Mapping[GroupKind, tuple[_Rule, ...]] = {
     GroupKind("networking.k8s.io", "NetworkPolicy"): (_network_policy,),
     GroupKind("rbac.authorization.k8s.io", "ClusterRole"): (_cluster_role,),
     GroupKind("storage.k8s.io", "StorageClass"): (_storage_class,),
-    GroupKind(_ADMISSION, "MutatingWebhookConfiguration"): (_webhook_configuration, leave_authorities_to_injector),
-    GroupKind(_ADMISSION, "ValidatingWebhookConfiguration"): (_webhook_configuration, leave_authorities_to_injector),
+    GroupKind(ADMISSION_GROUP, "MutatingWebhookConfiguration"): (_webhook_configuration, leave_authorities_to_injector),
+    GroupKind(ADMISSION_GROUP, "ValidatingWebhookConfiguration"): (
+        _webhook_configuration,
+        leave_authorities_to_injector,
+    ),
 }

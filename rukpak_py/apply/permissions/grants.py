@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from rukpak_py.apply.permissions.permission import MAX_PERMISSIONS, Permission, permissions_of
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.objects import RBAC_GROUP
 
 Json: TypeAlias = dict[str, Any]
 RoleKey: TypeAlias = tuple[str, str, str]  # kind, namespace, name
 T = TypeVar("T")
 
-GROUP = "rbac.authorization.k8s.io"
-_AGGREGATE = f"{GROUP}/aggregate-to-"
+_AGGREGATE = f"{RBAC_GROUP}/aggregate-to-"
 
 
 class Holder(NamedTuple):
@@ -167,4 +167,4 @@ def text(value: object) -> str:
 
 
 def _is(manifest: Json, *kinds: str) -> bool:
-    return manifest.get("kind") in kinds and text(manifest.get("apiVersion")).partition("/")[0] == GROUP
+    return manifest.get("kind") in kinds and text(manifest.get("apiVersion")).partition("/")[0] == RBAC_GROUP

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.apply.permissions.grants import GROUP, Binding, bindings_of, bounded, mapping, roles_of, text
+from rukpak_py.apply.permissions.grants import Binding, bindings_of, bounded, mapping, roles_of, text
 from rukpak_py.apply.permissions.permission import Permission, permissions_of, reduced, rules_of
 from rukpak_py.apply.permissions.resources import Resources
+from rukpak_py.core.objects import RBAC_GROUP
 
 Json = dict[str, Any]
 
@@ -51,7 +52,7 @@ def _granting(objects: list[Json], *, escalate: bool) -> Iterator[Permission]:
     roles = {role.key: role for role in roles_of(objects)}
     for made in roles.values():
         if escalate or made.is_aggregated:
-            yield Permission(made.namespace, "escalate", GROUP, f"{made.kind.lower()}s", made.name)
+            yield Permission(made.namespace, "escalate", RBAC_GROUP, f"{made.kind.lower()}s", made.name)
         else:
             yield from permissions_of(made.rules, made.namespace)
     for binding in bindings_of(objects):
@@ -63,7 +64,7 @@ def _granting(objects: list[Json], *, escalate: bool) -> Iterator[Permission]:
 
 
 def _bind(binding: Binding) -> Permission:
-    return Permission(binding.scope, "bind", GROUP, f"{binding.role_kind.lower()}s", binding.role)
+    return Permission(binding.scope, "bind", RBAC_GROUP, f"{binding.role_kind.lower()}s", binding.role)
 
 
 def manifests_of(needs: Needs, *, name: str, account: tuple[str, str] | None) -> list[Json]:
@@ -74,13 +75,13 @@ def manifests_of(needs: Needs, *, name: str, account: tuple[str, str] | None) ->
 def _role(scope: str, rules: list[Json], name: str, account: tuple[str, str] | None) -> Iterator[Json]:
     kind = "Role" if scope else "ClusterRole"
     metadata = {"name": name, "namespace": scope} if scope else {"name": name}
-    yield {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata, "rules": rules}
+    yield {"apiVersion": f"{RBAC_GROUP}/v1", "kind": kind, "metadata": metadata, "rules": rules}
     if account is not None:
         namespace, account_name = account
         yield {
-            "apiVersion": f"{GROUP}/v1",
+            "apiVersion": f"{RBAC_GROUP}/v1",
             "kind": f"{kind}Binding",
             "metadata": metadata,
-            "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
+            "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": name},
             "subjects": [{"kind": "ServiceAccount", "name": account_name, "namespace": namespace}],
         }

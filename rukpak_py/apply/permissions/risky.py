@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rukpak_py.apply.permissions.permission import ALL, Permission
+from rukpak_py.core.objects import ADMISSION_GROUP, RBAC_GROUP
 
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "update", "patch")
-_RBAC = "rbac.authorization.k8s.io"
-_ADMISSION = "admissionregistration.k8s.io"
 _WORKLOADS = (
     ("", "pods"),
     ("", "replicationcontrollers"),
@@ -23,7 +22,7 @@ _WORKLOADS = (
     ("batch", "cronjobs"),
     ("batch", "jobs"),
 )
-_ROLES = ((_RBAC, "clusterroles"), (_RBAC, "roles"))
+_ROLES = ((RBAC_GROUP, "clusterroles"), (RBAC_GROUP, "roles"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +112,10 @@ RISKY_PERMISSIONS = (
         id="webhooks",
         text="reads and changes the API requests of others",
         verbs=_WRITE,
-        resources=((_ADMISSION, "mutatingwebhookconfigurations"), (_ADMISSION, "validatingwebhookconfigurations")),
+        resources=(
+            (ADMISSION_GROUP, "mutatingwebhookconfigurations"),
+            (ADMISSION_GROUP, "validatingwebhookconfigurations"),
+        ),
     ),
     RiskyPermission(
         id="apiservices",

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from rukpak_py.api.names import (
+    CA_KEY,
     CERTIFICATE_EXPIRY_ANNOTATION,
     OWNER_KIND_LABEL,
     SERVING_CERTIFICATE_LABEL,
@@ -34,7 +35,6 @@ from rukpak_py.kube.metadata import Metadata, decode_metadata
 
 CURRENT = ("tls.crt", "tls.key")
 NEXT = ("next.crt", "next.key")
-TRUST = "ca.crt"
 _TYPE = "kubernetes.io/tls"
 _OTHER_ISSUERS = ("cert-manager.io/", "service.beta.openshift.io/", "service.alpha.openshift.io/")  # annotations
 
@@ -94,7 +94,7 @@ def read_secret(json: bytes, owner: Owner, *, adopts: bool = False) -> StoredSec
     stored = Stored(
         certificate=_certificate(data, CURRENT),
         next_certificate=_certificate(data, NEXT),
-        trust=data.get(TRUST, b""),
+        trust=data.get(CA_KEY, b""),
         trusted_since=_time(metadata.annotations.get(TRUSTED_SINCE_ANNOTATION, "")),
         is_labelled=metadata.labels.get(SERVING_CERTIFICATE_LABEL) == owner.name,
     )
@@ -126,7 +126,7 @@ def new_secret(wanted: ServingCertificate, owner: Owner, issued: Issued) -> byte
             "annotations": _expiry(issued.pair.certificate),
             "ownerReferences": [owner.reference],
         },
-        "data": _encoded({**_pair(CURRENT, issued.pair), TRUST: issued.trust}),
+        "data": _encoded({**_pair(CURRENT, issued.pair), CA_KEY: issued.trust}),
     }
     return canonical_json(manifest)
 
@@ -137,12 +137,12 @@ def issued_again(secret: StoredSecret, owner: Owner, issued: Issued) -> bytes:
         owners=[owner.reference] if secret.is_orphan else None,
         labels={SERVING_CERTIFICATE_LABEL: owner.name},
         annotations={**_expiry(issued.pair.certificate), TRUSTED_SINCE_ANNOTATION: None},
-        data={**_pair(CURRENT, issued.pair), **dict.fromkeys(NEXT), TRUST: issued.trust},
+        data={**_pair(CURRENT, issued.pair), **dict.fromkeys(NEXT), CA_KEY: issued.trust},
     )
 
 
 def staged(secret: StoredSecret, issued: Issued) -> bytes:
-    data = {**_pair(NEXT, issued.pair), TRUST: issued.trust}
+    data = {**_pair(NEXT, issued.pair), CA_KEY: issued.trust}
     return _patch(secret, annotations={TRUSTED_SINCE_ANNOTATION: None}, data=data)
 
 
@@ -159,7 +159,7 @@ def labelled(secret: StoredSecret, owner: Owner) -> bytes:
 
 
 def trusting(secret: StoredSecret, trust: bytes) -> bytes:
-    return _patch(secret, data={TRUST: trust})
+    return _patch(secret, data={CA_KEY: trust})
 
 
 def trusted_since(secret: StoredSecret, now: datetime | None) -> bytes:

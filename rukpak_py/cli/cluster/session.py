@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from rukpak_py.api.names import CA_KEY
 from rukpak_py.cli.cluster.content_server import ContentServer, Way, content_server
 from rukpak_py.cli.cluster.options import OperatorAt
 from rukpak_py.core.errors import AccessError, RukPakError
@@ -20,7 +21,6 @@ from rukpak_py.kube.resources import SECRETS
 from rukpak_py.kube.service_pods import ready_pod
 
 PORT_NAME = "https"
-CA_KEY = "ca.crt"
 
 T = TypeVar("T")
 

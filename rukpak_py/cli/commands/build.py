@@ -9,10 +9,9 @@ import click
 
 from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.packaging import layouts, tools
-from rukpak_py.cli.packaging.checking import is_fit
-from rukpak_py.cli.packaging.generating import carry_out
-from rukpak_py.cli.packaging.options import generating_options
-from rukpak_py.cli.packaging.plan import Request, make_plan
+from rukpak_py.cli.packaging.generating import carry_out, is_fit
+from rukpak_py.cli.packaging.plan import make_plan
+from rukpak_py.cli.packaging.request import Request, generating_options
 from rukpak_py.cli.terminal import clean
 from rukpak_py.sources.image.build import Image, image_of, layout_of
 from rukpak_py.sources.image.reference import parse_reference

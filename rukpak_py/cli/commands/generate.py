@@ -6,8 +6,8 @@ import click
 
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.packaging.generating import carry_out
-from rukpak_py.cli.packaging.options import generating_options
-from rukpak_py.cli.packaging.plan import Request, make_plan
+from rukpak_py.cli.packaging.plan import make_plan
+from rukpak_py.cli.packaging.request import Request, generating_options
 from rukpak_py.cli.printing import print_lines
 
 

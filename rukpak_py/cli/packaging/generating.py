@@ -1,10 +1,41 @@
-"""A plan carried out: its files written, and a line told for each."""
+"""A plan checked and carried out, with a line told for each thing that happens.
+
+Errors of the bundle stop the making of an image; warnings are counted.
+"""
 
 from collections.abc import Iterator
+from typing import IO
+
+import click
 
 from rukpak_py.cli.packaging import files
 from rukpak_py.cli.packaging.plan import Plan, shown
-from rukpak_py.cli.terminal import clean
+from rukpak_py.cli.reports.report import Report, counted
+from rukpak_py.cli.reports.text import lines_of_findings
+from rukpak_py.cli.terminal import Style, clean
+from rukpak_py.core.limits import Limits
+from rukpak_py.formats.detection import detect_format
+from rukpak_py.formats.registry_v1.packaging.media_type import HELM
+from rukpak_py.library import OpenedBundle
+
+
+def is_fit(plan: Plan, stream: IO[str]) -> bool:
+    """Whether an image may be made of it."""
+    if plan.labels.media_type == HELM:
+        click.echo("not checked: the manifests are a chart", file=stream)
+        return True
+    limits = Limits.from_environment()
+    opened = OpenedBundle(tree=plan.tree, format=detect_format(plan.tree, limits), parity=False, limits=limits)
+    report = Report(path="", findings=opened.findings())
+    errors = [finding for finding in report.findings if finding.is_error]
+    style = Style(stream)
+    for line in lines_of_findings(errors, style):
+        click.echo(line, file=stream)
+    if errors:
+        click.echo(f"{style.paint('Error:', 'red', 'bold')} the bundle has errors, nothing was built", file=stream)
+    elif report.warnings:
+        click.echo(f"{counted(report.warnings, 'warning')}: `rukpakctl bundle validate` shows more", file=stream)
+    return not errors
 
 
 def carry_out(plan: Plan) -> Iterator[str]:

@@ -10,37 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rukpak_py.cli.packaging.given import MANIFESTS, check_holds_manifests
 from rukpak_py.cli.packaging.losses import lost_annotations, lost_lines
+from rukpak_py.cli.packaging.request import Request, check_holds_manifests
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
+from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations
 from rukpak_py.formats.registry_v1.packaging.labels import Labels, annotations_file, differences, dockerfile
 from rukpak_py.formats.registry_v1.packaging.media_type import media_type
 from rukpak_py.formats.registry_v1.packaging.package_directory import Inferred, infer, no_bundle_directory
+from rukpak_py.sources.image.layers import WHITEOUT
 from rukpak_py.sources.local_directory import read_directory
 
 DOCKERFILE = "bundle.Dockerfile"
 ANNOTATIONS = "annotations.yaml"
 METADATA = "metadata"
 _GIVE = "give --package and --channels (and --default, if it is not the first channel by name)"
-# Such names in a layer do not stand for files: they remove some of the layers below.
-_WHITEOUT = ".wh."
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """The options, as they were given; empty is not given."""
-
-    directory: Path
-    package: str = ""
-    channels: str = ""
-    default_channel: str = ""
-    output_directory: Path | None = None
-    base_image: str = "scratch"
-    overwrite: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +188,7 @@ def _image_tree(directories: Mapping[str, Tree], files: _Files) -> Tree:
     for directory, tree in directories.items():
         builder.add_directory(directory)
         for path, content in tree.items():
-            if any(part.startswith(_WHITEOUT) for part in path.split("/")):
+            if any(part.startswith(WHITEOUT) for part in path.split("/")):
                 files.kept.append(f"{directory}/{path} out of the image (in an image, its name marks a removed file)")
             else:
                 builder.add(f"{directory}/{path}", content)

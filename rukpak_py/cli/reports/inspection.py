@@ -7,10 +7,10 @@ import orjson
 
 from rukpak_py.cli.reports.report import counted
 from rukpak_py.cli.terminal import Style, clean, table
+from rukpak_py.core.limits import KIB
 
 Json = dict[str, Any]
 
-_KIB = 1024
 _FACTS = (
     ("format", "format"),
     ("package", "package"),
@@ -90,6 +90,6 @@ def _size(found: Json) -> str:
 
 
 def _bytes(number: int) -> str:
-    if number < _KIB:
+    if number < KIB:
         return f"{number} B"
-    return f"{number / _KIB:.1f} KiB" if number < _KIB * _KIB else f"{number / _KIB / _KIB:.1f} MiB"
+    return f"{number / KIB:.1f} KiB" if number < KIB * KIB else f"{number / KIB / KIB:.1f} MiB"

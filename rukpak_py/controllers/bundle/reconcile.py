@@ -19,13 +19,13 @@ from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import Failed, Pending, Result, UnpackJobs
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.finalizers import remove_finalizer
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Content
+from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.formats.by_class import served_form
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.sources.source import Waiting
 
 LOG = logging.getLogger(__name__)

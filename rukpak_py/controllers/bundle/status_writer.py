@@ -9,11 +9,11 @@ from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.controllers.bundle.status import bundle_transitions
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import emit
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.controllers.ports import Recorder
-from rukpak_py.controllers.status_write import write_status
+from rukpak_py.controllers.writes import write_status
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.resources import BUNDLES
 
 
 class BundleStatusWriter:

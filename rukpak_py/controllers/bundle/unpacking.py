@@ -12,9 +12,8 @@ from time import perf_counter
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.jobs import ContentBudget, Jobs
+from rukpak_py.controllers.jobs import ContentBudget, Jobs, Turns
 from rukpak_py.controllers.ports import Content, Sources
-from rukpak_py.controllers.turns import Turns
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.core.metrics import FETCH_SECONDS

@@ -32,7 +32,7 @@ class Attempt:
 
     @property
     def owner(self) -> Owner:
-        return Owner(name=self.deployment.metadata.name, uid=self.deployment.metadata.uid)
+        return Owner.of(self.deployment)
 
     @property
     def facts(self) -> ContentFacts | None:

@@ -18,10 +18,10 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
-from rukpak_py.controllers.finalizers import add_finalizer
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.controllers.writes import add_finalizer
 from rukpak_py.formats.hook import Hook, has_delete_hooks
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 
 def needs_order(desired: Iterable[Desired], hooks: Iterable[Hook] = ()) -> bool:

@@ -22,11 +22,10 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.status import Report, status_of
 from rukpak_py.controllers.deployment.transitions import transitions
 from rukpak_py.controllers.events import EventNote
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
-from rukpak_py.controllers.status_pace import StatusPace
-from rukpak_py.controllers.status_write import write_status
+from rukpak_py.controllers.writes import StatusPace, write_status
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 FIRST_HEALTH_SECONDS = 1.0  # what an installation's result waits for health
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster

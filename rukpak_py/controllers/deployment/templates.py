@@ -27,12 +27,12 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.kinds import BUNDLES, not_served
-from rukpak_py.controllers.status_write import object_meta
+from rukpak_py.controllers.writes import object_meta
 from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, NotFoundError, StaleError
+from rukpak_py.kube.resources import BUNDLES, not_served
 
 
 class Templates:
@@ -122,7 +122,7 @@ class Templates:
         return bundle
 
     async def _adopt(self, bundle: Bundle, deployment: BundleDeployment) -> Bundle:
-        owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+        owner = Owner.of(deployment)
         metadata = bundle.metadata
         body = {
             "uid": metadata.uid,
@@ -183,7 +183,7 @@ def _is_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:
 
 def _manifest(deployment: BundleDeployment, name: str, wanted: str) -> bytes:
     template = deployment.spec.template
-    owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+    owner = Owner.of(deployment)
     labels = {
         **template.metadata.labels,
         OWNER_KIND_LABEL: BUNDLE_DEPLOYMENT_KIND,

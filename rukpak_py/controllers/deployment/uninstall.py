@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ORDERED_DELETION_FINALIZER, EventReason, Reason
+from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.instances import instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.last_applied import LastApplied
@@ -30,16 +31,15 @@ from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.visibility import Hidden
-from rukpak_py.controllers.finalizers import FOREGROUND, ORPHAN, remove_finalizer
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.outcome import DONE, again, retry
 from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import counted, joined, named
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
-from rukpak_py.kube.resources import CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS
 
 LOOK_AGAIN_SECONDS = 5.0  # instances of other origin are not in our watches
 NAMED = 5  # objects that a message names
@@ -167,7 +167,7 @@ class Uninstall:
         return text
 
     def _target(self, deployment: BundleDeployment) -> Target:
-        owner = Owner(name=deployment.metadata.name, uid=deployment.metadata.uid)
+        owner = Owner.of(deployment)
         return Target(
             owner=owner, last_applied=LastApplied(), resource_of=self._kinds.resource_of(), client=self._client
         )

@@ -18,11 +18,11 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import DriftBackoff
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.ownership import Situation, owner_labels, situation
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, not_served
 from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, not_served
 
 Patch = list[dict[str, Any]]
 

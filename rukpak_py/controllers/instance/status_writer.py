@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.instance.status import is_in_progress
-from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
-from rukpak_py.controllers.status_pace import StatusPace
-from rukpak_py.controllers.status_write import write_status
+from rukpak_py.controllers.writes import StatusPace, write_status
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.resources import BUNDLE_INSTANCES
 
 PROGRESS_SECONDS = 1.0
 

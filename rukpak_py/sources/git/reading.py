@@ -11,12 +11,9 @@ from functools import partial
 
 from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import MIB, Limits
+from rukpak_py.core.limits import LINK_HOPS, LINK_STEPS, LONGEST_LINK, MIB, Limits
 from rukpak_py.sources.git.objects import DIRECTORY_MODE, LINK_MODE, SUBMODULE_MODE, Objects, TreeEntry
 
-_MOST_HOPS = 40
-_MOST_STEPS = 1024  # on the way to where a link leads: a thread that computes cannot be stopped
-_LONGEST_TARGET = 4096
 _LARGEST_DIRECTORY = 4 * MIB  # about a hundred thousand entries; whole ones are in memory
 _REMEMBERED = 100_000  # entries of directories that links lead through
 
@@ -75,9 +72,9 @@ class _Repository:
         steps = hops = 0
         while todo:
             steps += 1
-            if steps + len(todo) > _MOST_STEPS:
+            if steps + len(todo) > LINK_STEPS:
                 raise ContentError(
-                    f"link {name or '/'.join(parts)[:200]!r} leads too far: through more than {_MOST_STEPS} names"
+                    f"link {name or '/'.join(parts)[:200]!r} leads too far: through more than {LINK_STEPS} names"
                 )
             part = todo.pop()
             here = around[-1]
@@ -94,7 +91,7 @@ class _Repository:
             path = f"{here.path}/{part}" if here.path else part
             if entry.mode == LINK_MODE:
                 hops += 1
-                if hops > _MOST_HOPS:
+                if hops > LINK_HOPS:
                     raise ContentError(f"link {name or path!r} never ends at a file")
                 todo.extend(reversed(self.target(name or path, entry).split("/")))
             else:
@@ -112,7 +109,7 @@ class _Repository:
 
 
 def _check_target(path: str, size: int) -> None:
-    if size > _LONGEST_TARGET:
+    if size > LONGEST_LINK:
         raise ContentError(f"link {path!r} points nowhere: its target has {size} bytes")
 
 

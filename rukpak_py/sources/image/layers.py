@@ -22,7 +22,7 @@ Keep: TypeAlias = Callable[[str], bool]
 # What stands on a path: content, a link, or a directory.
 Entry: TypeAlias = bytes | Link | None
 
-_WHITEOUT = ".wh."
+WHITEOUT = ".wh."  # such names do not stand for files: they remove some of the layers below
 _OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."  # notes of an old file system, not content
 _LINKS = frozenset({Kind.SYMBOLIC_LINK, Kind.HARD_LINK})
@@ -156,16 +156,16 @@ class ImageFiles:
 
     def _is_of_interest(self, path: str, member: Member) -> bool:
         """Of what is not kept, links may lead to what is, and whiteouts may remove them."""
-        return self._is_held(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(_WHITEOUT)
+        return self._is_held(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(WHITEOUT)
 
     def _read(self, layer: _Layer, path: str, member: Member, members: TarMembers) -> None:
         directory, _, name = path.rpartition("/")
-        if name.startswith(_WHITEOUT):
+        if name.startswith(WHITEOUT):
             self._count_other()
             if name == _OPAQUE:
                 layer.emptied.add(directory)
             elif not name.startswith(_AUFS):
-                hidden = name.removeprefix(_WHITEOUT)
+                hidden = name.removeprefix(WHITEOUT)
                 if hidden in {"", ".", ".."}:
                     raise ContentError(f"{path!r} removes nothing that has a name")
                 layer.removed.add(f"{directory}/{hidden}" if directory else hidden)

@@ -7,10 +7,7 @@ from typing import TypeAlias
 
 from rukpak_py.content.tree import TreeBuilder
 from rukpak_py.core.errors import ContentError
-
-_MOST_HOPS = 40
-_MOST_STEPS = 1024  # on the way to an end: forty links of two thousand steps each would take minutes
-_LONGEST_TARGET = 4096
+from rukpak_py.core.limits import LINK_HOPS, LINK_STEPS, LONGEST_LINK
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +20,7 @@ Entries: TypeAlias = Mapping[str, bytes | Link | None]
 
 def target_of(path: str, link: str) -> str:
     """Where a symbolic link at the path points; as in a container, the root is the image's and `..` ends there."""
-    if not link or "\0" in link or len(link) > _LONGEST_TARGET:
+    if not link or "\0" in link or len(link) > LONGEST_LINK:
         raise ContentError(f"link {path!r} points nowhere: {link[:200]!r}")
     parts = [] if link.startswith("/") else path.split("/")[:-1]
     for part in link.split("/"):
@@ -90,8 +87,8 @@ def end_of(path: str, entries: Entries) -> str:
             hops += 1
             todo.extend(reversed(entry.target.split("/") if entry.target else []))
             end = ""
-        if hops > _MOST_HOPS:
+        if hops > LINK_HOPS:
             raise ContentError(f"link {path!r} never ends at a file")
-        if steps + len(todo) > _MOST_STEPS:
-            raise ContentError(f"link {path!r} leads too far: through more than {_MOST_STEPS} names")
+        if steps + len(todo) > LINK_STEPS:
+            raise ContentError(f"link {path!r} leads too far: through more than {LINK_STEPS} names")
     return end

@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 
 from rukpak_py.content.tree import Tree, clean_path
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import KIB, Limits
+from rukpak_py.core.limits import KIB, LINK_HOPS, Limits
 from rukpak_py.sources.image.layers import ImageFiles, Keep, below
 from rukpak_py.sources.image.pod_manifest import MOUNT, TOOL
 
@@ -30,7 +30,6 @@ Run = Callable[[Sequence[str], str], AsyncGenerator[bytes, None]]
 _LISTING_BYTES: Final = 1024 * KIB
 _COMMAND_BYTES: Final = 32 * KIB  # of the paths of one command: they travel in a URL
 _MOST_ROUNDS: Final = 3  # of content; as many as an image is read from its registry
-_MOST_HOPS: Final = 40
 _MOST_WAYS: Final = 4096  # files and directories that are asked for because links lead through them
 _PIECES: Final = 16  # that wait between the connection and the reader
 _END: Final = """
@@ -100,13 +99,13 @@ class PodContent:
     async def _ends(self) -> frozenset[str]:
         """Where kept links lead to beside what is held, through whatever other links."""
         looked_at: set[str] = set()
-        for _ in range(_MOST_HOPS):
+        for _ in range(LINK_HOPS):
             ends, unknown = await self._in_thread(partial(self._links_to_follow, looked_at))
             if not unknown:
                 return ends
             looked_at |= unknown
             await self._add(_LINKS, sorted(unknown))
-        raise ContentError(f"links of the image lead through more than {_MOST_HOPS} others")
+        raise ContentError(f"links of the image lead through more than {LINK_HOPS} others")
 
     def _links_to_follow(self, looked_at: AbstractSet[str]) -> tuple[frozenset[str], set[str]]:
         """Where links lead to, and what on the way there was not looked at. It takes long where links are many."""

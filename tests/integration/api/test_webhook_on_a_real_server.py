@@ -37,7 +37,6 @@ from tests.waiting import eventually
 
 Document = dict[str, Any]
 
-PATIENCE_SECONDS = 30
 HANDSHAKES = 60  # three seconds of requests, after each change: the API server hears of it within one
 BUNDLES = Resource(gvk=GroupVersionKind(GROUP, VERSION, "Bundle"), plural="bundles", namespaced=False)
 CONFIGURATIONS = Resource(

@@ -33,12 +33,11 @@ from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.visibility import Hidden
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, Resource
 from tests.manifests import config_map
 from tests.waiting import PATIENCE_SECONDS, until
 

@@ -19,7 +19,6 @@ from tests.integration.apply.odd_manifests import ODD, RBAC, deployment, manifes
 from tests.waiting import eventually
 
 MANAGER = "rukpak/stable"
-PATIENCE_SECONDS = 30.0  # controllers answer in well under a second; the machine may be busy
 SETTLING = 12  # applies; a controller that writes a status in between costs one or two
 IN_A_ROW = 3
 

@@ -13,8 +13,8 @@ import orjson
 import yaml
 
 from rukpak_py.api.names import API_VERSION, BUNDLE_KIND, PLAIN_CLASS
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import BUNDLES
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.manifests import Document, config_map

@@ -9,11 +9,10 @@ from typing import Any
 import orjson
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, NotFoundError
-from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, NAMESPACES, Resource
 from tests import manifests
 from tests.integration.listing import listed
 from tests.manifests import Document

@@ -9,8 +9,7 @@ from collections import Counter
 import orjson
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.operator.conftest import Controllers
 from tests.integration.operator.counting import Calls, calls_during, has_seen, now, served, settled
 from tests.integration.operator.process import Operator

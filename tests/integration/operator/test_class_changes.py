@@ -1,6 +1,6 @@
 """A deployment whose class changes to one that nobody here serves says so, also when no operator ran at that time."""
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.integration.operator.counting import settled
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition

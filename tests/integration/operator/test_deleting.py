@@ -3,9 +3,8 @@
 import pytest
 
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, OWNER_NAME_LABEL
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, CRDS, Resource
 from tests.integration.operator.counting import settled
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import WORKLOADS, Tenant, condition

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import SecretName
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource

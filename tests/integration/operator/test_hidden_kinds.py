@@ -10,9 +10,8 @@ import orjson
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError, ServerUnavailableError
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.kinds import HiddenGroup, instance, things
 from tests.integration.operator.process import Operator

@@ -6,8 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.manifests import config_map

@@ -11,9 +11,8 @@ import yaml
 from aiohttp import web
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.core.limits import MIB
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition

@@ -10,8 +10,7 @@ from collections import Counter
 
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Point, Strike, When

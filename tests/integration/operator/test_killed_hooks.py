@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.errors import ApiError

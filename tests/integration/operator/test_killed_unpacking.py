@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.resources import BUNDLES
 from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer

@@ -8,8 +8,7 @@ import time
 
 import orjson
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, CRDS
 from tests.integration.operator.conftest import Controllers, StartOperator
 from tests.integration.operator.counting import calls_during, settled
 from tests.integration.operator.process import Operator

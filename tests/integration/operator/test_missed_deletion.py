@@ -8,8 +8,7 @@ from collections import Counter
 
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import IDLE
 from tests.integration.operator.tenant import Tenant

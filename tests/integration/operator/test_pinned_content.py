@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer

@@ -6,8 +6,7 @@ A restore creates the object, whose generation is 1 then, and writes the status 
 import orjson
 
 from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, Resource
 from tests import manifests
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant

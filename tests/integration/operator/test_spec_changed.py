@@ -2,8 +2,7 @@
 
 import orjson
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition, is_ready
 from tests.manifests import Document, config_map

@@ -9,11 +9,10 @@ import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.reading import read_bundle_deployment
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
-from rukpak_py.controllers.status_write import write_status
+from rukpak_py.controllers.writes import write_status
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.errors import StaleError
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, Resource
 from tests.integration.operator.counting import settled
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition

@@ -5,9 +5,8 @@ from functools import partial
 import pytest
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold

@@ -6,8 +6,7 @@ Such a webhook is often part of what the same deployment installs.
 import orjson
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS
 from tests.integration.operator.kinds import instance, things
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition

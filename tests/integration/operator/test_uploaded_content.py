@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.resources import BUNDLES
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.uploading import admin_of, archive, in_phase, upload_bundle

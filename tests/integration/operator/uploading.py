@@ -9,8 +9,8 @@ import yaml
 from e2e.cluster.control_plane import ControlPlane
 from e2e.kubectl import Kubectl
 from rukpak_py.api.names import API_VERSION, PLAIN_CLASS
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import BUNDLES
 from tests.integration.content_clients import Accounts, Caller
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant

@@ -23,7 +23,6 @@ from tests.unit.cli.running import SAMPLES
 from tests.waiting import eventually
 
 Json = dict[str, Any]
-PATIENCE_SECONDS = 30.0
 RBAC = "rbac.authorization.k8s.io/v1"
 
 

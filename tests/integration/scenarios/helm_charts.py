@@ -5,9 +5,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rukpak_py.api.names import API_VERSION, HELM_CLASS
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, Resource
 from tests.integration.scenarios.stage import Check, Document, Stage
 from tests.unit.charts import METADATA
 

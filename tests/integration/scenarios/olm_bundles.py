@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rukpak_py.api.names import API_VERSION, REGISTRY_CLASS
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.integration.scenarios.stage import Document, Stage
 from tests.unit.bundles import bundle, crd, csv_document, deployment, modes, owned_crd
 

@@ -18,11 +18,18 @@ from e2e.kubectl import Kubectl
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, OWNER_KIND_LABEL, OWNER_NAME_LABEL, PLAIN_CLASS
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import bundle_name, template_hash
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
+from rukpak_py.kube.resources import (
+    BUNDLE_DEPLOYMENTS,
+    BUNDLE_INSTANCES,
+    BUNDLES,
+    CONFIG_MAPS,
+    CRDS,
+    NAMESPACES,
+    Resource,
+)
 from tests.integration.listing import listed
 from tests.manifests import bundle, config_map, crd, deployment, manifest, source
 from tests.shared_operator import SharedOperator

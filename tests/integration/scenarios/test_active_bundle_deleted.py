@@ -2,9 +2,8 @@
 
 import json
 
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import ForbiddenError
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.scenarios.events import until_told
 from tests.integration.scenarios.stage import Stage, condition, phase, says, settings, widget
 from tests.waiting import eventually

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from e2e.kubectl import KubectlError
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.errors import ForbiddenError, InvalidError
+from rukpak_py.kube.resources import BUNDLES
 from tests.integration.scenarios.stage import A_WHILE, Stage, phase, settings
 from tests.waiting import during
 

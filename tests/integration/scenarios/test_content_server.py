@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.resources import BUNDLES
 from tests.integration.content_clients import Accounts, Caller
 from tests.integration.scenarios.stage import Stage, phase, settings
 from tests.shared_operator import SharedOperator

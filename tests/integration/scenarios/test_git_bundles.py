@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import SECRETS
+from rukpak_py.kube.resources import BUNDLES, SECRETS
 from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_ssh_server import git_ssh_server

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.resources import BUNDLES
 from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, PODS
 from tests.integration.scenarios.events import events_of, until_told

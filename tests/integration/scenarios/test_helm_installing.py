@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS
 from tests.integration.scenarios.helm_charts import chart_source, deploy, has_data, installed, kept, settings
 from tests.integration.scenarios.stage import Document, Stage, definition, says, widget, widgets
 
@@ -167,12 +166,6 @@ def of_helm(stage: Stage, release: str) -> Document:
     annotations = {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": stage.namespace}
     metadata = {"name": "settings", "annotations": annotations, "labels": {"app.kubernetes.io/managed-by": "Helm"}}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "theirs", "old": "theirs"}}
-
-
-async def apply_as(stage: Stage, manager: str, body: Document) -> None:
-    await stage.client.patch(
-        CONFIG_MAPS, stage.namespace, body["metadata"]["name"], canonical_json(body), field_manager=manager
-    )
 
 
 async def test_what_the_original_installed_for_it_is_taken_over(stage: Stage) -> None:

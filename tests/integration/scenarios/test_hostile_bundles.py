@@ -5,15 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS, NAMESPACES
 from tests.integration.scenarios.stage import Document, Stage, condition, phase, says, settings
 from tests.manifests import source
-
-ROLES = Resource(
-    gvk=GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole"), plural="clusterroles", namespaced=False
-)
 
 
 @pytest.mark.parametrize("path", ["../outside", "..", "manifests/../../outside"])

@@ -12,8 +12,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import SECRETS
+from rukpak_py.kube.resources import BUNDLES, SECRETS
 from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
 from tests.unit.sources.websites import Authority, Site, authority, tgz, website
 from tests.waiting import eventually

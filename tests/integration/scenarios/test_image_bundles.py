@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import SECRETS
+from rukpak_py.kube.resources import BUNDLES, SECRETS
 from tests.integration.images.registry import PASSWORD, USER, Registry, basic, private_registry
 from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
 from tests.unit.sources.image.image_registry import Contents, Files

@@ -1,8 +1,7 @@
 """A BundleDeployment brings its content into the cluster."""
 
 from rukpak_py.api.names import API_VERSION
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import CRDS, NAMESPACES
+from rukpak_py.kube.resources import BUNDLES, CRDS, NAMESPACES
 from tests.integration.scenarios.stage import (
     Document,
     Stage,

@@ -3,12 +3,9 @@
 import json
 from typing import Any
 
-from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.resources import CONFIG_MAPS, PODS, Resource
+from rukpak_py.kube.resources import CONFIG_MAPS, PODS
 from tests.integration.scenarios.stage import Document, Stage, says, settings
 from tests.waiting import eventually
-
-JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", namespaced=True)
 
 
 def job(namespace: str, name: str = "migrate", **more: Any) -> Document:

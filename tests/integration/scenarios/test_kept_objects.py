@@ -2,9 +2,8 @@
 
 import json
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.integration.scenarios.stage import (
     Document,
     Stage,

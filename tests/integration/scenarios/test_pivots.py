@@ -7,8 +7,7 @@ import pytest
 
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import template_hash
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS
 from tests.integration.scenarios.stage import A_WHILE, Document, Stage, says, settings, widget
 from tests.manifests import source
 from tests.waiting import during, eventually

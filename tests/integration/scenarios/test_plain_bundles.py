@@ -4,8 +4,7 @@ import re
 from typing import Any
 
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.scenarios.stage import A_WHILE, Stage, definition, phase, says, settings
 from tests.manifests import source
 from tests.waiting import during

@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from rukpak_py.api.names import OWNER_NAME_LABEL, PLAIN_CLASS, REGISTRY_CLASS
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.resources import CRDS, NAMESPACES, Resource
+from rukpak_py.kube.resources import BUNDLES, CRDS, NAMESPACES, Resource
 from tests.integration.content_clients import Accounts
 from tests.integration.scenarios.olm_bundles import deploy, package, registry_source
 from tests.integration.scenarios.stage import Document, Stage, definition, phase, says

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core import x509
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
-from rukpak_py.kube.resources import CRDS, SECRETS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS, SECRETS, Resource
 from tests.integration.scenarios.olm_bundles import MODES, deploy, registry_source
 from tests.integration.scenarios.stage import COLLECTOR_SECONDS, Document, Stage, says
 from tests.unit.bundles import manifest, webhook

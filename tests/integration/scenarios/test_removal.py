@@ -3,10 +3,9 @@
 Most of it is the work of the cluster's own collector, which looks for kinds that are new to it every 30 seconds only.
 """
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.integration.scenarios.stage import (
     COLLECTOR_SECONDS,
     Stage,

@@ -4,8 +4,7 @@ import json
 from contextlib import aclosing
 from typing import Any
 
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, Resource
 from tests.integration.scenarios.events import events_of, until_told
 from tests.integration.scenarios.stage import Check, Document, Stage, condition, is_observed, says, settings
 from tests.manifests import deployment, source

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from rukpak_py.content.tar import read_archive
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
 from tests.integration.content_clients import Accounts, Caller
 from tests.integration.scenarios.stage import Document, Stage, phase, says, settings
 from tests.manifests import source

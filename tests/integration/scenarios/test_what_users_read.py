@@ -6,8 +6,7 @@ import pytest
 
 from e2e.kubectl import KubectlError
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS, BUNDLES
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS
 from tests.integration.scenarios.stage import Document, Stage, settings
 from tests.manifests import bundle, deployment, source
 from tests.waiting import eventually

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 import orjson
 
 from rukpak_py.api.names import API_VERSION
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.resources import BUNDLES
 from tests.waiting import eventually, until
 
 PER_SECOND = 20

@@ -5,14 +5,10 @@ from typing import Any
 import pytest
 
 from rukpak_py.apply.order import Phase, custom_kinds_of, is_builtin, phase_of
-from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head
+from rukpak_py.core.objects import GroupKind, GroupVersionKind
 
 RBAC = "rbac.authorization.k8s.io/v1"
 ADMISSION = "admissionregistration.k8s.io/v1"
-
-
-def head(api_version: str, kind: str, name: str = "x", namespace: str = "shop") -> Head:
-    return Head(gvk=GroupVersionKind.parse(api_version, kind), namespace=namespace, name=name)
 
 
 @pytest.mark.parametrize(

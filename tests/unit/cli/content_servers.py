@@ -1,6 +1,5 @@
 """A content server that answers what a test scripts, over TLS, and a cluster that has its authority."""
 
-import base64
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,16 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, cast
 
-import orjson
 from aiohttp import web
 
 from rukpak_py.core import x509
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError, Refusal
-from rukpak_py.kube.resources import Resource
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -83,26 +77,3 @@ def _tls(hosts: tuple[str, ...]) -> ssl.SSLContext:
         file.flush()
         tls.load_cert_chain(file.name)
     return tls
-
-
-@dataclass
-class StoredClient:
-    """Objects by kind and name."""
-
-    objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-
-    def as_client(self) -> Client:
-        return cast("Client", self)
-
-    async def get(self, resource: Resource, _namespace: str, name: str) -> bytes:
-        found = self.objects.get((resource.gvk.kind, name))
-        if found is None:
-            message = f'{resource.plural}.{resource.gvk.group} "{name}" not found'
-            raise NotFoundError(Refusal(subject=f"get {resource.gvk.kind} {name}", status=404, message=message))
-        return orjson.dumps(found)
-
-    def has_authority(self, **data: bytes) -> None:
-        given = data or {"ca.crt": pem()}
-        self.objects["Secret", "rukpak-ca"] = {
-            "data": {key: base64.b64encode(value).decode() for key, value in given.items()}
-        }

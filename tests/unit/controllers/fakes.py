@@ -19,7 +19,6 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.answers import Listing, live_object
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, NotFoundError, Refusal, StaleError
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.resources import Resource
@@ -270,29 +269,6 @@ class FakeEvents:
 
     def warning(self, _kind: str, name: str, _uid: str, reason: str, _message: str) -> None:
         self.told.append(("Warning", name, reason))
-
-
-@dataclass
-class FakeDiscovery:
-    """Serves these resources; `coming` are there after the next refresh."""
-
-    resources: list[Resource]
-    coming: list[Resource] = field(default_factory=list)
-    refreshes: int = 0
-
-    def as_discovery(self) -> Discovery:
-        return cast("Discovery", self)
-
-    def find(self, gvk: object) -> Resource | None:
-        return next((one for one in self.resources if one.gvk == gvk), None)
-
-    def preferred(self, group: str, kind: str) -> Resource | None:
-        return next((one for one in self.resources if one.group_kind == (group, kind)), None)
-
-    async def refresh(self) -> bool:
-        self.refreshes += 1
-        changed, self.resources, self.coming = bool(self.coming), [*self.resources, *self.coming], []
-        return changed
 
 
 @dataclass

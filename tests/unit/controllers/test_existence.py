@@ -9,8 +9,8 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.kube.errors import ServerUnavailableError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.values import deployment
 

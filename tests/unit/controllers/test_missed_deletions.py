@@ -12,11 +12,10 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.reading import to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.kube.answers import Listing
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, ServerUnavailableError
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import BUNDLES, Resource
 from rukpak_py.kube.seen_versions import SeenVersions
 from tests.unit.controllers.fakes import FakeClient, refusal
 from tests.unit.controllers.values import bundle

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle, to_json
-from rukpak_py.controllers.kinds import BUNDLES
-from rukpak_py.controllers.status_write import merge_patch, write_status
+from rukpak_py.controllers.writes import merge_patch, write_status
 from rukpak_py.kube.errors import StaleError
+from rukpak_py.kube.resources import BUNDLES
 from tests.unit.controllers.fakes import FakeClient, merged
 from tests.unit.controllers.values import bundle, unpacked
 

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from aiohttp import web
 
-from rukpak_py.controllers.kinds import BUNDLES
+from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.kube.seen_versions import SeenVersions
 from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.kopf_watches import KopfWatches

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from rukpak_py.controllers.kinds import BUNDLES
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.kube.resources import NAMESPACES
+from rukpak_py.kube.resources import BUNDLES, NAMESPACES
 from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits, refusal_of
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.names import SecretName
+from rukpak_py.api.names import CA_KEY, SecretName
 from rukpak_py.core import x509
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.server.certificate_secrets import CA_KEY, Secret
+from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
 from rukpak_py.server.webhook_configuration import OurWebhooks, ServiceClient
 

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.source import Source, UploadSource
-from rukpak_py.controllers.jobs import ContentBudget
-from rukpak_py.controllers.turns import Turns
+from rukpak_py.controllers.jobs import ContentBudget, Turns
 from rukpak_py.core import x509
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.x509 import KeyPair

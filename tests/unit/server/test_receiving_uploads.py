@@ -12,8 +12,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.content.tar import read_archive
-from rukpak_py.controllers.jobs import ContentBudget
-from rukpak_py.controllers.turns import Turns
+from rukpak_py.controllers.jobs import ContentBudget, Turns
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.server.uploads import RefusedError, Unpacking, Uploads

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
+from rukpak_py.apply.deletions import FOREGROUND
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.cache import Cache
@@ -19,7 +20,6 @@ from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Ru
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
 from rukpak_py.controllers.deployment.hooks.runs import HookRun, may_replace_left, skips_hooks
 from rukpak_py.controllers.deployment.hooks.steps import RunHook
-from rukpak_py.controllers.finalizers import FOREGROUND
 from rukpak_py.controllers.jobs import Jobs, Key
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey

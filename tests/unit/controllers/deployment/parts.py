@@ -29,7 +29,6 @@ BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
 BASKETS = Resource(gvk=BASKET, plural="baskets", namespaced=True)
 WIDGET = GroupVersionKind("shop.example.org", "v1", "Widget")
 WIDGETS = Resource(gvk=WIDGET, plural="widgets", namespaced=True)
-DEPLOYMENTS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
 OLD_CRON_JOB = GroupVersionKind("batch", "v1beta1", "CronJob")
 
 

@@ -46,11 +46,11 @@ from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.texts import instantiated
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
-from rukpak_py.controllers.status_pace import WRITE_INTERVAL_SECONDS
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.kube.errors import ServerUnavailableError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.apply.lives import key
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeDigestKeys, FakeEvents, FakeValuesObjects, refusal
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, bundle_of, conditions, deployment, source, spec

@@ -16,7 +16,7 @@ from rukpak_py.controllers.deployment.status import Aspect, Report
 from rukpak_py.controllers.deployment.status_writer import STALE_SECONDS, DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
-from rukpak_py.controllers.status_pace import WRITE_INTERVAL_SECONDS
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
 from tests.unit.controllers.values import bundle, conditions, deployment, spec, unpacked
 

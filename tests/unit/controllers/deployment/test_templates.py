@@ -22,9 +22,9 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.kinds import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.kube.errors import KindNotServedError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.values import bundle, bundle_of, deployment, owner_of, source, spec
 

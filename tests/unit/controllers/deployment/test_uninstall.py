@@ -8,10 +8,10 @@ import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
+from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.uninstall import LOOK_AGAIN_SECONDS, Uninstall
-from rukpak_py.controllers.finalizers import FOREGROUND, ORPHAN
 from rukpak_py.controllers.outcome import DONE, WAIT
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.hook import HookEvent

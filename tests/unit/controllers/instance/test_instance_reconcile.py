@@ -25,10 +25,10 @@ from rukpak_py.controllers.instance.mirror import Mirror
 from rukpak_py.controllers.instance.ownership import Situation, situation
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, InstanceStatusWriter
-from rukpak_py.controllers.kinds import BUNDLE_INSTANCES
 from rukpak_py.controllers.outcome import DONE, WAIT
-from rukpak_py.controllers.status_pace import WRITE_INTERVAL_SECONDS
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from rukpak_py.kube.errors import InvalidError
+from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, refusal
 from tests.unit.controllers.values import deployment
 
