@@ -18,10 +18,10 @@ from tests.integration.listing import listed
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import Calls, calls_during, settled
-from tests.integration.operator.manifests import Document
+from tests.manifests import Document
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 
 EVENTS = Resource(gvk=GroupVersionKind("events.k8s.io", "v1", "Event"), plural="events", namespaced=True)
 TEMPLATE = """

@@ -18,7 +18,7 @@ from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.test_helm_renderings import RANDOM, deploy, publish
-from tests.integration.operator.waiting import eventually
+from tests.waiting import eventually
 from tests.integration.proxy import Exchange, Proxy
 from tests.unit.charts import config_map, hook, job_hook
 

@@ -62,7 +62,10 @@ class DeletionHooks:
     async def content(self, deployment: BundleDeployment) -> DeletedContent | StageResult | None:
         """None: there are no hooks to be run."""
         state = self._states.of(deployment.metadata.uid)
-        if not deployment.status.delete_hooks or skips_hooks(deployment) or state is None:
+        if not deployment.status.delete_hooks or state is None:
+            return None
+        if skips_hooks(deployment):
+            self._stage.tell_skipped(deployment, "deletion")
             return None
         attempt = self._attempt(deployment, state, await self._values.of(deployment))
         if attempt is None:

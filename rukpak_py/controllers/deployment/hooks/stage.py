@@ -38,7 +38,7 @@ class HookStage:
         self._writer = writer
         self._events = events
         self._deleted: dict[str, set[str]] = {}  # by deployment: uids of objects whose deletion was asked for
-        self._told: dict[str, str] = {}  # by deployment: for which installation it was told that hooks are skipped
+        self._told: dict[str, str] = {}  # by deployment: for what it was told that hooks are skipped
 
     async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> Unfinished | None:
         """None: nothing is left to be run."""
@@ -47,7 +47,7 @@ class HookStage:
             return None
         run, deployment = run_of(attempt, event), attempt.deployment
         if skips_hooks(deployment):
-            self._tell_skipped(deployment, run)
+            self.tell_skipped(deployment, f"{run.revision} {run.since}")
             return None
         records, asked = run.records(deployment.status), _asked(deployment)
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
@@ -59,6 +59,14 @@ class HookStage:
             case EventDone(delete=delete):
                 await self._delete(deployment.metadata.uid, delete)
                 return None
+
+    def tell_skipped(self, deployment: BundleDeployment, what: str) -> None:
+        """Once for each installation, and for the deletion."""
+        metadata = deployment.metadata
+        if self._told.get(metadata.uid) != what:
+            self._told[metadata.uid] = what
+            reason, text = EventReason.HOOKS_SKIPPED, texts.HOOKS_SKIPPED
+            self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
@@ -114,14 +122,6 @@ class HookStage:
                 continue
             except RukPakError as error:
                 LOG.warning("could not delete the hook %s, as its policy says: %s", key_of(record), error)
-
-    def _tell_skipped(self, deployment: BundleDeployment, run: HookRun) -> None:
-        metadata = deployment.metadata
-        installation = run.revision + run.since
-        if self._told.get(metadata.uid) != installation:
-            self._told[metadata.uid] = installation
-            reason, text = EventReason.HOOKS_SKIPPED, texts.HOOKS_SKIPPED
-            self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 
 
 def _record(run: HookRun, end: HookEnd, asked: str) -> HookRecord:

@@ -20,7 +20,7 @@ from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
-from tests.unit.apply.lives import config_map
+from tests.manifests import config_map
 from tests.unit.apply.watches import watches_of
 from tests.unit.controllers.fakes import NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, spec, unpacked
@@ -69,13 +69,24 @@ class Renderings:
 
 
 @dataclass
+class Stage:
+    """`skipped`: of what somebody was told that its hooks are not run."""
+
+    skipped: list[str] = field(default_factory=list)
+
+    def tell_skipped(self, _: BundleDeployment, what: str) -> None:
+        self.skipped.append(what)
+
+
+@dataclass
 class Bench:
     inventory: Inventory
+    stage: Stage = field(default_factory=Stage)
     bundles: Bundles = field(default_factory=Bundles)
     renderings: Renderings = field(default_factory=Renderings)
 
     async def content(self, of: BundleDeployment) -> DeletedContent | StageResult | None:
-        parts: dict[str, Any] = {"stage": None, "templates": self.bundles, "rendering": self.renderings}
+        parts: dict[str, Any] = {"stage": self.stage, "templates": self.bundles, "rendering": self.renderings}
         attempts = Attempts(self.inventory, lambda _: True, system_namespace="system")
         return await DeletionHooks(states=DeploymentStates(), attempts=attempts, **parts).content(of)
 
@@ -94,7 +105,10 @@ def deleted(*, delete_hooks: bool = True, **status: Any) -> BundleDeployment:
 async def test_nothing_is_rendered_where_there_are_no_hooks_or_nobody_wants_them(bench: Bench) -> None:
     assert await bench.content(deleted(delete_hooks=False, **INSTALLED)) is None
     skipping = {SKIP_HOOKS_ANNOTATION: "true"}
+    assert await bench.content(deleted(annotations=skipping, delete_hooks=False, **INSTALLED)) is None
+    assert bench.stage.skipped == []
     assert await bench.content(deleted(annotations=skipping, **INSTALLED)) is None
+    assert bench.stage.skipped == ["deletion"]
     assert bench.renderings.asked == []
 
 

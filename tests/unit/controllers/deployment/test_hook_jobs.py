@@ -18,10 +18,10 @@ from rukpak_py.controllers.deployment.hooks.steps import RunHook
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import ForbiddenError
-from tests.unit.apply.lives import config_map
+from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import BASKETS, FakeCluster, attempt, basket
 from tests.unit.controllers.deployment.test_hook_objects import JOBS
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal, until
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.values import UID, deployment
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}

@@ -26,7 +26,7 @@ from rukpak_py.controllers.deployment.hooks.runs import (
 from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
-from tests.unit.apply.lives import config_map
+from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import attempt
 from tests.unit.controllers.fakes import LATER, NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
