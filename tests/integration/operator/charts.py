@@ -3,10 +3,9 @@
 import orjson
 
 from rukpak_py.api.names import API_VERSION, HELM_CLASS
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
-from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.manifests import Document
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.operator.tenant import Tenant
+from tests.manifests import Document
 from tests.unit.charts import METADATA
 
 

@@ -10,17 +10,16 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import SecretName
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.program import HelmProgram
-from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SECRETS, Resource
 from tests.integration.listing import listed
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import Calls, calls_during, settled
-from tests.manifests import Document
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
+from tests.manifests import Document
 from tests.waiting import eventually
 
 EVENTS = Resource(gvk=GroupVersionKind("events.k8s.io", "v1", "Event"), plural="events", namespaced=True)

@@ -9,18 +9,18 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.errors import ApiError
-from rukpak_py.kube.resources import CONFIG_MAPS, PODS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, PODS, Resource
+from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.test_helm_renderings import RANDOM, deploy, publish
-from tests.waiting import eventually
+from tests.integration.operator.test_helm_renderings import RANDOM
 from tests.integration.proxy import Exchange, Proxy
 from tests.unit.charts import config_map, hook, job_hook
+from tests.waiting import eventually
 
 JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", namespaced=True)
 PATIENCE = 60.0

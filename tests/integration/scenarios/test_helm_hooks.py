@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, PODS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, PODS
+from tests.integration.operator.test_killed_hooks import JOBS
 from tests.integration.scenarios.events import events_of, until_told
 from tests.integration.scenarios.helm_charts import chart_source, deploy, has_data, installed, settings
-from tests.integration.scenarios.stage import Check, Document, Stage, definition, eventually, says, widget
-from tests.integration.scenarios.test_jobs import JOBS
+from tests.integration.scenarios.stage import Check, Document, Stage, definition, says, widget
 from tests.unit.charts import config_map, hook, job_hook
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("helm")
 

@@ -6,10 +6,10 @@ A deployment has one at a time. One of another run ends when the next begins: wh
 from collections.abc import Callable
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
-from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
 from rukpak_py.apply.deletions import FOREGROUND
+from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.object_failures import failure_of
+from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster

@@ -23,6 +23,7 @@ from tests.unit.controllers.deployment.parts import BASKETS, FakeCluster, attemp
 from tests.unit.controllers.deployment.test_hook_objects import JOBS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.values import UID, deployment
+from tests.waiting import until
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
 
@@ -54,7 +55,7 @@ class Bench:
     async def look_until_ended(self, manifest: dict[str, Any], **more: Any) -> HookEnd | Unfinished:
         while isinstance(found := await self.look(manifest, **more), Running):
             before = len(self.ended)
-            await until(lambda before=before: len(self.ended) > before)  # type: ignore[misc]  # bound now
+            await until(lambda before=before: len(self.ended) > before)
         return found
 
     @property

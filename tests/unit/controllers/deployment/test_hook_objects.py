@@ -11,7 +11,8 @@ from rukpak_py.controllers.deployment.hooks.verdict import SUCCEEDED, Verdict, t
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, PODS, Resource
-from tests.unit.apply.lives import OTHER, OUR_LABELS, OWNER, REPLICA_SET, config_map, metadata
+from tests.manifests import config_map
+from tests.unit.apply.lives import OTHER, OUR_LABELS, OWNER, REPLICA_SET, metadata
 
 JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", namespaced=True)
 JOB, POD, MAP = JOBS.group_kind, PODS.group_kind, CONFIG_MAPS.group_kind
