@@ -1,9 +1,9 @@
 """Go's types as facts: which fields a struct has, of which types, and when JSON leaves them out.
 
-go_types.json is generated from the Go packages (tools/go_types); its texts are type expressions: `*int32`, `[]Container`,
-`map[string]Quantity`, or the name of another entry. `shape` reads such an expression. Fields of embedded structs stand
-in the struct that embeds them, in Go's order, which is the order in which Go meets what is wrong. `kind` finds the type
-of an object of the API server's own kinds; those that nobody ships are not there.
+go_types.json is generated from the Go packages (tools/go_types); its texts are type expressions: `*int32`,
+`[]Container`, `map[string]Quantity`, or the name of another entry. `shape` reads such an expression. Fields of embedded
+structs stand in the struct that embeds them, in Go's order, which is the order in which Go meets what is wrong. `kind`
+finds the type of an object of the API server's own kinds; those that nobody ships are not there.
 """
 
 from dataclasses import dataclass

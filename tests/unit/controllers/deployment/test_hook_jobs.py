@@ -54,9 +54,12 @@ class Bench:
 
     async def look_until_ended(self, manifest: dict[str, Any], **more: Any) -> HookEnd | Unfinished:
         while isinstance(found := await self.look(manifest, **more), Running):
-            before = len(self.ended)
-            await until(lambda before=before: len(self.ended) > before)
+            await self._until_one_more_has_ended()
         return found
+
+    async def _until_one_more_has_ended(self) -> None:
+        before = len(self.ended)
+        await until(lambda: len(self.ended) > before)
 
     @property
     def created(self) -> list[str]:
