@@ -102,12 +102,14 @@ CONFIG_MAP_WEBHOOK_PATH = "/validate-core-v1-configmap"
 
 
 class SecretName(StrEnum):
-    """Our Secrets in the system namespace."""
+    """The Secrets with our own certificates, in the system namespace."""
 
     CA = "rukpak-ca"  # ca.crt alone, for everybody who verifies us
     SIGNER = "rukpak-ca-signer"  # the key that signs, for the leader only
     SERVING = "rukpak-serving"  # the serving certificate and its key
-    DIGEST_KEY = "rukpak-digest-key"  # for digests of what is secret, in statuses
+
+
+DIGEST_KEY_SECRET = "rukpak-digest-key"  # noqa: S105 - its name; in the system namespace, for digests of what is secret, in statuses
 
 
 class SourceType(StrEnum):

@@ -7,7 +7,7 @@ statuses cannot be compared any more; see `api.options.recognised` for what foll
 
 import asyncio
 
-from rukpak_py.api.names import SecretName
+from rukpak_py.api.names import DIGEST_KEY_SECRET
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.server.certificate_secrets import Secrets
@@ -42,13 +42,13 @@ class DigestKeySecret:
     async def _stored(self) -> DigestKey:
         key = self._key or DigestKey.new()
         for _ in range(_TRIES):
-            found = await self._secrets.read(SecretName.DIGEST_KEY)
+            found = await self._secrets.read(DIGEST_KEY_SECRET)
             if found is None:
-                is_written = await self._secrets.create(SecretName.DIGEST_KEY, {_FIELD: key.secret})
+                is_written = await self._secrets.create(DIGEST_KEY_SECRET, {_FIELD: key.secret})
             elif len(found.data.get(_FIELD, b"")) == KEY_BYTES:
                 return DigestKey(found.data[_FIELD])
             else:
-                is_written = await self._secrets.replace(SecretName.DIGEST_KEY, {_FIELD: key.secret}, found.version)
+                is_written = await self._secrets.replace(DIGEST_KEY_SECRET, {_FIELD: key.secret}, found.version)
             if is_written:
                 return key
-        raise UnavailableError(f"somebody keeps changing the Secret {SecretName.DIGEST_KEY} of the operator")
+        raise UnavailableError(f"somebody keeps changing the Secret {DIGEST_KEY_SECRET} of the operator")

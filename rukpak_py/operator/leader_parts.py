@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import BUNDLE_KIND, EventReason, SecretName
+from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EventReason
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.left_behind import LeftBehind, Leftover, owned_by
@@ -267,7 +267,7 @@ class LeaderParts:
 
     def _secret_changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         self.router.secret_changed(key, old, new)
-        if new is None and key.name == SecretName.DIGEST_KEY:
+        if new is None and key.name == DIGEST_KEY_SECRET:
             self._digest_key.deleted()
             self.housekeeping.soon()
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.names import SecretName
+from rukpak_py.api.names import DIGEST_KEY_SECRET
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SECRETS, Resource
@@ -211,17 +211,17 @@ async def test_missing_values_are_waited_for_and_what_is_installed_survives_them
 async def test_a_lost_key_installs_nothing_anew(tenant: Tenant, operator: Operator) -> None:
     await put_values(tenant)
     (entry,) = (await install(tenant))["status"]["history"]
-    first, key = await data(tenant), (await tenant.read(SECRETS, tenant.system, SecretName.DIGEST_KEY))["data"]
+    first, key = await data(tenant), (await tenant.read(SECRETS, tenant.system, DIGEST_KEY_SECRET))["data"]
 
     async def is_back() -> bool:
         found = await listed(tenant.admin, SECRETS, namespace=tenant.system)
-        return key in [one["data"] for one in found if one["metadata"]["name"] == SecretName.DIGEST_KEY]
+        return key in [one["data"] for one in found if one["metadata"]["name"] == DIGEST_KEY_SECRET]
 
-    await tenant.admin.delete(SECRETS, tenant.system, SecretName.DIGEST_KEY)
+    await tenant.admin.delete(SECRETS, tenant.system, DIGEST_KEY_SECRET)
     await eventually(is_back, what="the Secret is there again, with the same key")
 
     await operator.stop()
-    await tenant.admin.delete(SECRETS, tenant.system, SecretName.DIGEST_KEY)
+    await tenant.admin.delete(SECRETS, tenant.system, DIGEST_KEY_SECRET)
     await operator.start()
     found = await tenant.until(
         lambda seen: "currentDigest" in seen["status"]["history"][0]["options"]["valuesFrom"][0],

@@ -298,4 +298,5 @@ async def test_hooks_of_a_deletion_that_orphans_or_leaves_the_order_to_the_colle
         await end_pod(stage, "before", "Succeeded")
     await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
     assert await stage.has_settings() is (propagation == "Orphan")
-    assert await stage.exists(JOBS, stage.namespace, "before") is (propagation == "Foreground")
+    if propagation == "Orphan":
+        assert not await stage.exists(JOBS, stage.namespace, "before")

@@ -13,7 +13,6 @@ from tests.waiting import eventually
 def left_behind(stage: Stage, source: Document, **metadata: object) -> Document:
     """A BundleDeployment as a BundleInstance leaves it, or a backup brings it."""
     found = deployment(stage.name, source)
-    found["spec"]["template"].pop("metadata")
     labels = {"core.rukpak.io/owner-name": stage.name, **instances.LABELS}
     return {**found, "metadata": {"name": stage.name, "labels": labels, **metadata}}
 

@@ -6,9 +6,7 @@ from tests.integration.scenarios.stage import Document, Stage, condition, says, 
 
 
 def homeless(name: str = "settings") -> Document:
-    manifest = settings("", name)
-    del manifest["metadata"]["namespace"]
-    return manifest
+    return settings("", name)
 
 
 async def test_by_default_they_go_to_the_system_namespace(stage: Stage) -> None:
