@@ -80,7 +80,7 @@ def read_value(text: str, start: int) -> tuple[Any, int]:
 
 def find_number(text: str, start: int, number: str) -> int:
     """Where the number stands at or after `start`, other than inside a string."""
-    return next(match.start() for match in _ATOM.finditer(text, start) if match[0] == number)
+    return next((match.start() for match in _ATOM.finditer(text, start) if match[0] == number), start)
 
 
 def _integer(text: str) -> int | float:

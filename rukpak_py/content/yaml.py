@@ -10,7 +10,6 @@ from typing import Any
 
 from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.content.yaml_documents import load_document
-from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.content.yaml_streams import JsonValue, check_size, pieces
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
@@ -42,9 +41,6 @@ def documents(data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBud
         if isinstance(piece, JsonValue):
             yield piece.value
             continue
-        chunk, line, column, no_json = piece
-        try:
-            value, nodes = load_document(chunk, limits=limits, line=line, column=column, nodes=nodes, aliases=aliases)
-        except YamlError as error:
-            raise error.in_stream(go_text=no_json) from error
+        chunk, line, column = piece
+        value, nodes = load_document(chunk, limits=limits, line=line, column=column, nodes=nodes, aliases=aliases)
         yield value

@@ -1,4 +1,4 @@
-"""What aliases make of YAML: whether a file may have any, and how many bytes of JSON they may become.
+"""What aliases make of YAML: whether a file may have any, when they are too many, and how many bytes they become.
 
 A copy shares its strings with the anchored value, so it takes little memory; but each copy is written out as JSON. So
 these bytes are counted before an alias is copied, with one budget for all files of a bundle.
@@ -17,11 +17,24 @@ _ANCHOR = re.compile(_BEHIND + rb"&[A-Za-z0-9_-]")
 _ALIAS = re.compile(_BEHIND + rb"\*[A-Za-z0-9_-]")
 CONTAINERS = frozenset({dict, list})
 _UTF16 = b"\0"  # no other encoding of YAML has it
+# go-yaml's allowance: up to LOW steps 99 % of them may lie below aliases, falling to 10 % at HIGH.
+_ALIAS_STEPS_FREE = 100
+_STEPS_FREE = 1000
+_LOW = 400_000
+_HIGH = 4_000_000
 
 
 def may_have_aliases(data: bytes) -> bool:
     """A cheap look at the bytes: false only for a file that has none."""
     return _UTF16 in data or bool(_ALIAS.search(data) and _ANCHOR.search(data))
+
+
+def is_excessive(alias_steps: int, steps: int) -> bool:
+    """go-yaml's rule against alias bombs, on the numbers of nodes decoded below aliases and in all."""
+    if alias_steps <= _ALIAS_STEPS_FREE or steps <= _STEPS_FREE:
+        return False
+    beyond = min(max(steps - _LOW, 0) / (_HIGH - _LOW), 1.0)
+    return alias_steps / steps > 0.99 - 0.89 * beyond
 
 
 class AliasBudget:

@@ -11,7 +11,6 @@ the key may replace it, as in Go.
 """
 
 import re
-from functools import partial
 from typing import Any, Final
 
 from yaml.error import MarkedYAMLError, YAMLError
@@ -27,10 +26,9 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
-from rukpak_py.content.yaml_aliases import CONTAINERS, AliasBudget, copy_of
-from rukpak_py.content.yaml_errors import GoText, YamlError, go_text_of, located
+from rukpak_py.content.yaml_aliases import CONTAINERS, AliasBudget, copy_of, is_excessive
+from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.content.yaml_events import events_of
-from rukpak_py.content.yaml_go_words import go_words, is_excessive
 from rukpak_py.content.yaml_positions import position_in
 from rukpak_py.content.yaml_scalars import (
     CONSTANTS,
@@ -59,7 +57,6 @@ _MERGE: Final = _Sentinel()
 _EVENTS_AROUND = 3  # start of the stream, start and end of the document
 # Most chunks without a document are a licence or nothing; what else might be one is left to the parser.
 _BLANK = re.compile(rb"(?:---)?(?: *(?:#[ -~]*)?\n)*+")
-_GO_BLOCK = 512
 # First characters of plain scalars that may be more than text; `<` begins the merge key.
 _MORE_THAN_TEXT = WORD_STARTS | NUMBER_STARTS | {"<"}
 _WANT_MAPS = "map merge requires map or sequence of maps as the value"
@@ -85,53 +82,30 @@ def load_document(
             return None, nodes + 1
         return _Loader(chunk, limits, nodes, aliases or AliasBudget(limits), unsigned=unsigned).load()
     except (_Refused, _UnrepresentableError, YAMLError, UnicodeDecodeError) as error:
-        raise _told(error, chunk, limits, line, column) from error
+        problem, at = _problem_of(error, chunk, limits)
+        if at is None:
+            raise YamlError(problem) from error
+        at_column = at[1] + (0 if at[0] else column)
+        raise YamlError(problem, line=line + at[0] + 1, column=at_column + 1) from error
 
 
-def _told(error: Exception, chunk: bytes, limits: Limits, line: int, column: int) -> YamlError:
-    problem = str(error)
-    at: tuple[int, int] | None = None
-    go_text: GoText | None = None
+def _problem_of(error: Exception, chunk: bytes, limits: Limits) -> tuple[str, tuple[int, int] | None]:
+    """What is wrong, and at which line and column of the chunk, from 0."""
     match error:
         case _Refused():
-            at = (error.line, error.column)
-            go_text = partial(_decoding_words, chunk, limits, problem)
+            return str(error), (error.line, error.column)
         case _UnrepresentableError():
             position = position_in(chunk, error.path, on_key=error.is_key, limits=limits)
-            at = (position.line - 1, position.column - 1) if position is not None else None
-            go_text = partial(_decoding_words, chunk, limits, problem)
+            return str(error), (position.line - 1, position.column - 1) if position is not None else None
         case MarkedYAMLError(problem=str(problem), problem_mark=mark):
-            at = (mark.line, mark.column) if mark is not None else None
-            go_text = go_text_of(error)
-        case ReaderError(position=int(position)) if (earlier := _defect_before(chunk, position)) is not None:
-            return _told(earlier, chunk, limits, line, column)
+            return problem, (mark.line, mark.column) if mark is not None else None
         case ReaderError(reason=problem, position=position):
             before = chunk[:position]
-            at = (before.count(b"\n"), len(before) - before.rfind(b"\n") - 1)
+            return problem, (before.count(b"\n"), len(before) - before.rfind(b"\n") - 1)
         case UnicodeDecodeError():
-            problem = "invalid UTF-8 in a tag"
-    go_text = go_text or f"yaml: {problem}"
-    if at is None:
-        return YamlError(f"yaml: {problem}", go_text=go_text)
-    return located(problem, line + at[0], at[1] + (0 if at[0] else column), go_text=go_text)
-
-
-def _decoding_words(chunk: bytes, limits: Limits, problem: str) -> str:
-    return go_words(chunk, limits) or f"yaml: {problem}"
-
-
-def _defect_before(chunk: bytes, position: int) -> MarkedYAMLError | None:
-    """What Go meets before the bytes that are no text: it reads in small blocks, libyaml in large ones."""
-    next_event = events_of(chunk[:position])
-    try:
-        while type(next_event()) is not StreamEndEvent:
-            pass
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        return error if mark is not None and mark.index < position - position % _GO_BLOCK else None
-    except (YAMLError, UnicodeDecodeError):
-        pass
-    return None
+            return "invalid UTF-8 in a tag", None
+        case _:
+            return str(error), None
 
 
 class _Refused(Exception):  # noqa: N818 it never leaves this module

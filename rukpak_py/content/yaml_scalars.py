@@ -15,8 +15,6 @@ import struct
 from decimal import Decimal
 from typing import TypeAlias
 
-from rukpak_py.content.go_literals import float_g
-
 Raw: TypeAlias = bool | int | float | str | None
 
 INT64_MIN = -(1 << 63)
@@ -166,7 +164,19 @@ def _float_key(number: float) -> str:
     single = _single(number)
     if math.isinf(single):
         return ".inf" if single > 0 else "-.inf"
-    return float_g(single, lambda text: _single(float(text)))
+    return _shortest(single)
+
+
+def _shortest(single: float) -> str:
+    """The shortest digits that read back as the same 32-bit float; an exponent below 1e-4 and from 1e6 on."""
+    for precision in range(9):
+        mantissa, _, power = f"{single:.{precision}e}".partition("e")
+        if _single(float(f"{mantissa}e{power}")) == single:
+            break
+    exponent = int(power)
+    if -4 <= exponent < 6:
+        return f"{Decimal(f'{mantissa}e{power}'):f}"
+    return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
 def _single(number: float) -> float:

@@ -9,9 +9,9 @@ from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from rukpak_py.content import json_stream
-from rukpak_py.content.json_syntax import UNEXPECTED_END, JsonDefect, json_defect
-from rukpak_py.content.yaml_errors import YamlError, located
+from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.go_text import SPACE
+from rukpak_py.core.json_text import JsonSyntaxError, end_of_value
 from rukpak_py.core.limits import Limits
 
 _GUESS_BYTES = 4096
@@ -21,15 +21,11 @@ _AMBIGUOUS_VALUES = 1
 
 
 class Chunk(NamedTuple):
-    """Text of a YAML document; line and column, from 0, are where it begins in its file.
-
-    `no_json` is why the stream is no longer read as JSON, in Go's words; they stand when this is no YAML either.
-    """
+    """Text of a YAML document; line and column, from 0, are where it begins in its file."""
 
     data: bytes
     line: int = 0
     column: int = 0
-    no_json: str | None = None
 
 
 class JsonValue(NamedTuple):
@@ -72,35 +68,32 @@ def _json_values(data: bytes) -> Generator[JsonValue, None, Chunk | None]:
         if start == len(text):
             return None
         try:
-            value, end = json_stream.read_value(text, start)
-        except ValueError as error:
-            defect = _json_error(
-                data, json_stream.byte_offset(data, text, start), is_ambiguous=read <= _AMBIGUOUS_VALUES
-            )
-            offset = _yaml_offset(data, text, position)
-            if read > _AMBIGUOUS_VALUES or offset is None:
-                raise defect from error
-            line, column = _line_and_column(data, offset)
-            return Chunk(data[offset:], line, column, defect.go_text)
-        except json_stream.NumberError as error:
-            raise _overflow(text, json_stream.find_number(text, start, str(error)), str(error)) from error
+            value, end = _json_value(text, start)
+        except JsonSyntaxError as error:
+            offset = _yaml_offset(data, text, position) if read <= _AMBIGUOUS_VALUES else None
+            if offset is None:
+                raise _located(str(error), text, error.position) from error
+            return Chunk(data[offset:], *_line_and_column(data, offset))
         yield JsonValue(value, text, start, end)
         position = end
         read += 1
 
 
-def _json_error(data: bytes, start: int, *, is_ambiguous: bool) -> YamlError:
-    defect = json_defect(data, start) or JsonDefect(start, "invalid value")
-    line, column = _line_and_column(data, defect.offset)
-    is_placed = is_ambiguous and defect.problem != UNEXPECTED_END
-    go_text = f"json: offset {defect.offset + 1}: {defect.problem}" if is_placed else defect.problem
-    return located(defect.problem, line, column, go_text=go_text, language="json")
+def _json_value(text: str, start: int) -> tuple[Any, int]:
+    try:
+        return json_stream.read_value(text, start)
+    except ValueError as error:
+        end_of_value(text, start)
+        raise JsonSyntaxError("invalid value", start) from error
+    except json_stream.NumberError as error:
+        end_of_value(text, start)  # whether it is JSON at all comes first
+        index = json_stream.find_number(text, start, str(error))
+        raise _located(f"number {error} is out of range", text, index) from error
 
 
-def _overflow(text: str, index: int, number: str) -> YamlError:
-    problem = f"cannot unmarshal number {number} into Go value of type float64"
-    line, column = text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
-    return located(problem, line, column, go_text=f"json: {problem}", language="json")
+def _located(problem: str, text: str, index: int) -> YamlError:
+    line, column = text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
+    return YamlError(problem, line=line, column=column, language="json")
 
 
 def _line_and_column(data: bytes, offset: int) -> tuple[int, int]:
@@ -134,8 +127,7 @@ def _chunks(data: bytes, first: Chunk) -> Iterator[Chunk]:
         rest = data[separator + 3 : end].decode("utf-8", "replace").strip(SPACE)
         if rest and not rest.startswith("#"):
             line = chunk.line + data.count(b"\n", start, separator)
-            problem = f"invalid Yaml document separator: {rest}"
-            raise located(problem, line, 0, go_text=chunk.no_json or problem)
+            raise YamlError(f"invalid document separator: {rest}", line=line + 1, column=1)
         if separator > start:
             yield chunk._replace(data=data[start:separator])
             chunk = Chunk(b"", chunk.line + data.count(b"\n", start, end))

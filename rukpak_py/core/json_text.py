@@ -1,4 +1,4 @@
-"""JSON as text: what is wrong with it, in Go's words, and the spans of its values.
+"""JSON as text: where it is broken, and the spans of its values.
 
 `check` walks the text once without recursion. Whoever needs values that keep their spelling (numbers, order of keys)
 takes them apart with `members` and `elements`, level by level, and writes them again with `compact`; those trust that
@@ -7,22 +7,18 @@ the text was checked.
 
 import re
 from collections.abc import Iterator
+from enum import Enum
 from typing import TypeAlias
-
-from rukpak_py.core.go_text import quoted
 
 Span: TypeAlias = tuple[int, int]  # start and end in the text
 
 _DEPTH = 10_000
 _SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(
-    r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+(?P<end>")?(?P<escape>\\(?P<u>u[0-9a-fA-F]{0,3})?)?'
+_OPEN_STRING = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+'
+_STRING_START = re.compile(_OPEN_STRING)
+_TOKEN = re.compile(
+    rf'[\[\]{{}},:]|{_OPEN_STRING}"|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null'
 )
-_NUMBER = re.compile(r"-?(?P<whole>0|[1-9][0-9]*)?(?P<point>\.[0-9]*)?(?P<exponent>[eE][+-]?[0-9]*)?")
-_LITERALS = {"t": "true", "f": "false", "n": "null"}
-_BEGINNING = "looking for beginning of value"
-_KEY = "looking for beginning of object key string"
-_AFTER = {"": "after top-level value", "[": "after array element", "{": "after object key:value pair"}
 _CLOSES = {"[": "]", "{": "}"}
 
 _MARK_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
@@ -30,26 +26,47 @@ _BLANK_OR_STRING = re.compile(r'[ \t\r\n]+|("(?:[^"\\]|\\.)*+")', re.DOTALL)
 _HTML = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
-class JsonSyntaxError(ValueError):
-    """Go's words; `offset` counts bytes up to and including the one that is wrong."""
+class _Wanted(Enum):
+    VALUE = "a value"
+    KEY = "a key in double quotes"
+    COLON = "`:`"
+    COMMA = "`,` or "  # and what closes the container
 
-    def __init__(self, problem: str, offset: int) -> None:
+
+class JsonSyntaxError(ValueError):
+    """`position` is the index of the character that is wrong."""
+
+    def __init__(self, problem: str, position: int) -> None:
         super().__init__(problem)
-        self.offset = offset
+        self.position = position
 
 
 def check(text: str) -> None:
     """Raise JsonSyntaxError unless the text is one JSON value."""
-    position = _skip(text, 0)
-    open_marks: list[str] = []
+    end = _skip(text, end_of_value(text, 0))
+    if end < len(text):
+        raise _unexpected(text, end, "the end")
+
+
+def end_of_value(text: str, position: int) -> int:
+    """Where the value that begins at or behind the position ends, or JsonSyntaxError."""
+    closing: list[str] = []  # what closes the open containers
+    wanted = _Wanted.VALUE
+    mark = ""
     while True:
-        position = _begin(text, position, open_marks)
-        while not _goes_on(text, position, open_marks):
-            if not open_marks:
-                return
-            open_marks.pop()
-            position = _skip(text, position + 1)
-        position = _next(text, _skip(text, position + 1), open_marks[-1])
+        position = _skip(text, position)
+        match = _TOKEN.match(text, position)
+        is_first, mark = mark in _CLOSES, match[0] if match is not None else ""
+        following = _after(mark, wanted, closing, is_first=is_first)
+        if following is None:
+            around = f"`{closing[-1]}`" if wanted is _Wanted.COMMA else ""
+            raise _broken_string(text, position, wanted) or _unexpected(text, position, f"{wanted.value}{around}")
+        if len(closing) > _DEPTH:
+            raise JsonSyntaxError("nested too deeply", position)
+        wanted = following
+        position += len(mark)
+        if not closing and wanted is _Wanted.COMMA:
+            return position
 
 
 def elements(text: str, span: Span) -> Iterator[Span]:
@@ -73,100 +90,41 @@ def compact(text: str, span: Span) -> str:
     return _BLANK_OR_STRING.sub(lambda match: match[1] or "", text[slice(*span)]).translate(_HTML)
 
 
-def _begin(text: str, position: int, open_marks: list[str]) -> int:
-    """Read the value at `position`, descending to the first scalar or empty container; the position behind it."""
-    while text[position : position + 1] in _CLOSES:
-        mark = text[position]
-        open_marks.append(mark)
-        if len(open_marks) > _DEPTH:
-            raise _unexpected(text, position, "exceeded max depth")
-        position = _skip(text, position + 1)
-        if text[position : position + 1] == _CLOSES[mark]:
-            open_marks.pop()
-            return _skip(text, position + 1)
-        if mark == "{":
-            position = _key(text, position)
-    return _skip(text, _scalar(text, position))
+def _after(mark: str, wanted: _Wanted, closing: list[str], *, is_first: bool) -> _Wanted | None:
+    """What is wanted behind the mark or scalar; None when it does not fit. `is_first`: its container has just begun."""
+    if closing and mark == closing[-1] and (is_first or wanted is _Wanted.COMMA):
+        closing.pop()
+        return _Wanted.COMMA
+    match wanted, mark[:1]:
+        case _Wanted.VALUE, "{" | "[":
+            closing.append(_CLOSES[mark])
+            return _Wanted.KEY if mark == "{" else _Wanted.VALUE
+        case _Wanted.VALUE, first if first and first not in "]},:":
+            return _Wanted.COMMA
+        case _Wanted.KEY, '"':
+            return _Wanted.COLON
+        case _Wanted.COLON, ":":
+            return _Wanted.VALUE
+        case _Wanted.COMMA, ",":
+            return _Wanted.KEY if closing[-1] == "}" else _Wanted.VALUE
+        case _:
+            return None
 
 
-def _goes_on(text: str, position: int, open_marks: list[str]) -> bool:
-    """Whether a comma follows the value; else its container ends, or the text."""
-    around = open_marks[-1] if open_marks else ""
-    found = text[position : position + 1]
-    if found == "," and around:
-        return True
-    if found != _CLOSES.get(around, ""):
-        raise _unexpected(text, position, _AFTER[around])
-    return False
+def _broken_string(text: str, position: int, wanted: _Wanted) -> JsonSyntaxError | None:
+    started = _STRING_START.match(text, position) if wanted in {_Wanted.VALUE, _Wanted.KEY} else None
+    if started is None:
+        return None
+    end = started.end()
+    if end == len(text):
+        return JsonSyntaxError("the string has no closing quote", end)
+    what = "escape" if text[end] == "\\" else "character"
+    return JsonSyntaxError(f"invalid {what} in a string", end)
 
 
-def _next(text: str, position: int, around: str) -> int:
-    return _key(text, position) if around == "{" else position
-
-
-def _key(text: str, position: int) -> int:
-    """Where the value of the member that begins here does."""
-    if text[position : position + 1] != '"':
-        raise _unexpected(text, position, _KEY)
-    position = _skip(text, _string(text, position))
-    if text[position : position + 1] != ":":
-        raise _unexpected(text, position, "after object key")
-    return _skip(text, position + 1)
-
-
-def _scalar(text: str, position: int) -> int:
-    first = text[position : position + 1]
-    if first == '"':
-        return _string(text, position)
-    if first and first in "-0123456789":
-        return _number(text, position)
-    if first not in _LITERALS:
-        raise _unexpected(text, position, _BEGINNING)
-    word = _LITERALS[first]
-    for offset, character in enumerate(word):
-        if text[position + offset : position + offset + 1] != character:
-            context = f"in literal {word} (expecting '{character}')"
-            raise _unexpected(text, position + offset, context, is_inside=True)
-    return position + len(word)
-
-
-def _string(text: str, position: int) -> int:
-    match = _STRING.match(text, position)
-    if match is None or match["end"] is None:
-        end = match.end() if match is not None else position
-        if match is None or match["escape"] is None:
-            raise _unexpected(text, end, "in string literal")
-        context = "in string escape code" if match["u"] is None else r"in \u hexadecimal character escape"
-        raise _unexpected(text, end, context, is_inside=True)
-    return match.end("end")
-
-
-def _number(text: str, position: int) -> int:
-    match = _NUMBER.match(text, position)
-    if match is None or match["whole"] is None:
-        raise _unexpected(text, position + 1, "in numeric literal", is_inside=True)
-    if match["point"] == ".":
-        raise _unexpected(text, match.end("point"), "after decimal point in numeric literal", is_inside=True)
-    if match["exponent"] and not match["exponent"][-1].isdigit():
-        raise _unexpected(text, match.end("exponent"), "in exponent of numeric literal", is_inside=True)
-    return match.end()
-
-
-def _unexpected(text: str, position: int, context: str, *, is_inside: bool = False) -> JsonSyntaxError:
-    """Go looks at bytes, and at a blank behind the end to see whether the text may end there."""
-    offset = len(text[:position].encode(errors="replace"))
-    if position < len(text):
-        byte = text[position].encode(errors="replace")[0]
-        return JsonSyntaxError(f"invalid character {_shown(chr(byte))} {context}", offset + 1)
-    if is_inside:
-        return JsonSyntaxError(f"invalid character ' ' {context}", offset)
-    return JsonSyntaxError("unexpected end of JSON input", offset)
-
-
-def _shown(character: str) -> str:
-    if character in "'\"":
-        return {"'": r"'\''", '"': "'\"'"}[character]
-    return f"'{quoted(character)[1:-1]}'"
+def _unexpected(text: str, position: int, expected: str) -> JsonSyntaxError:
+    found = repr(text[position]) if position < len(text) else "the end"
+    return JsonSyntaxError(f"expected {expected}, got {found}", position)
 
 
 def _skip(text: str, position: int) -> int:

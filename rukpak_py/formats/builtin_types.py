@@ -16,6 +16,7 @@ from rukpak_py.core.objects import Object
 from rukpak_py.formats.registry_v1.typed import shapes
 from rukpak_py.formats.registry_v1.typed.shapes import INTEGER_BITS, List, Map, Own, Pointer, Scalar, Shape, Struct
 from rukpak_py.formats.rules import path_text
+from rukpak_py.formats.type_defects import INTEGERS, TypeDefect
 
 Json: TypeAlias = dict[str, Any]
 
@@ -28,28 +29,10 @@ _At: TypeAlias = tuple[Any, ...]  # a chain of cells (parent, part); () is the o
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Overflow:
-    """An integer that does not fit its type."""
-
-    path: Path
-    value: int | float
-    bits: int
-
-    @property
-    def message(self) -> str:
-        return f"{path_text(self.path)} must be an integer of {self.bits} bits, got {self.value}"
-
-    @property
-    def hint(self) -> str:
-        half = 1 << (self.bits - 1)
-        return f"Write a number from {-half} to {half - 1}."
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Checked:
     manifest: Json  # without the fields that are not declared; it shares parts with what was checked
     undeclared: list[Path]
-    overflows: list[Overflow]
+    overflows: list[TypeDefect]  # integers that do not fit their types
 
     @property
     def left_out(self) -> list[str]:
@@ -67,7 +50,7 @@ def checked(manifest: Json) -> Checked:
     if "status" in manifest:
         declared["status"] = manifest["status"]
     undeclared = [_path(at) for at in checking.undeclared]
-    overflows = [Overflow(path=_path(at), value=value, bits=bits) for at, value, bits in checking.overflows]
+    overflows = [TypeDefect(path=_path(at), wanted=INTEGERS[bits], got=value) for at, value, bits in checking.overflows]
     return Checked(manifest=declared, undeclared=undeclared, overflows=overflows)
 
 

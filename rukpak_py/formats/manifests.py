@@ -11,6 +11,7 @@ import orjson
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.json_size import least_json_bytes
+from rukpak_py.formats.type_defects import kind_of
 
 MANIFESTS = "manifests"  # the directory of both formats
 
@@ -18,12 +19,7 @@ _KIND = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:""", re.MULTILINE)
 _SUFFIXES = ("yaml", "yml", "json")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_INHERITED = 512  # a group has up to 253 characters, a version and a kind 63
-_GO_KINDS = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
-
-
-def go_kind(value: object) -> str:
-    """What Go's JSON decoder calls the kind of the value."""
-    return _GO_KINDS.get(type(value), "null")
+_GO_KINDS = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 def has_kind(document: dict[str, Any]) -> bool:
@@ -33,7 +29,9 @@ def has_kind(document: dict[str, Any]) -> bool:
 
 
 def not_an_object(document: object) -> str:
-    return f"json: cannot unmarshal {go_kind(document)} into Go value of type unstructured.detector"
+    """The original's text, which its users know."""
+    kind = _GO_KINDS.get(type(document), "null")
+    return f"json: cannot unmarshal {kind} into Go value of type unstructured.detector"
 
 
 def items_of(manifest: dict[str, Any]) -> list[Any] | None:
@@ -42,10 +40,24 @@ def items_of(manifest: dict[str, Any]) -> list[Any] | None:
         return None
     items = manifest["items"]
     if not isinstance(items, list | None):
-        raise ContentError(
-            f"json: cannot unmarshal {go_kind(items)} into Go struct field decodeList.items of type []json.RawMessage"
-        )
+        raise ContentError(f"items must be a list, got {kind_of(items)}")
     return [_item(item, manifest) for item in items or []]
+
+
+def checked_items_of(document: Any) -> list[Any] | None:
+    """The same of any document, or ContentError where it is no manifest, in the original's words."""
+    if not isinstance(document, dict):
+        raise ContentError(not_an_object(document))
+    if not has_kind(document):
+        raise ContentError(f"Object 'Kind' is missing in '{excerpt(document)}'")
+    return items_of(document)
+
+
+def subdirectory(path: str) -> str:
+    return (
+        f'subdirectories are not allowed within the "{MANIFESTS}" directory of the bundle image filesystem: '
+        f'found "{path}"'
+    )
 
 
 def excerpt(document: dict[str, Any]) -> str:

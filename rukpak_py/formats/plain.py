@@ -15,9 +15,10 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import NotJsonError, Object, ObjectKey
 from rukpak_py.formats.builtin_types import checked
+from rukpak_py.formats.documents import Document, two_places
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.plain_reading import Flaw, Manifest, read, two_places
+from rukpak_py.formats.plain_reading import Flaw, read
 from rukpak_py.formats.plain_rules import (
     DIFFERENT,
     EMPTY,
@@ -27,13 +28,13 @@ from rukpak_py.formats.plain_rules import (
     NO_VERSION,
     NOT_JSON,
     OVERFLOW,
-    RULES,
     TOO_LARGE,
     no_name,
     no_version,
 )
 from rukpak_py.formats.rendered_size import RenderedSize
-from rukpak_py.formats.rules import Place
+from rukpak_py.formats.rules import Place, Problem
+from rukpak_py.formats.type_defects import RANGES
 
 RENDERING = "read bundle objects from bundle: "
 
@@ -46,11 +47,11 @@ class PlainFormat:
         for manifest in _manifests(tree, limits, prefix=prefix):
             is_empty = False
             try:
-                size.check(manifest.value)
+                size.check(manifest.manifest)
             except ContentError as error:
                 raise _refused(TOO_LARGE, prefix, manifest, str(error)) from error
         if is_empty:
-            raise _refusal(_finding(EMPTY, Place(file=MANIFESTS), NO_OBJECTS), NO_OBJECTS)
+            raise _refusal(EMPTY, Problem(message=NO_OBJECTS, place=Place(file=MANIFESTS)), NO_OBJECTS)
 
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
         """Identical objects are one; different ones of the same identity are a defect of the bundle."""
@@ -61,8 +62,9 @@ class PlainFormat:
             first = seen.setdefault(_identity(origin.object, options), origin)
             if first.object.json != origin.object.json:
                 where = two_places(first.manifest, manifest)
-                problem = f"{origin.object.head.key} is defined differently {where}"
-                raise _refusal(_finding(DIFFERENT, manifest.place("metadata", "name"), problem), RENDERING + problem)
+                text = f"{origin.object.head.key} is defined differently {where}"
+                problem = Problem(message=text, place=manifest.place("metadata", "name"))
+                raise _refusal(DIFFERENT, problem, RENDERING + text)
         return RenderedContent(objects=[origin.object for origin in seen.values()])
 
     def stays_small(self, tree: Tree) -> bool:
@@ -72,54 +74,50 @@ class PlainFormat:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Origin:
-    manifest: Manifest
+    manifest: Document
     object: Object
 
 
-def _manifests(tree: Tree, limits: Limits, *, prefix: str) -> Iterator[Manifest]:
+def _manifests(tree: Tree, limits: Limits, *, prefix: str) -> Iterator[Document]:
     for found in read(tree, limits):
         if isinstance(found, Flaw):
-            finding = _finding(RULES[found.kind], found.place, found.message, hint=found.hint, at=found.at)
-            raise _refusal(finding, prefix + found.message) from found.error
+            raise _refusal(found.rule, found.problem, prefix + found.problem.message)
         yield found
 
 
-def _finding(
-    rule: str, place: Place, message: str, *, hint: str | None = None, at: tuple[int, int] | None = None
-) -> Finding:
-    line, column = at or (0, 0)
-    return Finding(
+def _refusal(rule: str, problem: Problem, text: str) -> ContentError:
+    """Upstream's text, with the advice for those who show it; a line only where a parser has told it."""
+    line, column = problem.at or (0, 0)
+    finding = Finding(
         rule=rule,
         severity=Severity.ERROR,
-        message=message,
-        hint=hint or HINTS[rule],
-        file=place.file,
+        message=problem.message,
+        hint=problem.hint or HINTS[rule],
+        file=problem.place.file if problem.place is not None else "",
         line=line,
         column=column,
     )
-
-
-def _refusal(finding: Finding, text: str) -> ContentError:
-    """Upstream's text, with the advice for those who show it."""
     return InvalidBundleError([finding], text=text)
 
 
-def _refused(rule: str, prefix: str, manifest: Manifest, problem: str, *, hint: str | None = None) -> ContentError:
-    return _refusal(_finding(rule, manifest.place(), problem, hint=hint), f"{prefix}{manifest.file}: {problem}")
+def _refused(rule: str, prefix: str, manifest: Document, problem: str, *, hint: str | None = None) -> ContentError:
+    told = Problem(message=problem, place=manifest.place(), hint=hint)
+    return _refusal(rule, told, f"{prefix}{manifest.file}: {problem}")
 
 
-def _applicable(manifest: Manifest, size: RenderedSize) -> Object:
+def _applicable(manifest: Document, size: RenderedSize) -> Object:
     try:
-        rendered = size.render(manifest.value)
+        rendered = size.render(manifest.manifest)
     except NotJsonError as error:
-        raise _refused(NOT_JSON, RENDERING, manifest, f"{manifest.value['kind']}: {error}") from error
+        raise _refused(NOT_JSON, RENDERING, manifest, f"{manifest.manifest['kind']}: {error}") from error
     except ContentError as error:
         raise _refused(TOO_LARGE, RENDERING, manifest, str(error)) from error
     for rule, problem in ((NO_VERSION, no_version(rendered.head)), (NO_NAME, no_name(rendered.head))):
         if problem:
             raise _refused(rule, RENDERING, manifest, problem)
-    for overflow in checked(manifest.value).overflows:
-        raise _refused(OVERFLOW, RENDERING, manifest, f"{rendered.head.key}: {overflow.message}", hint=overflow.hint)
+    for overflow in checked(manifest.manifest).overflows:
+        text = f"{rendered.head.key}: {overflow.message}"
+        raise _refused(OVERFLOW, RENDERING, manifest, text, hint=RANGES[overflow.wanted])
     return rendered
 
 

@@ -7,10 +7,12 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.objects import Head, Object, ObjectKey
 from rukpak_py.formats.builtin_types import checked
+from rukpak_py.formats.documents import Document, two_places
 from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.plain_reading import FlawKind, Manifest, PlainReading, two_places
+from rukpak_py.formats.plain_reading import NO_DIRECTORY, SUBDIRECTORY, UNREADABLE, PlainReading
 from rukpak_py.formats.rendered_size import RenderedSize
 from rukpak_py.formats.rules import Family, Place, Problem, path_text
+from rukpak_py.formats.type_defects import RANGES
 
 FAMILY: Family[PlainReading] = Family(title="Plain bundles", origin="rukpak, when it unpacks a plain bundle")
 FIELDS: Family[PlainReading] = Family(title="Fields of plain manifests", origin="rukpak-py")
@@ -27,31 +29,30 @@ _OWN: Final = "rukpak-py, when it renders a plain bundle"
 
 
 @FAMILY.rule(
-    "PLAIN-001",
+    NO_DIRECTORY,
     title="There is a directory manifests/",
     hint="Put the manifests into a directory manifests/ at the root of the bundle, and give that root.",
 )
 def has_manifests(reading: PlainReading) -> Iterator[Problem]:
-    return _of(reading, FlawKind.NO_DIRECTORY)
+    return _of(reading, NO_DIRECTORY)
 
 
 @FAMILY.rule(
-    "PLAIN-002",
+    SUBDIRECTORY,
     title="manifests/ has no sub-directories",
     hint="Move its files up into manifests/, or out of the bundle.",
 )
 def is_flat(reading: PlainReading) -> Iterator[Problem]:
-    return _of(reading, FlawKind.SUBDIRECTORY)
+    return _of(reading, SUBDIRECTORY)
 
 
 @FAMILY.rule(
-    "PLAIN-003",
+    UNREADABLE,
     title="Every file of manifests/ holds Kubernetes objects",
     hint="Correct the file, or move it out of manifests/: every file there counts, whatever its name.",
 )
 def is_readable(reading: PlainReading) -> Iterator[Problem]:
-    yield from _of(reading, FlawKind.NO_SYNTAX)
-    yield from _of(reading, FlawKind.NO_MANIFEST)
+    return _of(reading, UNREADABLE)
 
 
 @FAMILY.rule(EMPTY, title="There is at least one object", hint="Add a manifest to manifests/.")
@@ -86,7 +87,7 @@ def has_names(reading: PlainReading) -> Iterator[Problem]:
     origin=_OWN,
 )
 def objects_of_one_name_are_equal(reading: PlainReading) -> Iterator[Problem]:
-    seen: dict[ObjectKey, tuple[Manifest, bytes]] = {}
+    seen: dict[ObjectKey, tuple[Document, bytes]] = {}
     for manifest, rendered in _rendered(reading):
         if not rendered.head.name:
             continue
@@ -107,9 +108,9 @@ def objects_of_one_name_are_equal(reading: PlainReading) -> Iterator[Problem]:
 def is_json(reading: PlainReading) -> Iterator[Problem]:
     for manifest in reading.manifests:
         try:
-            Object.from_manifest(manifest.value)
+            Object.from_manifest(manifest.manifest)
         except ContentError as error:
-            yield Problem(message=f"{manifest.value['kind']}: {error}", place=manifest.place())
+            yield Problem(message=f"{manifest.manifest['kind']}: {error}", place=manifest.place())
 
 
 @FAMILY.rule(
@@ -122,7 +123,7 @@ def is_small_enough(reading: PlainReading) -> Iterator[Problem]:
     size = RenderedSize(reading.limits)
     for manifest in reading.manifests:
         try:
-            size.check(manifest.value)
+            size.check(manifest.manifest)
         except ContentError as error:
             yield Problem(message=str(error), place=manifest.place())
             return
@@ -136,8 +137,9 @@ def is_small_enough(reading: PlainReading) -> Iterator[Problem]:
 )
 def integers_fit(reading: PlainReading) -> Iterator[Problem]:
     for manifest in reading.manifests:
-        for overflow in checked(manifest.value).overflows:
-            yield Problem(message=overflow.message, place=manifest.place(*overflow.path), hint=overflow.hint)
+        for overflow in checked(manifest.manifest).overflows:
+            hint = RANGES[overflow.wanted]
+            yield Problem(message=overflow.message, place=manifest.place(*overflow.path), hint=hint)
 
 
 @FIELDS.rule(
@@ -148,17 +150,8 @@ def integers_fit(reading: PlainReading) -> Iterator[Problem]:
 )
 def fields_are_known(reading: PlainReading) -> Iterator[Problem]:
     for manifest in reading.manifests:
-        for path in checked(manifest.value).undeclared:
+        for path in checked(manifest.manifest).undeclared:
             yield Problem(message=f"unknown field {path_text(path)}", place=manifest.place(*path, on_key=True))
-
-
-# Which rule tells a flaw.
-RULES: Final = {
-    FlawKind.NO_DIRECTORY: "PLAIN-001",
-    FlawKind.SUBDIRECTORY: "PLAIN-002",
-    FlawKind.NO_SYNTAX: "PLAIN-003",
-    FlawKind.NO_MANIFEST: "PLAIN-003",
-}
 
 
 HINTS: Final = {rule.id: rule.hint for rule in FAMILY.rules}
@@ -174,15 +167,13 @@ def no_name(head: Head) -> str:
     return f"an object of kind {head.gvk.kind} has no metadata.name; generateName is not supported; set metadata.name"
 
 
-def _of(reading: PlainReading, kind: FlawKind) -> Iterator[Problem]:
-    for flaw in reading.flaws:
-        if flaw.kind is kind:
-            yield Problem(message=flaw.message, place=flaw.place, at=flaw.at, hint=flaw.hint)
+def _of(reading: PlainReading, rule: str) -> Iterator[Problem]:
+    return (flaw.problem for flaw in reading.flaws if flaw.rule == rule)
 
 
-def _rendered(reading: PlainReading) -> Iterator[tuple[Manifest, Object]]:
+def _rendered(reading: PlainReading) -> Iterator[tuple[Document, Object]]:
     for manifest in reading.manifests:
         try:
-            yield manifest, Object.from_manifest(manifest.value)
+            yield manifest, Object.from_manifest(manifest.manifest)
         except ContentError:
             continue  # PLAIN-008 tells

@@ -7,7 +7,7 @@ up only for Problems that were found.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeAlias, TypeVar
 
 from rukpak_py.content.tree import Tree
@@ -31,9 +31,14 @@ class Place:
     path: Path = ()
     on_key: bool = False  # point at the key, not at its value
 
+    def below(self, *path: str | int) -> "Place":
+        return replace(self, path=(*self.path, *path))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
+    """What is wrong with a bundle, before it is a Finding: its place has no line yet."""
+
     message: str
     place: Place | None = None
     hint: str | None = None  # instead of the rule's
@@ -53,6 +58,16 @@ class Rule(Generic[S]):
     origin: str  # whose rule it is
     check: Check[S]
     may_be_error: bool = False  # where a single Problem is worse than the rule
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuleOfReading:
+    """A rule that reading itself checks; `hint` is for problems that know nothing better."""
+
+    id: str
+    title: str
+    hint: str
+    severity: Severity = Severity.ERROR
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +134,7 @@ class Locator:
         self._positions: dict[str, Positions] = {}
         self._lines: dict[str, list[str]] = {}
 
-    def finding(self, rule: Rule[S], problem: Problem) -> Finding:
+    def finding(self, rule: "Rule[S] | RuleOfReading", problem: Problem) -> Finding:
         place = problem.place
         line, column = problem.at or (self.line_and_column(place) if place is not None else (0, 0))
         return Finding(

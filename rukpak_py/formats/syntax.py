@@ -1,15 +1,14 @@
-"""What is wrong with the syntax of a file: for people with a place and advice, and in the words of the Go libraries."""
+"""What is wrong with the syntax of a file, with its place and advice."""
 
 import re
-from dataclasses import dataclass
 
 from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.rules import Place, Problem
 from rukpak_py.formats.syntax_advice import Surroundings
 
-_PREFIX = re.compile(r"(error converting YAML to JSON: )?((?P<language>yaml|json): )?(line \d+(, column \d+)?: )?")
 _UNCLOSED = "unexpected end of stream"  # told where the file ends, which helps nobody
-_SEPARATOR = "invalid Yaml document separator"
+_SEPARATOR = "invalid document separator"
 
 # The first whose words occur is the one.
 _HINTS = {
@@ -33,28 +32,16 @@ _ENCODING = re.compile(r"UTF-|[Uu]nicode|control characters|special characters|b
 _GENERAL_HINT = "Correct the syntax at this place."
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SyntaxDefect:
-    message: str
-    hint: str
-    at: tuple[int, int]  # line and column of the file, 0 where they are not known
-    upstream: str  # what the Go library says
-
-
-def syntax_defect(error: ContentError, data: bytes) -> SyntaxDefect:
-    text = str(error)
+def syntax_problem(error: ContentError, data: bytes, place: Place) -> Problem:
     if not isinstance(error, YamlError):  # a limit
-        return SyntaxDefect(message=text, hint=_LIMIT_HINT, at=(0, 0), upstream=text)
-    prefix = _PREFIX.match(text)
-    problem = text[prefix.end() :] if prefix else text
-    language = "JSON" if prefix and prefix["language"] == "json" else "YAML"
+        return Problem(message=str(error), hint=_LIMIT_HINT, place=place, at=(0, 0))
     around = Surroundings(error, data)
     opening = around.opening()
-    return SyntaxDefect(
-        message=f"cannot be parsed as {language}: {problem}",
-        hint=around.hint() or _hint(problem),
-        at=(opening if opening and _UNCLOSED in problem else (error.line, error.column)),
-        upstream=error.go_text or text,
+    return Problem(
+        message=f"cannot be parsed as {error.language.upper()}: {error.problem}",
+        hint=around.hint() or _hint(error.problem),
+        place=place,
+        at=opening if opening and _UNCLOSED in error.problem else (error.line, error.column),
     )
 
 

@@ -243,7 +243,7 @@ REFUSALS: dict[Sign, str] = {
     owned_api_services: "apiServiceDefintions are not supported",
     webhooks_without_certificates: "certificate provider is nil",
     different_objects_of_one_name: "is defined differently",
-    integers_that_do_not_fit: " must be an integer of 32 bits, got ",
+    integers_that_do_not_fit: " must be an integer of 32 bits, got number ",
 }
 
 

@@ -18,7 +18,7 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, Limits
 from rukpak_py.formats.helm.layout import CHART, chart_of, chart_root
 from rukpak_py.formats.helm.metadata import LIBRARY, Metadata, dependencies_of, metadata_of, validate
-from rukpak_py.formats.manifests import go_kind
+from rukpak_py.formats.type_defects import Wanted, must_be
 
 VALUES: Final = "values.yaml"
 REQUIREMENTS: Final = "requirements.yaml"
@@ -196,7 +196,4 @@ def _check_sizes(files: Mapping[str, bytes]) -> None:
 
 def _mapping(values: object) -> None:
     if values is not None and not isinstance(values, dict):
-        raise ContentError(
-            "error unmarshaling JSON: while decoding JSON: "
-            f"json: cannot unmarshal {go_kind(values)} into Go value of type map[string]interface {{}}"
-        )
+        raise ContentError(f"values {must_be(Wanted.OBJECT, values)}")

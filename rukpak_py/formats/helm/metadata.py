@@ -1,4 +1,4 @@
-"""Chart.yaml as a value, judged as helm judges it and refused in its words.
+"""Chart.yaml as a value, judged as helm judges it; what it says is refused in helm's words.
 
 A field of the wrong type makes the file unreadable, as it does for Go's decoder; what it says is judged after that.
 A number or a boolean is no wrong type where a string is wanted. Fields that helm does not know count for nothing.
@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.go_text import quoted
-from rukpak_py.formats.manifests import go_kind
+from rukpak_py.formats.rules import path_text
+from rukpak_py.formats.type_defects import Wanted, must_be
 
 V1: Final = "v1"
 LIBRARY: Final = "library"
@@ -21,29 +23,27 @@ _VERSION = re.compile(
     r"v?\d+(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?", re.ASCII
 )
 _ALIAS = re.compile(r"[a-zA-Z0-9_-]+")
-_DECODING = "error unmarshaling JSON: while decoding JSON: "
 
 # The type of every field, a list or a mapping by the type of its members.
 _Shape = str | list[Any] | dict[str, Any]
 _ANY: Final = "any"
 _ANNOTATIONS: Final = "map"
 _DEPENDENCY: Final[dict[str, _Shape]] = {
-    **dict.fromkeys(("name", "version", "repository", "condition", "alias"), "string"),
-    "tags": ["string"],
-    "enabled": "bool",
+    **dict.fromkeys(("name", "version", "repository", "condition", "alias"), Wanted.STRING),
+    "tags": [Wanted.STRING],
+    "enabled": Wanted.BOOLEAN,
     "import-values": [_ANY],
 }
 _METADATA: Final[dict[str, _Shape]] = {
-    **dict.fromkeys(("name", "home", "version", "description", "icon", "apiVersion", "condition"), "string"),
-    **dict.fromkeys(("tags", "appVersion", "kubeVersion", "type"), "string"),
-    "sources": ["string"],
-    "keywords": ["string"],
-    "maintainers": [dict.fromkeys(("name", "email", "url"), "string")],
-    "deprecated": "bool",
+    **dict.fromkeys(("name", "home", "version", "description", "icon", "apiVersion", "condition"), Wanted.STRING),
+    **dict.fromkeys(("tags", "appVersion", "kubeVersion", "type"), Wanted.STRING),
+    "sources": [Wanted.STRING],
+    "keywords": [Wanted.STRING],
+    "maintainers": [dict.fromkeys(("name", "email", "url"), Wanted.STRING)],
+    "deprecated": Wanted.BOOLEAN,
     "annotations": _ANNOTATIONS,
     "dependencies": [_DEPENDENCY],
 }
-_GO_STRUCTS: Final = {"": "Metadata", "maintainers": "Maintainer", "dependencies": "Dependency"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,8 +69,7 @@ class Metadata:
 def metadata_of(document: object) -> Metadata:
     """ContentError for a value that Go's decoder would not take."""
     fields = _mapping(document)
-    for problem in _wrong_types(fields, _METADATA, "Metadata", ""):
-        raise ContentError(_DECODING + problem)
+    _check(fields, _METADATA, ())
     return Metadata(
         name=_text(fields, "name"),
         version=_text(fields, "version"),
@@ -86,8 +85,7 @@ def metadata_of(document: object) -> Metadata:
 def dependencies_of(document: object) -> tuple[Dependency, ...]:
     """Of Chart.yaml, or of the requirements.yaml of charts of apiVersion v1."""
     fields = _mapping(document)
-    for problem in _wrong_types(fields, {"dependencies": [_DEPENDENCY]}, "Metadata", ""):
-        raise ContentError(_DECODING + problem)
+    _check(fields, {"dependencies": [_DEPENDENCY]}, ())
     listed = fields.get("dependencies") or []
     if any(entry is None for entry in listed):
         raise ContentError("validation: dependencies must not contain empty or null nodes")
@@ -134,9 +132,7 @@ def _mapping(document: object) -> Mapping[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise ContentError(
-            f"{_DECODING}json: cannot unmarshal {go_kind(document)} into Go value of type chart.Metadata"
-        )
+        raise ContentError(f"the document {must_be(Wanted.OBJECT, document)}")
     return document
 
 
@@ -152,39 +148,29 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
             return str(value)
 
 
-def _wrong_types(fields: Mapping[str, Any], shapes: Mapping[str, _Shape], struct: str, at: str) -> Iterator[str]:
-    for name, shape in shapes.items():
-        yield from _wrong_type(fields.get(name), shape, struct, f"{at}{name}")
-
-
-def _wrong_type(value: object, shape: _Shape, struct: str, field: str) -> Iterator[str]:
-    """`field` is as Go names it, `dependencies.name`; null is no value, whatever the type."""
+def _check(value: object, shape: _Shape, path: Path) -> None:
+    """ContentError for a value of another type; null is no value, whatever the type."""
     match shape, value:
-        case (_, None) | ("any", _) | ("string", str() | int() | float()) | ("bool", bool()):
+        case (_, None) | ("any", _) | (Wanted.STRING, str() | int() | float()) | (Wanted.BOOLEAN, bool()):
             return
         case ("map", dict()):
-            for member in value.values():
-                yield from _wrong_type(member, "string", struct, field)
+            for key, member in value.items():
+                _check(member, Wanted.STRING, (*path, key))
         case (list(), list()):
-            for item in value:
-                yield from _wrong_type(item, shape[0], struct, field)
+            for index, item in enumerate(value):
+                _check(item, shape[0], (*path, index))
         case (dict(), dict()):
-            inner = _GO_STRUCTS.get(field, struct)
-            yield from _wrong_types(value, shape, inner, f"{field}.")
+            for name, inner in shape.items():
+                _check(value.get(name), inner, (*path, name))
         case _:
-            where = f"Go struct field {struct}.{field} of type {_go_type(shape, field)}"
-            yield f"json: cannot unmarshal {go_kind(value)} into {where}"
+            raise ContentError(f"{path_text(path)} {must_be(_wanted(shape), value)}")
 
 
-def _go_type(shape: _Shape, field: str) -> str:
+def _wanted(shape: _Shape) -> Wanted:
     match shape:
-        case "map":
-            return "map[string]string"
+        case Wanted():
+            return shape
         case list():
-            return f"[]{_go_type(shape[0], field)}"
-        case dict():
-            return f"*chart.{_GO_STRUCTS.get(field, 'Metadata')}"
-        case "any":
-            return "interface {}"
+            return Wanted.LIST
         case _:
-            return str(shape)
+            return Wanted.OBJECT

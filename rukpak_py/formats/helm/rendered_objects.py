@@ -16,7 +16,7 @@ from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.helm.hooks import hook_of, is_hook, is_test
 from rukpak_py.formats.helm.output import Section
 from rukpak_py.formats.hook import Hook
-from rukpak_py.formats.manifests import excerpt, has_kind, items_of, not_an_object
+from rukpak_py.formats.manifests import checked_items_of
 from rukpak_py.formats.plain_rules import no_name, no_version
 from rukpak_py.formats.rendered_size import RenderedSize
 
@@ -75,11 +75,7 @@ def _flattened(document: Any) -> Iterator[dict[str, Any]]:
     waiting = [document]
     while waiting:
         manifest = waiting.pop(0)
-        if not isinstance(manifest, dict):
-            raise ContentError(not_an_object(manifest))
-        if not has_kind(manifest):
-            raise ContentError(f"Object 'Kind' is missing in '{excerpt(manifest)}'")
-        items = items_of(manifest)
+        items = checked_items_of(manifest)
         if items is None:
             yield manifest
         else:

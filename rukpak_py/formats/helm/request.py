@@ -15,7 +15,7 @@ from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.helm.values_from import VALUES_FROM
-from rukpak_py.formats.manifests import go_kind
+from rukpak_py.formats.type_defects import kind_of
 
 DEFAULT_RELEASE = "release-name"  # helm's own
 _SHORTEST_HIDDEN = 4  # characters; a shorter one would hide half of every message
@@ -31,7 +31,7 @@ class ValuesDocument:
     is_secret: bool = False
 
     def read(self, limits: Limits) -> dict[str, Any]:
-        """ContentError, in upstream's words, for what is no mapping."""
+        """ContentError for what is no mapping."""
         if isinstance(self.document, Mapping):
             return dict(self.document)
         text = self.document.encode() if isinstance(self.document, str) else self.document
@@ -42,14 +42,9 @@ class ValuesDocument:
             raise ContentError(f"{_READING}{where}{self._told(error)}") from error
         if values is None:
             return {}
-        if isinstance(values, dict):
-            return values
-        if self.is_secret:  # the original has none
-            raise ContentError(f"{_READING}{where}must be a mapping, got {go_kind(values)}")
-        raise ContentError(
-            f"{_READING}{where}error unmarshaling JSON: while decoding JSON: "
-            f"json: cannot unmarshal {go_kind(values)} into Go value of type chartutil.Values"
-        )
+        if not isinstance(values, dict):
+            raise ContentError(f"{_READING}{where}values must be an object, got {kind_of(values)}")
+        return values
 
     def _told(self, error: ContentError) -> str:
         """What is wrong with YAML may be quoted from it."""
@@ -77,9 +72,7 @@ def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
     for key, value in config.items():
         allowed = str | Mapping if key == "values" else str
         if key != VALUES_FROM and value is not None and not isinstance(value, allowed):
-            raise ContentError(
-                f"parse deployment config: json: cannot unmarshal {go_kind(value)} into Go value of type string"
-            )
+            raise ContentError(f"parse deployment config: spec.config.{key} must be a string, got {kind_of(value)}")
     values = config.get("values")
     return () if values is None else (ValuesDocument(document=values),)
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from rukpak_py.api.bundle_deployment import VALUES_FROM_AT_MOST
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.wording import joined
-from rukpak_py.formats.manifests import go_kind
+from rukpak_py.formats.type_defects import kind_of
 
 VALUES_FROM: Final = "valuesFrom"  # the key of `spec.config`
 KINDS: Final = ("Secret", "ConfigMap")
@@ -38,7 +38,7 @@ def references_of(config: Mapping[str, Any]) -> tuple[ValuesReference, ...]:
     if entries is None:
         return ()
     if not isinstance(entries, list):
-        raise ContentError(f"{_PLACE} must be a list, got {go_kind(entries)}")
+        raise ContentError(f"{_PLACE} must be a list, got {kind_of(entries)}")
     if len(entries) > VALUES_FROM_AT_MOST:
         raise ContentError(f"{_PLACE} has {len(entries)} entries; at most {VALUES_FROM_AT_MOST} are allowed")
     references, wrong = [], []
@@ -66,7 +66,7 @@ def place(number: int) -> str:
 
 def _reference(entry: object, where: str) -> ValuesReference:
     if not isinstance(entry, Mapping):
-        raise ContentError(f"{where} must be an object, got {go_kind(entry)}")
+        raise ContentError(f"{where} must be an object, got {kind_of(entry)}")
     unknown = sorted(str(name)[:_SHOWN] for name in entry.keys() - set(_FIELDS))
     if unknown:
         raise ContentError(
@@ -78,7 +78,7 @@ def _reference(entry: object, where: str) -> ValuesReference:
     if kind not in KINDS:
         raise ContentError(f"{where}.kind must be {' or '.join(KINDS)}, got {_shown(kind)}")
     if not isinstance(optional, bool):
-        raise ContentError(f"{where}.optional must be true or false, got {go_kind(optional)}")
+        raise ContentError(f"{where}.optional must be true or false, got {kind_of(optional)}")
     return ValuesReference(
         kind=kind,
         name=_text(given.get("name"), _NAME, f"{where}.name", f"name of a {kind}"),
@@ -96,4 +96,4 @@ def _text(value: object, pattern: re.Pattern[str], where: str, what: str) -> str
 def _shown(value: object) -> str:
     if isinstance(value, str):
         return repr(value[:_SHOWN])
-    return "nothing" if value is None else go_kind(value)
+    return "nothing" if value is None else kind_of(value)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.documents import Document as Document  # noqa: PLC0414 rules take it from here
 from rukpak_py.formats.rules import Place
 
 Json = dict[str, Any]
@@ -32,33 +33,6 @@ class WebhookType(StrEnum):
     CONVERSION = "ConversionWebhook"
     MUTATING = "MutatingAdmissionWebhook"
     VALIDATING = "ValidatingAdmissionWebhook"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Document:
-    """One manifest, and where it stands. `manifest` is as it was read and is never changed in place."""
-
-    file: str
-    index: int  # which document of the file, empty ones counted
-    manifest: Json
-    inside: Path = ()  # the path to it when it is an item of a list: ("items", 3)
-
-    @property
-    def kind(self) -> str:
-        return str(self.manifest.get("kind", ""))
-
-    @property
-    def api_version(self) -> str:
-        return str(self.manifest.get("apiVersion") or "")
-
-    @property
-    def name(self) -> str:
-        metadata = self.manifest.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else None
-        return name if isinstance(name, str) else ""
-
-    def place(self, *path: str | int, on_key: bool = False) -> Place:
-        return Place(file=self.file, document=self.index, path=(*self.inside, *path), on_key=on_key)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

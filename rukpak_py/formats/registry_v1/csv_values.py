@@ -3,10 +3,10 @@
 from typing import Any
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import (
     Csv,
     DeploymentEntry,
-    Document,
     Json,
     OwnedDefinition,
     Permission,

@@ -1,9 +1,8 @@
 """A Tree to a bundle: annotations, the files of manifests/, the ClusterServiceVersion, then properties.
 
-The order is the reference renderer's, so its first error is our first defect; but one broken part hides no other, and
-what is broken is given on as far as it is sound. With `parity` everything is as that renderer has it: the last of
-several ClusterServiceVersions counts, unknown fields are lost, integers wrap, old definitions are forced into the new
-type.
+One broken part hides no other: what is broken is given on as far as it is sound. With `parity` everything is as the
+reference renderer has it: the last of several ClusterServiceVersions counts, unknown fields are lost, integers wrap,
+old definitions are forced into the new type.
 """
 
 from collections.abc import Iterator
@@ -14,9 +13,10 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1 import kinds
-from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Definition, Document, Json, Metadata
+from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Definition, Json, Metadata
 from rukpak_py.formats.registry_v1.csv_values import csv_of
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_CSV, NO_OBJECT, SEVERAL_CSVS, UNPARSABLE, Defects
 from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, OLD_DEFINITIONS, near_kind
@@ -25,7 +25,7 @@ from rukpak_py.formats.registry_v1.metadata.files import read_metadata, with_pro
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
-from rukpak_py.formats.rules import Place
+from rukpak_py.formats.rules import Place, Problem
 
 _TOO_DEEP = "Flatten the object: what nests as deeply as this is no manifest that a cluster accepts."
 
@@ -113,11 +113,9 @@ class _Parts:
                 unknown=unknown,
             )
         except ContentError as error:
-            upstream = f'error parsing objects in "{document.file}": {error}'
-            self.defects.add(NO_OBJECT, str(error), upstream=upstream, place=document.place(), hint=_TOO_DEEP)
+            self.defects.add(NO_OBJECT, Problem(message=str(error), place=document.place(), hint=_TOO_DEEP))
         for defect in found:
-            upstream = f'error parsing objects in "{document.file}": {defect.text}'
-            add_wrong_type(self.defects, document, defect, upstream=upstream)
+            add_wrong_type(self.defects, document, defect)
         self.unknown.extend(document.place(*path, on_key=True) for path in unknown)
         return typed  # type: ignore[no-any-return]  # both types are structs
 
@@ -126,20 +124,18 @@ def _csv(parts: _Parts) -> Csv | None:
     """The one that counts: the last, and it should be the only one."""
     if not parts.csvs:
         if parts.is_whole:  # else it may well be in what could not be read
-            text = f'no ClusterServiceVersion found in "{MANIFESTS}"'
             near = next((document for document in parts.others if near_kind(document.kind) == CSV), None)
-            parts.defects.add(
-                NO_CSV,
-                text,
-                upstream=text,
+            problem = Problem(
+                message=f'no ClusterServiceVersion found in "{MANIFESTS}"',
                 place=near.place("kind") if near is not None else Place(file=MANIFESTS),
                 hint=f"Did you mean `kind: {CSV}` instead of `{near.kind}`?" if near is not None else None,
             )
+            parts.defects.add(NO_CSV, problem)
         return None
     if len(parts.csvs) > 1 and not parts.parity:
         names = " and ".join(f"{csv.name} in {csv.document.file}" for csv in parts.csvs)
         message = f"the bundle has {len(parts.csvs)} ClusterServiceVersions: {names}"
-        parts.defects.add(SEVERAL_CSVS, message, upstream="", place=parts.csvs[-1].document.place())
+        parts.defects.add(SEVERAL_CSVS, Problem(message=message, place=parts.csvs[-1].document.place()))
     return parts.csvs[-1]
 
 

@@ -17,7 +17,6 @@ from rukpak_py.formats.rules import Place
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Defect:
     finding: Finding
-    upstream: str  # the whole error text of the reference renderer
     prevents_rendering: bool = True  # False: a field of a wrong type that no object is made from
 
 
@@ -35,7 +34,7 @@ class Reading:
     parity: bool
     files: Sequence[ManifestFile]
     bundle: Bundle | None  # None when what is missing or broken leaves nothing to judge
-    defects: Sequence[Defect]  # in the order in which the reference renderer would meet them
+    defects: Sequence[Defect]
     unknown: Sequence[Place] = ()  # fields that Go's types of the CSV and the definitions do not have
     limits: Limits = DEFAULT_LIMITS
 
@@ -52,11 +51,8 @@ class Reading:
             return None
 
     def complete(self) -> Bundle:
-        """The bundle, or the error that says why it cannot be rendered (in parity the first defect, in its words)."""
-        if self.parity and self.defects:
-            first = self.defects[0]
-            raise InvalidBundleError([first.finding], text=first.upstream)
-        fatal = [defect.finding for defect in self.defects if defect.prevents_rendering]
+        """The bundle, or the error that says why it cannot be rendered; the reference refuses every defect."""
+        fatal = [defect.finding for defect in self.defects if defect.prevents_rendering or self.parity]
         if fatal or self.bundle is None:
             raise InvalidBundleError(fatal)
         return self.bundle

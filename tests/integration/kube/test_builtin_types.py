@@ -107,4 +107,4 @@ async def test_the_server_makes_another_integer_of_one_that_does_not_fit(client:
 
     live = orjson.loads(await client.get(SERVICES, namespace, "s"))
     assert [port["port"] for port in live["spec"]["ports"]] == [80]
-    assert [overflow.value for overflow in checked(body).overflows] == [80 + (1 << 32)]
+    assert [overflow.got for overflow in checked(body).overflows] == [80 + (1 << 32)]

@@ -1,8 +1,5 @@
 """Aliases: seen without parsing, and bounded by the bytes of JSON that they become."""
 
-import sys
-from time import perf_counter
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -13,7 +10,7 @@ from rukpak_py.content import yaml
 from rukpak_py.content.yaml_aliases import AliasBudget, may_have_aliases
 from rukpak_py.content.yaml_events import events_of
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import MIB, Limits
+from rukpak_py.core.limits import Limits
 
 LIMITS = Limits(rendered_bytes=1000)
 EXPANDED = r"YAML with its aliases expanded exceeds the limit of 1000 bytes \(RUKPAK_LIMIT_RENDERED_BYTES sets it\)"
@@ -119,13 +116,3 @@ def test_files_may_share_one_budget() -> None:
 def test_keys_without_a_json_form_are_counted_too() -> None:
     with pytest.raises(ContentError, match="unsupported map key"):
         yaml.load_all(b"a: &a {null: x, 18446744073709551615: y}\nb: [*a, *a]")
-
-
-def test_words_about_a_large_key_do_not_take_much_memory() -> None:
-    """Go prints the whole key, here 590 MiB of it."""
-    text = b'a: &a "' + b"x" * 60_000 + b'"\nb: &b [' + b",".join([b"*a"] * 100) + b"]\n? [" + b",".join([b"*b"] * 10)
-    began = perf_counter()
-    with pytest.raises(ContentError) as caught:
-        yaml.load_all(text + b"]\n: 1\n", limits=Limits(rendered_bytes=1024 * MIB))
-    assert sys.getsizeof(getattr(caught.value, "go_text", "")) < MIB
-    assert perf_counter() - began < 5

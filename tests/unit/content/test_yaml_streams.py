@@ -42,12 +42,12 @@ def test_documents(data: bytes, values: list[object]) -> None:
 
 @pytest.mark.parametrize("line", ["---foo", "--- foo", "----", "--- {a: 1}", "--- |", "---\ta: 1"])
 def test_a_separator_carries_nothing_but_a_comment(line: str) -> None:
-    with pytest.raises(ContentError, match="yaml: line 2, column 1: invalid Yaml document separator: "):
+    with pytest.raises(ContentError, match="yaml: line 2, column 1: invalid document separator: "):
         yaml.load_all(f"a: 1\n{line}\n".encode())
 
 
 def test_lines_are_those_of_the_file() -> None:
-    with pytest.raises(ContentError, match=r"error converting YAML to JSON: yaml: line 6, column 1: "):
+    with pytest.raises(ContentError, match=r"^yaml: line 6, column 1: "):
         yaml.load_all(b"# c\n---\na: 1\n---\nb: 1\n\tc: 2\n")
     with pytest.raises(ContentError, match=r"yaml: line 4, column 4: unknown anchor"):
         yaml.load_all(b'{"a": 1}\n---\nc: 2\nb: *x\n')

@@ -9,39 +9,46 @@ from rukpak_py.core import json_text
 
 
 @pytest.mark.parametrize(
-    ("text", "offset", "problem"),
+    ("text", "position", "problem"),
     [
-        ("", 0, "unexpected end of JSON input"),
-        ('{"a": [1', 8, "unexpected end of JSON input"),
-        ('"abc', 4, "unexpected end of JSON input"),
-        ("x", 1, "invalid character 'x' looking for beginning of value"),
-        ("[1,]", 4, "invalid character ']' looking for beginning of value"),
-        ("NaN", 1, "invalid character 'N' looking for beginning of value"),
-        ("\u00e9", 1, "invalid character '\u00c3' looking for beginning of value"),  # its first byte
-        ("'a'", 1, r"invalid character '\'' looking for beginning of value"),
-        ('{"a":1,}', 8, "invalid character '}' looking for beginning of object key string"),
-        ('{"a" 1}', 6, "invalid character '1' after object key"),
-        ('{"a":1 "b"}', 8, "invalid character '\"' after object key:value pair"),
-        ("[1 2]", 4, "invalid character '2' after array element"),
-        ("1 2", 3, "invalid character '2' after top-level value"),
-        ("01", 2, "invalid character '1' after top-level value"),
-        ("-a", 2, "invalid character 'a' in numeric literal"),
-        ("1.a", 3, "invalid character 'a' after decimal point in numeric literal"),
-        ("1e+", 3, "invalid character ' ' in exponent of numeric literal"),
-        ("nul1", 4, "invalid character '1' in literal null (expecting 'l')"),
-        ("tru", 3, "invalid character ' ' in literal true (expecting 'e')"),
-        ('"a\nb"', 3, r"invalid character '\n' in string literal"),
-        (r'"\x"', 3, "invalid character 'x' in string escape code"),
-        (r'"\u12g4"', 6, r"invalid character 'g' in \u hexadecimal character escape"),
-        ("\u00e9 ", 1, "invalid character '\u00c3' looking for beginning of value"),
-        ('"\u00e9" x', 6, "invalid character 'x' after top-level value"),
-        ("[" * 10_001, 10_001, "invalid character '[' exceeded max depth"),
+        ("", 0, "expected a value, got the end"),
+        ('{"a": [1', 8, "expected `,` or `]`, got the end"),
+        ('"abc', 4, "the string has no closing quote"),
+        ("x", 0, "expected a value, got 'x'"),
+        ("[1,]", 3, "expected a value, got ']'"),
+        ("[,]", 1, "expected a value, got ','"),
+        ("NaN", 0, "expected a value, got 'N'"),
+        ("'a'", 0, 'expected a value, got "\'"'),
+        ('{"a":1,}', 7, "expected a key in double quotes, got '}'"),
+        ("{5}", 1, "expected a key in double quotes, got '5'"),
+        ('{"a" 1}', 5, "expected `:`, got '1'"),
+        ('{"a":}', 5, "expected a value, got '}'"),
+        ('{"a":1 "b"}', 7, "expected `,` or `}`, got '\"'"),
+        ("[1 2]", 3, "expected `,` or `]`, got '2'"),
+        ('{"a""}', 4, "expected `:`, got '\"'"),
+        ("[1}", 2, "expected `,` or `]`, got '}'"),
+        ("1 2", 2, "expected the end, got '2'"),
+        ("01", 1, "expected the end, got '1'"),
+        ("-a", 0, "expected a value, got '-'"),
+        ("1.a", 1, "expected the end, got '.'"),
+        ("nul1", 0, "expected a value, got 'n'"),
+        ('"a\nb"', 2, "invalid character in a string"),
+        (r'"\x"', 1, "invalid escape in a string"),
+        (r'["\u12g4"]', 2, "invalid escape in a string"),
+        ('"\u00e9" x', 4, "expected the end, got 'x'"),
+        ("[" * 10_001, 10_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_told_in_the_words_of_go(text: str, offset: int, problem: str) -> None:
+def test_what_is_no_json_is_told_with_its_place(text: str, position: int, problem: str) -> None:
     with pytest.raises(json_text.JsonSyntaxError) as refused:
         json_text.check(text)
-    assert (str(refused.value), refused.value.offset) == (problem, offset)
+    assert (str(refused.value), refused.value.position) == (problem, position)
+
+
+def test_a_value_ends_where_the_next_one_begins() -> None:
+    assert json_text.end_of_value(' {"a": 1}[2]', 0) == 9
+    assert json_text.end_of_value(' {"a": 1}[2]', 9) == 12
+    assert json_text.end_of_value("12 x", 0) == 2
 
 
 def test_deep_nesting_needs_no_deep_stack() -> None:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats.builtin_types import MOST, checked
+from rukpak_py.formats.rules import path_text
+from rukpak_py.formats.type_defects import RANGES
 
 Json = dict[str, Any]
 JSON = st.recursive(
@@ -69,15 +71,16 @@ def test_what_is_not_declared_is_left_out_and_nothing_else_changes() -> None:
     ("manifest", "messages"),
     [
         (service(ports=[{"port": 80}, {"port": -(1 << 31)}, {"port": (1 << 31) - 1}]), []),
-        (service(ports=[{"port": 1 << 31}]), ["spec.ports[0].port must be an integer of 32 bits, got 2147483648"]),
-        (service(ports=[{"port": 1e30}]), ["spec.ports[0].port must be an integer of 32 bits, got 1e+30"]),
+        (service(ports=[{"port": 1 << 31}]),
+         ["spec.ports[0].port must be an integer of 32 bits, got number 2147483648"]),
+        (service(ports=[{"port": 1e30}]), ["spec.ports[0].port must be an integer of 32 bits, got number 1e+30"]),
         (service(ports=[{"targetPort": 1 << 32}]),
-         ["spec.ports[0].targetPort must be an integer of 32 bits, got 4294967296"]),
+         ["spec.ports[0].targetPort must be an integer of 32 bits, got number 4294967296"]),
         (service(ports=[{"port": True}, {"port": 1.5}, {"port": "9999999999"}, {"port": float("inf")}]), []),
         (service(nonsense={"port": 1 << 40}), []),
         (schema(maxLength=1 << 62, default=1 << 63), []),
         (schema(maxLength=1 << 63),
-         ["spec.versions[0].schema.openAPIV3Schema.maxLength must be an integer of 64 bits, got 9223372036854775808"]),
+         [f"{path_text(SCHEMA)}.maxLength must be an integer of 64 bits, got number 9223372036854775808"]),
     ],
 )  # fmt: skip
 def test_integers_that_do_not_fit(manifest: Json, messages: list[str]) -> None:
@@ -86,7 +89,7 @@ def test_integers_that_do_not_fit(manifest: Json, messages: list[str]) -> None:
 
 def test_the_advice_names_the_range() -> None:
     (overflow,) = checked(service(ports=[{"port": 1 << 40}])).overflows
-    assert overflow.hint == "Write a number from -2147483648 to 2147483647."
+    assert RANGES[overflow.wanted] == "Write a number from -2147483648 to 2147483647."
 
 
 def test_a_claim_within_a_stateful_set_may_have_a_status() -> None:

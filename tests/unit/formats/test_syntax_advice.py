@@ -66,7 +66,7 @@ def test_bytes_that_are_no_text_get_the_general_advice() -> None:
 def test_a_broken_example_is_found_in_the_file(scalar: str, place: str) -> None:
     found = broken(re.sub("alm-examples: .*", lambda _: f"alm-examples: {scalar}", bundle()[CSV].decode()))
     assert (found.rule, found.location) == ("RV1-223", f"{CSV}:{place}")
-    assert found.message == "invalid example: invalid character 'x' after object key:value pair"
+    assert found.message == "invalid example: expected `,` or `}`, got 'x'"
 
 
 @pytest.mark.parametrize("scalar", ['"[{\\"a\\": 1 x}]"', '>-\n      [{"a":\n      1 x}]'])
@@ -74,19 +74,18 @@ def test_a_broken_example_that_is_folded_is_told_by_its_text(scalar: str) -> Non
     found = broken(re.sub("alm-examples: .*", lambda _: f"alm-examples: {scalar}", bundle()[CSV].decode()))
     assert found.location == f"{CSV}:6:19"
     assert found.message == (
-        "invalid example: invalid character 'x' after object key:value pair at line 1, column 10 of the text, "
-        'near `[{"a": 1 x}]`'
+        "invalid example: expected `,` or `}`, got 'x' at line 1, column 10 of the text, near `[{\"a\": 1 x}]`"
     )
 
 
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("[1,]", "invalid character ']' looking for beginning of value"),
-        ('[{"a": 1}', "unexpected end of JSON input"),
-        ("[] []", "invalid character '[' after top-level value"),
+        ("[1,]", "expected a value, got ']'"),
+        ('[{"a": 1}', "expected `,` or `]`, got the end"),
+        ("[] []", "expected the end, got '['"),
     ],
 )
-def test_go_says_what_is_wrong_with_an_example(written: str, words: str) -> None:
+def test_what_is_wrong_with_an_example_is_told(written: str, words: str) -> None:
     found = broken(re.sub("alm-examples: .*", lambda _: f"alm-examples: '{written}'", bundle()[CSV].decode()))
     assert found.message == f"invalid example: {words}"

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.manifests import go_kind
 from rukpak_py.formats.registry_v1.bundle import Metadata
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
-from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
+from rukpak_py.formats.type_defects import TypeDefect, Wanted
 
 ANNOTATIONS_FILE = "metadata/annotations.yaml"
 PREFIX = "operators.operatorframework.io.bundle."
@@ -19,15 +18,12 @@ MEDIA_TYPE = f"{PREFIX}mediatype.v1"
 PACKAGE = f"{PREFIX}package.v1"
 CHANNELS = f"{PREFIX}channels.v1"
 DEFAULT_CHANNEL = f"{PREFIX}channel.default.v1"
-# What the reference puts in front of the text of a TypeDefect in a metadata file.
-UNMARSHALING = "error unmarshaling JSON: while decoding JSON: "
 
 _ANNOTATIONS = "annotations"
-_FIELD = "Go struct field"
 
 
 def decode_metadata(document: Any) -> tuple[Metadata, list[TypeDefect]]:
-    """What the annotations file says, and every value of a wrong type (the reference tells the first)."""
+    """What the annotations file says, and every value of a wrong type."""
     defects: list[TypeDefect] = []
     found: dict[str, str] = {}
     if isinstance(document, dict):
@@ -36,10 +32,9 @@ def decode_metadata(document: Any) -> tuple[Metadata, list[TypeDefect]]:
             if isinstance(annotations, dict):
                 found.update(_decoded(annotations, (key,), defects))
             elif annotations is not None:
-                defects.append(_defect((key,), annotations, "AnnotationsFile.annotations", "registry.Annotations"))
+                defects.append(TypeDefect(path=(key,), wanted=Wanted.OBJECT, got=annotations))
     elif document is not None:
-        text = f"json: cannot unmarshal {go_kind(document)} into Go value of type registry.AnnotationsFile"
-        defects.append(TypeDefect(path=(), text=text))
+        defects.append(TypeDefect(path=(), wanted=Wanted.OBJECT, got=document))
     metadata = Metadata(
         package=found.get(PACKAGE, ""),
         channels=found.get(CHANNELS, ""),
@@ -84,9 +79,5 @@ def _decoded(annotations: dict[str, Any], path: Path, defects: list[TypeDefect])
         if text is not None:
             found[name] = text
         elif value is not None:
-            defects.append(_defect((*path, key), value, f"Annotations.annotations.{name}", "string"))
+            defects.append(TypeDefect(path=(*path, key), wanted=Wanted.STRING, got=value))
     return found
-
-
-def _defect(path: Path, value: Any, field: str, wanted: str) -> TypeDefect:
-    return TypeDefect(path=path, text=f"json: cannot unmarshal {go_kind(value)} into {_FIELD} {field} of type {wanted}")

@@ -12,9 +12,8 @@ from rukpak_py.formats.registry_v1.bundle import Dependency
 from rukpak_py.formats.registry_v1.metadata.constraints import (
     CONSTRAINT,
     GVK_FIELDS,
-    Flaw,
     bad_range,
-    constraint_flaws,
+    constraint_problems,
     missing_texts,
 )
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, renamed, text_of
@@ -42,13 +41,6 @@ def read_dependencies(files: Iterable[tuple[str, Any]]) -> list[Dependency]:
         if found:
             return found
     return []
-
-
-def dependency_problems(dependency: Dependency) -> Iterator[Problem]:
-    for flaw in _flaws(dependency):
-        place = dependency.place
-        at = Place(file=place.file, document=place.document, path=(*place.path, *flaw.path))
-        yield Problem(message=flaw.text, place=at, hint=flaw.hint or None)
 
 
 def _decoded(path: str, document: Any) -> list[Dependency] | None:
@@ -84,21 +76,22 @@ def _entry(entry: Any, place: Place) -> Dependency | None:
     return Dependency(type=kind, value=value, place=place) if kind is not None else None
 
 
-def _flaws(dependency: Dependency) -> Iterator[Flaw]:
-    names = _FIELDS.get(dependency.type)
+def dependency_problems(dependency: Dependency) -> Iterator[Problem]:
+    names, place, value = _FIELDS.get(dependency.type), dependency.place, dependency.value
     if names is None and dependency.type != CONSTRAINT:
-        known = f"Known types are {', '.join((*_FIELDS, CONSTRAINT))}."
-        yield Flaw(f'the type of the dependency, "{dependency.type}", is not known', (), known)
-    elif isinstance(dependency.value, NoValue):
+        message = f'the type of the dependency, "{dependency.type}", is not known'
+        yield Problem(message=message, place=place, hint=f"Known types are {', '.join((*_FIELDS, CONSTRAINT))}.")
+    elif isinstance(value, NoValue):
+        message = f"the dependency of type {dependency.type} has no value"
         hint = "Put the fields of the dependency below `value`, beside `type`."
-        yield Flaw(f"the dependency of type {dependency.type} has no value", (), hint)
+        yield Problem(message=message, place=place, hint=hint)
     elif names is None:
-        for flaw in constraint_flaws({} if dependency.value is None else dependency.value):
-            yield flaw._replace(path=("value", *flaw.path))
-    elif not isinstance(dependency.value, dict | None):
-        yield Flaw("the value must be an object", ("value",), f"Write an object with {', '.join(names)}.")
+        yield from constraint_problems({} if value is None else value, place.below("value"))
+    elif not isinstance(value, dict | None):
+        hint = f"Write an object with {', '.join(names)}."
+        yield Problem(message="the value must be an object", place=place.below("value"), hint=hint)
     else:
-        value = renamed(dependency.value or {}, names)
-        yield from missing_texts(value, names, ("value",))
+        value = renamed(value or {}, names)
+        yield from missing_texts(value, names, place.below("value"))
         if dependency.type == PACKAGE:
-            yield from bad_range(value.get("version"), ("value", "version"))
+            yield from bad_range(value.get("version"), place.below("value", "version"))

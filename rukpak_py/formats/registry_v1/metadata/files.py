@@ -15,21 +15,17 @@ from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
 from rukpak_py.formats.registry_v1.metadata import properties
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
-    UNMARSHALING,
     catalog_annotations_file,
     decode_metadata,
 )
 from rukpak_py.formats.registry_v1.metadata.dependencies import read_dependencies
 from rukpak_py.formats.registry_v1.metadata.properties import ANNOTATION, PROPERTIES_FILE
-from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
-from rukpak_py.formats.registry_v1.wrong_types import explained
-from rukpak_py.formats.rules import Place
-from rukpak_py.formats.syntax import syntax_defect
+from rukpak_py.formats.registry_v1.wrong_types import wrong_type
+from rukpak_py.formats.rules import Place, Problem
+from rukpak_py.formats.syntax import syntax_problem
+from rukpak_py.formats.type_defects import TypeDefect
 
 _METADATA = "metadata"
-_CONVERTING = "error converting YAML to JSON: "
-_OF_FILE = f"failed to unmarshal {PROPERTIES_FILE}: "
-_OF_ANNOTATION = f"failed to unmarshal csv.metadata.annotations['{ANNOTATION}']: "
 
 
 class _UndecodableError(Exception):
@@ -46,36 +42,33 @@ def _read_annotations(tree: Tree, defects: Defects, limits: Limits) -> Metadata:
         _tell_missing(tree, defects)
         return Metadata(package="")
     try:
-        document = _load(ANNOTATIONS_FILE, tree, defects, limits, before="")
+        document = _load(ANNOTATIONS_FILE, tree, defects, limits)
     except _UndecodableError:
         return Metadata(package="")
     metadata, found = decode_metadata(document)
     for defect in found:
-        _tell(ANNOTATIONS_FILE, document, defect, defects, before="")
+        _tell(ANNOTATIONS_FILE, defect, defects)
     return metadata
 
 
 def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> Csv:
     """The CSV with the properties of the file appended to those of its annotation; as it was where there is no file."""
     annotated = csv.annotations.get(ANNOTATION)
-    of_annotation, found = properties.of_annotation(annotated) if annotated is not None else (None, [])
-    for defect in found:
-        defects.add(
-            METADATA,
-            f"the annotation {ANNOTATION} cannot be decoded: {defect.text}",
-            upstream=_OF_ANNOTATION + defect.text,
-            place=csv.document.place("metadata", "annotations", ANNOTATION),
-            hint='Write a JSON list: [{"type": "...", "value": ...}]',
-        )
+    of_annotation, problems = properties.of_annotation(annotated) if annotated is not None else (None, [])
+    for problem in problems:
+        message = f"the annotation {ANNOTATION} cannot be decoded: {problem}"
+        place = csv.document.place("metadata", "annotations", ANNOTATION)
+        hint = 'Write a JSON list: [{"type": "...", "value": ...}]'
+        defects.add(METADATA, Problem(message=message, place=place, hint=hint))
     if not tree.get(PROPERTIES_FILE):
         return csv
     try:
-        document = _load(PROPERTIES_FILE, tree, defects, limits, before=_OF_FILE)
+        document = _load(PROPERTIES_FILE, tree, defects, limits)
     except _UndecodableError:
         return csv
     of_file, found = properties.of_file(document)
     for defect in found:
-        _tell(PROPERTIES_FILE, document, defect, defects, before=_OF_FILE)
+        _tell(PROPERTIES_FILE, defect, defects)
     return _annotated(csv, properties.merged(of_annotation, of_file))
 
 
@@ -104,43 +97,21 @@ def _annotated(csv: Csv, text: str) -> Csv:
 
 
 def _tell_missing(tree: Tree, defects: Defects) -> None:
-    problem = "no such file or directory"
-    if ANNOTATIONS_FILE in tree.directories:
-        problem = "is a directory"
-    elif _METADATA in tree:
-        problem = "not a directory"
     others = [name for name in tree.names_in(_METADATA) if name.startswith("annotations")]
-    defects.add(
-        LAYOUT,
-        f"{ANNOTATIONS_FILE} is missing",
-        upstream=f"{'read' if problem == 'is a directory' else 'open'} {ANNOTATIONS_FILE}: {problem}",
-        place=Place(file=ANNOTATIONS_FILE),
-        hint=(
-            f"Rename {_METADATA}/{others[0]} to {ANNOTATIONS_FILE}."
-            if others
-            else "Add it with the package's name and channels; `rukpakctl bundle generate` writes it."
-        ),
-    )
+    hint = "Add it with the package's name and channels; `rukpakctl bundle generate` writes it."
+    if others:
+        hint = f"Rename {_METADATA}/{others[0]} to {ANNOTATIONS_FILE}."
+    message = f"{ANNOTATIONS_FILE} is missing"
+    defects.add(LAYOUT, Problem(message=message, place=Place(file=ANNOTATIONS_FILE), hint=hint))
 
 
-def _load(file: str, tree: Tree, defects: Defects, limits: Limits, *, before: str) -> Any:
+def _load(file: str, tree: Tree, defects: Defects, limits: Limits) -> Any:
     try:
         return yaml.load(tree[file], limits=limits, unsigned=True)
     except ContentError as error:
-        found = syntax_defect(error, tree[file])
-        upstream = f"{before}{_CONVERTING}{found.upstream}"
-        defects.add(METADATA, found.message, upstream=upstream, place=Place(file=file), at=found.at, hint=found.hint)
+        defects.add(METADATA, syntax_problem(error, tree[file], Place(file=file)))
         raise _UndecodableError from error
 
 
-def _tell(file: str, document: Any, defect: TypeDefect, defects: Defects, *, before: str) -> None:
-    path, message, hint = explained(
-        document, defect, lambda path, value: defects.written(Place(file=file, path=path), value)
-    )
-    defects.add(
-        METADATA,
-        message,
-        upstream=f"{before}{UNMARSHALING}{defect.text}",
-        place=Place(file=file, path=path),
-        hint=hint,
-    )
+def _tell(file: str, defect: TypeDefect, defects: Defects) -> None:
+    defects.add(METADATA, wrong_type(defects, Place(file=file, path=defect.path), defect))

@@ -14,16 +14,13 @@ from rukpak_py.content.yaml_positions import Path
 from rukpak_py.content.yaml_scalars import without_surrogates
 from rukpak_py.core import gojson, json_text
 from rukpak_py.core.json_text import Span
-from rukpak_py.formats.manifests import go_kind
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
-from rukpak_py.formats.registry_v1.typed.traces import TypeDefect
+from rukpak_py.formats.type_defects import TypeDefect, Wanted, must_be
 
 ANNOTATION = "olm.properties"
 PROPERTIES_FILE = "metadata/properties.yaml"
 
 _FIELDS = ("type", "value")
-_KINDS = {"{": "object", "[": "array", '"': "string", "t": "bool", "f": "bool", "n": "null"}
-_WANTED = "property.Property"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,29 +33,29 @@ class Property:
 Properties: TypeAlias = Sequence[Property] | None
 
 
-def of_annotation(text: str) -> tuple[Properties, list[TypeDefect]]:
-    """The properties of the annotation; the text of a defect is Go's, its path within the list."""
+def of_annotation(text: str) -> tuple[Properties, list[str]]:
+    """The properties of the annotation, and what is wrong with it."""
     try:
         json_text.check(text)
     except json_text.JsonSyntaxError as error:
-        return None, [TypeDefect(path=(), text=str(error))]
+        return None, [f"{error} at character {error.position + 1}"]
     span = json_text.whole(text)
-    kind = _kind(text, span)
-    if kind == "null":
+    value = _outline(text, span)
+    if value is None:
         return None, []
-    if kind != "array":
-        return None, [TypeDefect(path=(), text=f"json: cannot unmarshal {kind} into Go value of type []{_WANTED}")]
+    if not isinstance(value, list):
+        return None, [f"it {must_be(Wanted.LIST, value)}"]
     defects: list[TypeDefect] = []
-    return [_of_json(text, item, (n,), defects) for n, item in enumerate(json_text.elements(text, span))], defects
+    found = [_of_json(text, item, (n,), defects) for n, item in enumerate(json_text.elements(text, span))]
+    return found, [defect.message for defect in defects]
 
 
 def of_file(document: Any) -> tuple[Properties, list[TypeDefect]]:
-    """The properties of the parsed file; the reference puts metadata.UNMARSHALING in front of a defect's text."""
+    """The properties of the parsed file, and every value of a wrong type."""
     if document is None:
         return None, []
     if not isinstance(document, dict):
-        text = f"json: cannot unmarshal {go_kind(document)} into Go value of type source.RegistryV1Properties"
-        return None, [TypeDefect(path=(), text=text)]
+        return None, [TypeDefect(path=(), wanted=Wanted.OBJECT, got=document)]
     defects: list[TypeDefect] = []
     found: Properties = None
     for key, _ in fields(document, ["properties"]):
@@ -68,7 +65,7 @@ def of_file(document: Any) -> tuple[Properties, list[TypeDefect]]:
         elif listed is None:
             found = None
         else:
-            defects.append(_defect((key,), listed, "RegistryV1Properties.properties", f"[]{_WANTED}"))
+            defects.append(TypeDefect(path=(key,), wanted=Wanted.LIST, got=listed))
     return found, defects
 
 
@@ -85,23 +82,21 @@ def _written(entry: Property) -> str:
 
 def _of_json(text: str, span: Span, path: Path, defects: list[TypeDefect]) -> Property:
     found = Property()
-    kind = _kind(text, span)
-    if kind != "object":
-        if kind != "null":
-            problem = f"json: cannot unmarshal {kind} into Go value of type {_WANTED}"
-            defects.append(TypeDefect(path=path, text=problem))
+    outline = _outline(text, span)
+    if not isinstance(outline, dict):
+        if outline is not None:
+            defects.append(TypeDefect(path=path, wanted=Wanted.OBJECT, got=outline))
         return found
     for key_span, value in json_text.members(text, span):
-        key = _text(text, key_span)
+        key = _string(text, key_span)
         for _, name in fields({key: None}, _FIELDS):
-            kind = _kind(text, value)
+            outline = _outline(text, value)
             if name == "value":
                 found = replace(found, value=json_text.compact(text, value))
-            elif kind == "string":
-                found = replace(found, type=_text(text, value))
-            elif kind != "null":
-                problem = f"json: cannot unmarshal {kind} into Go struct field Property.type of type string"
-                defects.append(TypeDefect(path=(*path, key), text=problem))
+            elif isinstance(outline, str):
+                found = replace(found, type=_string(text, value))
+            elif outline is not None:
+                defects.append(TypeDefect(path=(*path, key), wanted=Wanted.STRING, got=outline))
     return found
 
 
@@ -109,7 +104,7 @@ def _of_yaml(item: Any, path: Path, defects: list[TypeDefect]) -> Property:
     found = Property()
     if not isinstance(item, dict):
         if item is not None:
-            defects.append(_defect(path, item, "RegistryV1Properties.properties", _WANTED))
+            defects.append(TypeDefect(path=path, wanted=Wanted.OBJECT, got=item))
         return found
     for key, name in fields(item, _FIELDS):
         value = item[key]
@@ -117,24 +112,29 @@ def _of_yaml(item: Any, path: Path, defects: list[TypeDefect]) -> Property:
             try:
                 found = replace(found, value=gojson.encode(value).decode())
             except RecursionError:
-                defects.append(TypeDefect(path=(*path, key), text="the value is nested too deeply"))
+                defects.append(TypeDefect(path=(*path, key), wanted=Wanted.SHALLOW, got=value))
         elif (text := text_of(value)) is not None:
             found = replace(found, type=text)
         elif value is not None:
-            defects.append(_defect((*path, key), value, "Property.properties.type", "string"))
+            defects.append(TypeDefect(path=(*path, key), wanted=Wanted.STRING, got=value))
     return found
 
 
-def _defect(path: Path, value: Any, field: str, wanted: str) -> TypeDefect:
-    return TypeDefect(
-        path=path, text=f"json: cannot unmarshal {go_kind(value)} into Go struct field {field} of type {wanted}"
-    )
+def _outline(text: str, span: Span) -> Any:
+    """The value at the span, without what a list or an object holds."""
+    match text[span[0]]:
+        case "{":
+            return {}
+        case "[":
+            return []
+        case '"':
+            return _string(text, span)
+        case "t" | "f" | "n":
+            return json.loads(text[slice(*span)])
+        case _:
+            return float(text[slice(*span)])
 
 
-def _kind(text: str, span: Span) -> str:
-    return _KINDS.get(text[span[0]], "number")
-
-
-def _text(text: str, span: Span) -> str:
+def _string(text: str, span: Span) -> str:
     value: str = json.loads(text[slice(*span)])
     return without_surrogates(value)

@@ -11,10 +11,10 @@ from typing import Any
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.manifests import go_kind
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
 from rukpak_py.formats.registry_v1.packaging.media_type import first_document, is_csv
 from rukpak_py.formats.registry_v1.rules.first_documents import at, text, texts
+from rukpak_py.formats.type_defects import Wanted, must_be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ def _package_manifest(package: Tree, shown: str) -> tuple[str, _PackageManifest]
         if name not in package:
             continue
         try:
-            found = _decoded(_loaded(package[name]))
+            found = _decoded(yaml.load(package[name]))
         except ContentError as error:
             wrong.append(f"{_unparsed(name, shown)}, could not decode contents into package manifest - {error}")
             continue
@@ -107,17 +107,10 @@ def _unparsed(name: str, shown: str) -> str:
     return f"error parsing {shown}/{name} as package.yaml file"
 
 
-def _loaded(data: bytes) -> Any:
-    try:
-        return yaml.load(data)
-    except ContentError as error:
-        raise ContentError(f"error converting YAML to JSON: {error}") from error
-
-
 def _decoded(document: Any) -> _PackageManifest:
     channels = _field(document, "channels")
     if not isinstance(channels, list | None):
-        raise _undecodable(channels, "channels", "[]registry.PackageChannel")
+        raise ContentError(f"channels {must_be(Wanted.LIST, channels)}")
     return _PackageManifest(
         package=_text(document, "packageName"),
         default_channel=_text(document, "defaultChannel"),
@@ -129,15 +122,8 @@ def _text(value: Any, name: str, around: str = "") -> str:
     found = _field(value, name)
     read = "" if found is None else text_of(found)
     if read is None:
-        raise _undecodable(found, f"{around}{name}", "string")
+        raise ContentError(f"{around}{name} {must_be(Wanted.STRING, found)}")
     return read
-
-
-def _undecodable(value: Any, field: str, wanted: str) -> ContentError:
-    return ContentError(
-        "error unmarshaling JSON: while decoding JSON: json: "
-        f"cannot unmarshal {go_kind(value)} into Go struct field PackageManifest.{field} of type {wanted}"
-    )
 
 
 def _field(value: Any, name: str) -> Any:

@@ -82,7 +82,7 @@ def _problems_of_value(key: str, value: Any) -> Iterator[str]:
     defects: list[TypeDefect] = []
     restored = _restored(key, value, defects, keep_unknown=True)
     for defect in defects:
-        yield f'invalid type for field "{DEPLOYMENT_CONFIG}.{path_text((key, *defect.path))}": {defect.text}'
+        yield wrong_type(f"{DEPLOYMENT_CONFIG}.{path_text((key, *defect.path))}", defect.got, defect.wanted)
     if key in _NAMED and not defects:
         nameless = (index for index, entry in enumerate(restored) if not entry["name"])
         yield from (f'required field "{field}[{index}].name" is missing' for index in nameless)

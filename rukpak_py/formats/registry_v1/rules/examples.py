@@ -142,7 +142,7 @@ def _read(csv: Document, place: Place, written: str, source: bytes) -> _Examples
         number = str(error)
         start = json_stream.find_number(written, 0, number)
         found = text_position(source, place, written, start) if source else None
-        words = f"json: cannot unmarshal number {number[:_SHOWN]} into Go value of type float64"
+        words = f"number {number[:_SHOWN]} is out of range"
         return _Examples(csv=csv, place=place, syntax=words, at=found)
     except ContentError as error:
         return _Examples(csv=csv, place=place, syntax=str(error))
@@ -157,12 +157,11 @@ def _read(csv: Document, place: Place, written: str, source: bytes) -> _Examples
 
 
 def _broken(written: str, position: int) -> tuple[str, int]:
-    """Go's words, and the number of the character that is wrong."""
+    """What is wrong, and the number of the character."""
     try:
         json_text.check(written)
     except json_text.JsonSyntaxError as error:
-        before = written.encode(errors="replace")[: max(error.offset - 1, 0)]
-        return str(error), len(before.decode(errors="replace"))
+        return str(error), error.position
     return "a value that no JSON decoder takes", position
 
 

@@ -12,6 +12,7 @@ from rukpak_py.core.findings import Severity
 from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.registry_v1.bundle import Bundle
 from rukpak_py.formats.rules import Family, Problem, path_text
+from rukpak_py.formats.type_defects import RANGES
 
 FAMILY: Family[Bundle] = Family(title="Fields of shipped objects", origin="rukpak-py")
 INTEGERS: Family[Bundle] = Family(title="Integers of shipped objects", origin="rukpak-py")
@@ -42,4 +43,5 @@ def fields_of_objects_are_known(bundle: Bundle) -> Iterator[Problem]:
 def integers_of_objects_fit(bundle: Bundle) -> Iterator[Problem]:
     for document in bundle.others:
         for overflow in checked(document.manifest).overflows:
-            yield Problem(message=overflow.message, place=document.place(*overflow.path), hint=overflow.hint)
+            hint = RANGES[overflow.wanted]
+            yield Problem(message=overflow.message, place=document.place(*overflow.path), hint=hint)

@@ -28,13 +28,13 @@ from rukpak_py.formats.registry_v1.typed.shapes import (
     Shape,
     Struct,
 )
-from rukpak_py.formats.registry_v1.typed.traces import ABSENT, DOCUMENT_ITEM, ITEM, At, Step, Trace, overflow_text
+from rukpak_py.formats.registry_v1.typed.traces import ABSENT, At, Trace
+from rukpak_py.formats.type_defects import INTEGERS, Wanted
 
 Decode: TypeAlias = Callable[[Any, At, Trace], Any]
 
 _CLOSED = {"PolicyRule"}  # what installs rights never carries what the server would not read
 _SCHEMA = "JSONSchemaProps"
-_NOT_A_SCHEMA = "boolean or JSON schema expected"
 _TOO_LARGE = 1 << 63  # the processor makes the smallest integer of such a float
 _SAFE_INTEGER = 1 << 53  # up to here every integer is a float too
 
@@ -48,7 +48,6 @@ class Codec:
     verbatim: bool = False  # all values are
     emptiable: bool = False  # Go's omitempty looks whether it is empty
     nilable: bool = False  # Go's omitempty looks whether it is there
-    document: bool = False
 
 
 @cache
@@ -60,9 +59,9 @@ def codec(shape: Shape, *, in_document: bool = False) -> Codec:
             reader = _StructReader(shape, in_document=in_document)
             return _simple(reader.decode, reader.zero)
         case List(item):
-            return _list(shape, codec(item, in_document=in_document))
+            return _list(codec(item, in_document=in_document))
         case Map(item):
-            return _map(shape, codec(item, in_document=in_document))
+            return _map(codec(item, in_document=in_document))
         case Scalar():
             return _scalar(shape, in_document=in_document)
         case Bytes():
@@ -81,7 +80,7 @@ def _nothing() -> None:
 
 # --- structs
 
-FieldPlan: TypeAlias = tuple[type | None, bool, Decode, Decode, Step]
+FieldPlan: TypeAlias = tuple[type | None, bool, Decode, Decode]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,23 +108,23 @@ class _StructReader:
 
     def decode(self, value: Any, at: At, trace: Trace) -> Any:
         if type(value) is not dict:
-            return trace.refuse(value, self._shape, at)
+            return trace.refuse(value, Wanted.OBJECT, at)
         plan = self._made or self._plan()
-        find = plan.fields.get
+        find, struct = plan.fields.get, self._shape.name
         result: dict[str, Any] = {}
         for key, item in value.items():
             field = find(key)
             if field is None:
-                if trace.keeps_unknown((at, key, ITEM)) and not self._closed:
+                if trace.keeps_unknown((at, key, "")) and not self._closed:
                     result[key] = item
                 continue
-            same, empty_goes, decode, decode_dict, step = field
+            same, empty_goes, decode, decode_dict = field
             kind = type(item)
             if kind is same:
                 if item or not empty_goes:
                     result[key] = item
             elif item is not None:
-                made = (decode_dict if kind is dict else decode)(item, (at, key, step), trace)
+                made = (decode_dict if kind is dict else decode)(item, (at, key, struct), trace)
                 if made is not ABSENT and (made or not empty_goes):
                     result[key] = made
         return plan.completed(result) if plan.always else result
@@ -142,12 +141,10 @@ class _StructReader:
 def _plan(shape: Struct, *, in_document: bool) -> _Plan:
     plans: dict[str, FieldPlan] = {}
     always: list[tuple[str, Callable[[], Any]]] = []
-    for index, field in enumerate(shapes.fields(shape.name)):
+    for field in shapes.fields(shape.name):
         compiled = codec(field.shape, in_document=in_document)
-        rank = field.name if in_document else index
-        step = Step(rank=rank, struct=shape.name, document=compiled.document)
         empty_goes = field.omits_zero or (field.omits_empty and compiled.emptiable)
-        plans[field.name] = (compiled.same, empty_goes, compiled.decode, compiled.decode_dict, step)
+        plans[field.name] = (compiled.same, empty_goes, compiled.decode, compiled.decode_dict)
         if _is_always_written(field, compiled):
             always.append((field.name, compiled.zero))
     return _Plan(fields=plans, always=tuple(always))
@@ -163,33 +160,42 @@ def _is_always_written(field: Field, compiled: Codec) -> bool:
 # --- lists and maps
 
 
-def _list(shape: List, element: Codec) -> Codec:
+def _list(element: Codec) -> Codec:
     return _container(
-        shape, element, holder=list, items=iter, pairs=enumerate, finish=lambda restored: list(restored.values())
+        element,
+        holder=list,
+        wanted=Wanted.LIST,
+        items=iter,
+        pairs=enumerate,
+        finish=lambda restored: list(restored.values()),
     )
 
 
-def _map(shape: Map, element: Codec) -> Codec:
+def _map(element: Codec) -> Codec:
     return _container(
-        shape, element, holder=dict, items=dict.values, pairs=dict.items, finish=lambda restored: restored
+        element,
+        holder=dict,
+        wanted=Wanted.OBJECT,
+        items=dict.values,
+        pairs=dict.items,
+        finish=lambda restored: restored,
     )
 
 
 def _container(
-    shape: List | Map,
     element: Codec,
     *,
     holder: type,
+    wanted: Wanted,
     items: Callable[[Any], Iterable[Any]],
     pairs: Callable[[Any], Iterable[tuple[Any, Any]]],
     finish: Callable[[dict[Any, Any]], Any],
 ) -> Codec:
     same = element.same
-    step = DOCUMENT_ITEM if element.document else ITEM
 
     def decode(value: Any, at: At, trace: Trace) -> Any:
         if type(value) is not holder:
-            return trace.refuse(value, shape, at)
+            return trace.refuse(value, wanted, at)
         if element.verbatim:
             return value
         if same is not None and {*map(type, items(value))} <= {same}:
@@ -199,7 +205,7 @@ def _container(
             made = ABSENT
             if item is not None:
                 read = element.decode_dict if type(item) is dict else element.decode
-                made = read(item, (at, key, step), trace)
+                made = read(item, (at, key, ""), trace)
             restored[key] = element.zero() if made is ABSENT else made
         return finish(restored)
 
@@ -213,11 +219,11 @@ def _scalar(shape: Scalar, *, in_document: bool) -> Codec:
     if shape.kind in INTEGER_BITS:
         return _integer(shape, in_document=in_document)
     if shape.kind == "float64":
-        return _float(shape)
-    same = {"string": str, "bool": bool}[shape.kind]
+        return _float()
+    same, wanted = {"string": (str, Wanted.STRING), "bool": (bool, Wanted.BOOLEAN)}[shape.kind]
 
     def decode(value: Any, at: At, trace: Trace) -> Any:
-        return value if type(value) is same else trace.refuse(value, shape, at)
+        return value if type(value) is same else trace.refuse(value, wanted, at)
 
     return _simple(decode, same, same=same, emptiable=True)
 
@@ -228,47 +234,44 @@ def _integer(shape: Scalar, *, in_document: bool) -> Codec:
     def decode(value: Any, at: At, trace: Trace) -> Any:
         is_float = type(value) is float and value.is_integer() and not in_document
         if type(value) is not int and not is_float:
-            return trace.refuse(value, shape, at)
+            return trace.refuse(value, Wanted.INTEGER, at)
         number = int(value) if not is_float or abs(value) < _TOO_LARGE else -_TOO_LARGE
         wrapped = _wrapped(number, bits)
-        if wrapped == value:
-            return wrapped
-        if not trace.wraps:
-            return trace.report(at, overflow_text(value, bits))
-        return trace.refuse(value, shape, at) if in_document else wrapped
+        if wrapped != value and (in_document or not trace.wraps):
+            return trace.refuse(value, INTEGERS[bits], at)
+        return wrapped
 
     return _simple(decode, int, same=int if bits == 64 else None, emptiable=True)
 
 
-def _float(shape: Scalar) -> Codec:
+def _float() -> Codec:
     def decode(value: Any, at: At, trace: Trace) -> Any:
         if type(value) is int:
             return value if abs(value) < _SAFE_INTEGER else integral(float(value))
-        return value if type(value) is float else trace.refuse(value, shape, at)
+        return value if type(value) is float else trace.refuse(value, Wanted.NUMBER, at)
 
     return _simple(decode, int, same=float, emptiable=True)
 
 
 def _wrapped(number: int, bits: int) -> int:
-    half = 1 << (bits - 1)
-    return (number + half) % (2 * half) - half
+    least = 0 if bits == 8 else -(1 << (bits - 1))  # bytes have no sign
+    return (number - least) % (1 << bits) + least
 
 
 def _bytes(value: Any, at: At, trace: Trace) -> Any:
-    """Text in base 64; Go takes a list of numbers too."""
-    if type(value) is not str:
+    """A string in base 64; Go takes a list of numbers too."""
+    if type(value) is list:
         numbers = _numbers().decode(value, at, trace)
         return ABSENT if numbers is ABSENT else base64_of(bytes(number % 256 for number in numbers))
     try:
-        return canonical_base64(value)
-    except ValueError as error:
-        return trace.report(at, f"error decoding from json: {error}")
+        return canonical_base64(value) if type(value) is str else trace.refuse(value, Wanted.BASE64, at)
+    except ValueError:
+        return trace.refuse(value, Wanted.BASE64, at)
 
 
 @cache
 def _numbers() -> Codec:
-    byte = Scalar("uint8", "uint8")
-    return codec(List(byte, "[]uint8"))
+    return codec(List(Scalar("uint8")))
 
 
 # --- types with JSON code of their own
@@ -280,8 +283,10 @@ def _leaf(name: str) -> Codec:
     def decode(value: Any, at: At, trace: Trace) -> Any:
         try:
             return leaf.read(value)
-        except ValueError as error:
-            return trace.report(at, str(error))
+        except OverflowError:
+            return trace.refuse(value, Wanted.INTEGER_32, at)
+        except ValueError:
+            return trace.refuse(value, leaf.wanted, at)
 
     return replace(_simple(decode, lambda: leaf.zero), verbatim=leaf.verbatim, nilable=leaf.nilable)
 
@@ -289,12 +294,12 @@ def _leaf(name: str) -> Codec:
 def _schema_or(decode: Decode, zero: Any) -> Codec:
     """Its JSON is a schema when it is an object, and what `decode` makes of it else."""
     schema = codec(shapes.shape(_SCHEMA), in_document=True)
-    return Codec(decode=decode, decode_dict=schema.decode, zero=lambda: zero, document=True)
+    return Codec(decode=decode, decode_dict=schema.decode, zero=lambda: zero)
 
 
 def _schema_or_bool() -> Codec:
     def decode(value: Any, at: At, trace: Trace) -> Any:
-        return value if type(value) is bool else trace.report(at, _NOT_A_SCHEMA)
+        return value if type(value) is bool else trace.refuse(value, Wanted.SCHEMA, at)
 
     return _schema_or(decode, zero=False)
 

@@ -13,9 +13,7 @@ from enum import Enum, auto
 
 from rukpak_py.core import gojson
 
-_MALFORMED = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-_BAD_SUFFIX = "unable to parse quantity's suffix"
-_NO_NUMBER = "unable to parse numeric part of quantity"
+_MALFORMED = "not a quantity"
 _PARTS = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _POWER = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 # What Go's TrimSpace removes from the JSON text; other white space is escaped there and stays.
@@ -53,7 +51,7 @@ class _Quantity:
 
 
 def canonical(value: object) -> str:
-    """The text that Kubernetes writes for the value of a manifest, or ValueError in Go's words."""
+    """The text that Kubernetes writes for the value of a manifest, or ValueError."""
     text = value.strip(_SPACE) if isinstance(value, str) else gojson.encode(value).decode()
     quantity = _parse(text)
     if quantity.is_zero:
@@ -68,7 +66,7 @@ def _parse(text: str) -> _Quantity:
     sign, digits, fraction, suffix = match.groups()
     form, power = _suffix(suffix)
     if not digits and not fraction and not _is_quick(form, power):
-        raise ValueError(_NO_NUMBER)  # Go's quick way takes nothing for zero, its thorough way does not
+        raise ValueError(_MALFORMED)  # Go's quick way takes nothing for zero, its thorough way does not
     digits = digits.lstrip("0")
     return _Quantity(digits=digits, fraction=fraction or "", form=form, power=power, negative=sign == "-")
 
@@ -80,7 +78,7 @@ def _suffix(text: str) -> tuple[_Form, int]:
         return _Form.BINARY, _BINARY.index(text) * 10
     match = _POWER.fullmatch(text)
     if match is None:
-        raise ValueError(_BAD_SUFFIX)
+        raise ValueError(_MALFORMED)
     return _Form.EXPONENT, _exponent(match[1])
 
 
@@ -89,7 +87,7 @@ def _exponent(text: str) -> int:
     sign, digits = text[: -len(text.lstrip("+-"))], text.lstrip("+-").lstrip("0")
     number = int(sign + (digits or "0")) if len(digits) <= 19 else 1 << 64
     if not -(1 << 63) <= number < 1 << 63:
-        raise ValueError(_BAD_SUFFIX)
+        raise ValueError(_MALFORMED)
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 

@@ -11,7 +11,8 @@ from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.registry_v1.typed.codecs import codec
 from rukpak_py.formats.registry_v1.typed.shapes import shape
-from rukpak_py.formats.registry_v1.typed.traces import ABSENT, Trace, TypeDefect
+from rukpak_py.formats.registry_v1.typed.traces import ABSENT, Trace
+from rukpak_py.formats.type_defects import TypeDefect
 
 __all__ = ["TypeDefect", "restore"]
 
@@ -27,9 +28,8 @@ def restore(
 ) -> Any:
     """The typed JSON form of `value`. `type_name` is a type of go_types.json, or an expression of such: `[]EnvVar`.
 
-    The first of the added defects is the one that Go reports. Members that the type does not know are added to
-    `unknown`; `keep_unknown` keeps them all the same, of a ClusterServiceVersion in its pods only. Without `wraps` an
-    integer that does not fit its type is a defect.
+    Members that the type does not know are added to `unknown`; `keep_unknown` keeps them all the same, of a
+    ClusterServiceVersion in its pods only. Without `wraps` an integer that does not fit its type is a defect.
     """
     compiled = codec(shape(type_name))
     trace = Trace(keep_unknown=keep_unknown, wraps=wraps)

@@ -2,8 +2,8 @@
 
 go_types.json is generated from the Go packages (tools/go_types); its texts are type expressions: `*int32`,
 `[]Container`, `map[string]Quantity`, or the name of another entry. `shape` reads such an expression. Fields of embedded
-structs stand in the struct that embeds them, in Go's order, which is the order in which Go meets what is wrong. `kind`
-finds the type of an object of the API server's own kinds; those that nobody ships are not there.
+structs stand in the struct that embeds them. `kind` finds the type of an object of the API server's own kinds; those
+that nobody ships are not there.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,11 @@ _PLAIN = {"string", "bool", "float64", *INTEGER_BITS}
 @dataclass(frozen=True, slots=True)
 class Scalar:
     kind: str  # string, bool, int32, int64, float64
-    go: str  # the type as Go prints it: v1.Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    go: str = "[]uint8"
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +32,26 @@ class Own:
     """A type with JSON code of its own."""
 
     name: str
-    go: str
 
 
 @dataclass(frozen=True, slots=True)
 class Struct:
     name: str  # as in go_types.json
-    go: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
     to: "Shape"
 
-    @property
-    def go(self) -> str:
-        return f"*{self.to.go}"
-
 
 @dataclass(frozen=True, slots=True)
 class List:
     item: "Shape"
-    go: str
 
 
 @dataclass(frozen=True, slots=True)
 class Map:
     item: "Shape"
-    go: str
 
 
 Shape: TypeAlias = Scalar | Bytes | Own | Struct | Pointer | List | Map
@@ -81,15 +72,15 @@ def shape(expression: str) -> Shape:
     if expression.startswith("*"):
         return Pointer(shape(expression[1:]))
     if expression.startswith("[]"):
-        item = shape(expression[2:])
-        return List(item, f"[]{item.go}")
+        return List(shape(expression[2:]))
     if expression.startswith("map["):
-        key, _, value = expression[len("map[") :].partition("]")
-        item = shape(value)
-        return Map(item, f"map[{shape(key).go}]{item.go}")
+        return Map(shape(expression.partition("]")[2]))
     if expression in _PLAIN:
-        return Scalar(expression, expression)
-    return _named(expression)
+        return Scalar(expression)
+    definition = _table()[expression][1]
+    if definition is None:
+        return Own(expression)
+    return Struct(expression) if isinstance(definition, list) else shape(definition)
 
 
 def kind(api_version: str, name: str) -> Shape | None:
@@ -110,24 +101,6 @@ def fields(name: str) -> tuple[Field, ...]:
         else:
             found.extend(fields(expression))
     return tuple(found)
-
-
-def _named(name: str) -> Shape:
-    package, definition = _table()[name]
-    go = f"{package}.{name.rpartition('.')[2]}"
-    if definition is None:
-        return Own(name, go)
-    if isinstance(definition, list):
-        return Struct(name, go)
-    match shape(definition):
-        case Scalar(kind):
-            return Scalar(kind, go)
-        case List(item):
-            return List(item, go)
-        case Map(item):
-            return Map(item, go)
-        case other:
-            return other
 
 
 @cache

@@ -67,8 +67,8 @@ async def test_a_missing_key_is_named_and_no_other_is() -> None:
         (b'a: "hunter2\\q"', "invalid YAML at line 1, column "),
         (b"a: 1\nhunter2: [\n", "invalid YAML at line 3, column 1"),
         (b"a: \xffhunter2", "invalid YAML at line 1"),
-        (b"hunter2", "must be a mapping, got string"),
-        (b"- hunter2", "must be a mapping, got array"),
+        (b"hunter2", "values must be an object, got a string"),
+        (b"- hunter2", "values must be an object, got a list"),
         (b"a: &a [hunter2, *a]", "invalid YAML at line 1, column "),
     ],
 )

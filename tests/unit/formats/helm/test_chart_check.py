@@ -14,7 +14,6 @@ from rukpak_py.formats.helm.process import Bounds, memory_file, path_of
 from rukpak_py.formats.helm.program import HelmProgram
 from tests.unit.charts import METADATA, chart, limited, metadata, packed
 
-DECODING = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
 V1 = "apiVersion: v1\nname: web\nversion: 1.0.0\n"
 WITH_SUB = METADATA + "dependencies: [{name: sub, version: 1.0.0}]\n"
 WITH_TWO = METADATA + "dependencies: [{name: sub, version: 1.0.0}, {name: db, version: 2.0.0}]\n"
@@ -35,24 +34,24 @@ REFUSED = [
     (chart({"Chart.yaml": metadata("web", type="library")}), "library charts are not installable"),
     (
         chart({"Chart.yaml": "name: [web]\nversion: 1.0.0\n"}),
-        f"cannot load Chart.yaml: {DECODING} array into Go struct field Metadata.name of type string",
+        "cannot load Chart.yaml: name must be a string, got a list",
     ),
     (
         chart({"Chart.yaml": metadata("web", deprecated="5")}),
-        f"cannot load Chart.yaml: {DECODING} number into Go struct field Metadata.deprecated of type bool",
+        "cannot load Chart.yaml: deprecated must be true or false, got number 5",
     ),
     (
         chart({"Chart.yaml": metadata("web", keywords="one")}),
-        f"cannot load Chart.yaml: {DECODING} string into Go struct field Metadata.keywords of type []string",
+        'cannot load Chart.yaml: keywords must be a list, got string "one"',
     ),
     (
         chart({"Chart.yaml": metadata("web", dependencies="[{name: {}}]")}),
-        f"cannot load Chart.yaml: {DECODING} object into Go struct field Dependency.dependencies.name of type string",
+        "cannot load Chart.yaml: dependencies[0].name must be a string, got an object",
     ),
-    (chart({"Chart.yaml": "- a\n"}), f"cannot load Chart.yaml: {DECODING} array into Go value of type chart.Metadata"),
+    (chart({"Chart.yaml": "- a\n"}), "cannot load Chart.yaml: the document must be an object, got a list"),
     (
         chart({"values.yaml": "text\n"}),
-        f"cannot load values.yaml: {DECODING} string into Go value of type map[string]interface {{}}",
+        'cannot load values.yaml: values must be an object, got string "text"',
     ),
     (
         chart({"Chart.yaml": METADATA + "dependencies: [null]\n"}),
@@ -147,7 +146,8 @@ def test_helm_says_the_same(tree: Tree, text: str, helm: HelmProgram) -> None:
             ["template", "--namespace=shop", "web", path_of(file)], bounds=bounds, stdin=stdin, files=[file]
         )
     assert (ended.code != 0) == bool(text)
-    assert text in ended.errors
+    # What is wrong with the type of a value we say in our own words, behind helm's.
+    assert (text.partition(": ")[0] if ", got " in text else text) in ended.errors
 
 
 def _tgz(tree: Tree) -> list[bytes]:

@@ -35,18 +35,18 @@ def test_references(config: dict[str, Any], expected: tuple[ValuesReference, ...
 @pytest.mark.parametrize(
     ("entries", "text"),
     [
-        ({"kind": "Secret"}, "spec.config.valuesFrom must be a list, got object"),
+        ({"kind": "Secret"}, "spec.config.valuesFrom must be a list, got an object"),
         ([SECRET] * 17, "spec.config.valuesFrom has 17 entries; at most 16 are allowed"),
-        (["a"], "spec.config.valuesFrom[0] must be an object, got string"),
+        (["a"], "spec.config.valuesFrom[0] must be an object, got a string"),
         ([{"name": "a"}], "spec.config.valuesFrom[0].kind must be Secret or ConfigMap, got nothing"),
         ([{**SECRET, "kind": "Pod"}], "spec.config.valuesFrom[0].kind must be Secret or ConfigMap, got 'Pod'"),
         ([{"kind": "Secret"}], "spec.config.valuesFrom[0].name must be the name of a Secret, got nothing"),
-        ([{**SECRET, "name": 5}], "spec.config.valuesFrom[0].name must be the name of a Secret, got number"),
+        ([{**SECRET, "name": 5}], "spec.config.valuesFrom[0].name must be the name of a Secret, got a number"),
         ([{**SECRET, "name": "../pods/x"}], "name must be the name of a Secret, got '../pods/x'"),
         ([{**SECRET, "name": "x" * 300}], "name must be the name of a Secret, got 'xxx"),
         ([{**SECRET, "key": "a/b"}], "spec.config.valuesFrom[0].key must be the key of a Secret, got 'a/b'"),
         ([{**SECRET, "key": ""}], "spec.config.valuesFrom[0].key must be the key of a Secret, got ''"),
-        ([{**SECRET, "optional": "true"}], "spec.config.valuesFrom[0].optional must be true or false, got string"),
+        ([{**SECRET, "optional": "true"}], "spec.config.valuesFrom[0].optional must be true or false, got a string"),
         (
             [{**SECRET, "namespace": "kube-system"}],
             (
@@ -58,7 +58,7 @@ def test_references(config: dict[str, Any], expected: tuple[ValuesReference, ...
             [SECRET, {"kind": "Pod"}, 5],
             (
                 "spec.config.valuesFrom[1].kind must be Secret or ConfigMap, got 'Pod' && "
-                "spec.config.valuesFrom[2] must be an object, got number"
+                "spec.config.valuesFrom[2] must be an object, got a number"
             ),
         ),
     ],

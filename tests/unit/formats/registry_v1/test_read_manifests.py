@@ -5,20 +5,17 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Finding
+from rukpak_py.core.findings import Finding, InvalidBundleError
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.registry_v1.read import read
 from tests.unit.bundles import bundle, csv_document, manifest, tree_of
 
-PREFIX = 'error parsing objects in "manifests/x.yaml": '
-UNDECODABLE = PREFIX + 'unable to decode "manifests/x.yaml": '
 
-
-def upstream(tree: Tree) -> str:
-    with pytest.raises(ContentError) as caught:
+def refusal(tree: Tree) -> list[str]:
+    """The rules by which the bundle is refused where the reference renderer decides."""
+    with pytest.raises(InvalidBundleError) as caught:
         read(tree, parity=True).complete()
-    return str(caught.value)
+    return [finding.rule for finding in caught.value.findings]
 
 
 def findings(tree: Tree, **kwargs: Any) -> list[Finding]:
@@ -89,32 +86,20 @@ def test_a_csv_in_a_list_is_the_csv() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "text", "message"),
+    ("content", "message"),
     [
-        ("[1]", "json: cannot unmarshal array into Go value of type unstructured.detector", "this is a list"),
-        ("x", "json: cannot unmarshal string into Go value of type unstructured.detector", "this is a string"),
-        ("a: <b>", "Object 'Kind' is missing in '{\"a\":\"\\u003cb\\u003e\"}'", "the object has no `kind`"),
-        ("kind: 5", "Object 'Kind' is missing in '{\"kind\":5}'", "`kind` must be a string, got a number"),
-        ('{"kind":  ""}', "Object 'Kind' is missing in '{\"kind\":  \"\"}'", "the object has no `kind`"),
-        (
-            "{kind: x, apiVersion: a/b/c}",
-            'Object \'Kind\' is missing in \'{"apiVersion":"a/b/c","kind":"x"}\'',
-            "'a/b/c'",
-        ),
-        (
-            "{kind: List, items: {}}",
-            "json: cannot unmarshal object into Go struct field decodeList.items of type []json.RawMessage",
-            "`items` must be a list",
-        ),
-        (
-            "{kind: List, items: [{kind: x, items: []}, 5]}",
-            "json: cannot unmarshal number into Go value of type map[string]interface {}",
-            "an item of a list must be an object",
-        ),
+        ("[1]", "a document of manifests/ must be an object, got a list"),
+        ("x", "a document of manifests/ must be an object, got a string"),
+        ("a: <b>", "the object has no `kind`"),
+        ("kind: 5", "`kind` must be a string, got number 5"),
+        ('{"kind":  ""}', "the object has no `kind`"),
+        ("{kind: x, apiVersion: a/b/c}", "'a/b/c'"),
+        ("{kind: List, items: {}}", "items must be a list, got an object"),
+        ("{kind: List, items: [{kind: x, items: []}, 5]}", "an item of a list must be an object, got a number"),
     ],
 )
-def test_what_cannot_be_decoded(content: str, text: str, message: str) -> None:
-    assert upstream(with_file(content)) == UNDECODABLE + text
+def test_what_cannot_be_decoded(content: str, message: str) -> None:
+    assert refusal(with_file(content))[0] == "RV1-902"
     finding = findings(with_file(content))[0]
     assert (finding.rule, finding.file) == ("RV1-902", "manifests/x.yaml")
     assert message in finding.message
@@ -122,20 +107,20 @@ def test_what_cannot_be_decoded(content: str, text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "text"),
+    ("item", "message"),
     [
-        ({"kind": "List", "items": [manifest("Secret", "s")]}, "*unstructured.Unstructured is not a list: "),
-        ({"kind": "x", "items": []}, "*unstructured.Unstructured is not a list: no Items field in this object"),
-        ({"metadata": {}}, "unable to get type info from the object \"*unstructured.Unstructured\": Object 'Kind' is"),
-        (None, "unable to get type info from the object"),
-        ({"kind": "x", "apiVersion": "a/b/c"}, "unable to get type info from the object"),
-        ({"kind": "x"}, "Object 'apiVersion' is missing in 'object has no apiVersion field'"),
+        ({"kind": "List", "items": [manifest("Secret", "s")]}, "a list stands inside a list"),
+        ({"kind": "x", "items": []}, "a list stands inside a list"),
+        ({"metadata": {}}, "the object has no `kind`"),
+        (None, "the object has no `kind`"),
+        ({"kind": "x", "apiVersion": "a/b/c"}, "neither `version` nor `group/version`"),
+        ({"kind": "x"}, "an item of a list has no apiVersion"),
     ],
 )
-def test_items_of_lists_that_are_no_manifests(item: Any, text: str) -> None:
+def test_items_of_lists_that_are_no_manifests(item: Any, message: str) -> None:
     tree = with_file({"kind": "List", "items": [manifest("Secret", "s"), item]})
-    assert upstream(tree).startswith(PREFIX)
-    assert text in upstream(tree)
+    assert refusal(tree) == ["RV1-902"]
+    assert message in only_finding(tree).message
     finding = only_finding(tree)
     assert (finding.rule, finding.path) == ("RV1-902", "items[1]")
     assert finding.line > 1
@@ -147,43 +132,23 @@ def test_a_document_without_kind_is_not_shown_to_people() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "text", "at", "message", "hint"),
+    ("content", "at", "message", "hint"),
     [
         (
             "a: 1\nb: c: d\n",
-            "error converting YAML to JSON: yaml: line 2: mapping values are not allowed in this context",
             (2, 5),
             "cannot be parsed as YAML: mapping values are not allowed in this context",
             "quotes",
         ),
-        (
-            "kind: x\n---\na: [\n",
-            "error converting YAML to JSON: yaml: line 1: did not find expected node content",
-            (4, 1),
-            "cannot be parsed as YAML: did not find expected node content",
-            "bracket",
-        ),
-        ("a: 1\n--- x\n", "invalid Yaml document separator: x", (2, 1), "invalid Yaml document separator", "`---`"),
-        (
-            "a:\n\tb: 1\n",
-            "error converting YAML to JSON: yaml: line 2: found character that cannot start any token",
-            (2, 1),
-            "cannot start any token",
-            "tab",
-        ),
-        (
-            b"a: \xe9\n",
-            "error converting YAML to JSON: yaml: incomplete UTF-8 octet sequence",
-            (1, 4),
-            "UTF-8",
-            "UTF-8",
-        ),
+        ("kind: x\n---\na: [\n", (4, 1), "cannot be parsed as YAML: did not find expected node content", "bracket"),
+        ("a: 1\n--- x\n", (2, 1), "cannot be parsed as YAML: invalid document separator: x", "`---`"),
+        ('{"a": 1}{"b": 1}{"c": 1,}', (1, 25), "cannot be parsed as JSON: expected a key in double quotes", "syntax"),
+        ("a:\n\tb: 1\n", (2, 1), "cannot start any token", "tab"),
+        (b"a: \xe9\n", (1, 4), "UTF-8", "UTF-8"),
     ],
 )
-def test_syntax_errors_have_a_place_and_advice(
-    content: str, text: str, at: tuple[int, int], message: str, hint: str
-) -> None:
-    assert upstream(with_file(content)).endswith(text)
+def test_syntax_errors_have_a_place_and_advice(content: str, at: tuple[int, int], message: str, hint: str) -> None:
+    assert "RV1-901" in refusal(with_file(content))
     finding = next(found for found in findings(with_file(content)) if found.rule == "RV1-901")
     assert (finding.line, finding.column) == at
     assert message in finding.message
@@ -192,7 +157,6 @@ def test_syntax_errors_have_a_place_and_advice(
 
 def test_documents_before_a_syntax_error_count() -> None:
     tree = with_file("kind: x\nmetadata: {name: 5}\n---\na: [\n")
-    assert "ObjectMeta.metadata.name" in upstream(tree)
     assert [finding.rule for finding in findings(tree)] == ["RV1-903", "RV1-901"]
     assert [file.documents for file in read(tree).files if file.path == "manifests/x.yaml"] == [
         [{"kind": "x", "metadata": {"name": 5}}]
@@ -203,7 +167,7 @@ def test_one_broken_file_hides_no_other() -> None:
     tree = bundle(files={"manifests/a.yaml": "a: [", "manifests/b.yaml": "5", "manifests/sub/c.yaml": ""})
     assert [finding.rule for finding in findings(tree)] == ["RV1-901", "RV1-902", "RV1-904"]
     assert read(tree).bundle is not None
-    assert upstream(tree).startswith('error parsing objects in "manifests/a.yaml": error parsing manifests/a.yaml: ')
+    assert refusal(tree) == ["RV1-901", "RV1-902", "RV1-904"]
 
 
 def test_sub_directories_are_refused() -> None:
@@ -212,7 +176,7 @@ def test_sub_directories_are_refused() -> None:
         'subdirectories are not allowed within the "manifests" directory of the bundle image filesystem: '
         'found "manifests/sub"'
     )
-    assert upstream(tree) == text
+    assert refusal(tree) == ["RV1-904"]
     finding = only_finding(tree)
     assert (finding.rule, finding.message, finding.file) == ("RV1-904", text, "manifests/sub")
     assert "Move the files of manifests/sub/ up into manifests/" in finding.hint
@@ -220,7 +184,7 @@ def test_sub_directories_are_refused() -> None:
 
 def test_manifests_must_be_there() -> None:
     tree = tree_of({"metadata/annotations.yaml": {"annotations": {}}})
-    assert upstream(tree) == "stat manifests: no such file or directory"
+    assert refusal(tree) == ["RV1-904"]
     assert only_finding(tree).message == "the directory manifests/ is missing"
     assert read(tree).bundle is None
 
@@ -242,10 +206,10 @@ def test_a_directory_around_bundles_is_recognised(files: list[str], hint: str) -
 def test_without_a_csv_there_is_no_bundle() -> None:
     text = 'no ClusterServiceVersion found in "manifests"'
     tree = bundle(files={"manifests/csv.yaml": None})
-    assert upstream(tree) == text
-    assert only_finding(tree).rule == "RV1-905"
+    assert only_finding(tree).message == text
+    assert refusal(tree) == ["RV1-905"]
     assert read(tree).bundle is None
-    assert upstream(tree_of({"metadata/annotations.yaml": {"annotations": {}}}, "manifests")) == text
+    assert refusal(tree_of({"metadata/annotations.yaml": {"annotations": {}}}, "manifests")) == ["RV1-905"]
 
 
 def test_a_csv_that_cannot_be_parsed_is_not_missing() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError
 from rukpak_py.formats.registry_v1.read import read
 from tests.unit.bundles import bundle, crd, csv_document, deployment, manifest
@@ -155,8 +154,9 @@ def test_metadata_of_every_object_is_checked(metadata: Any, path: str, hint: str
     reading = read(tree)
     assert reading.bundle is not None
     assert reading.bundle.others[0].name in {"a", ""}
-    with pytest.raises(ContentError, match=r'^error parsing objects in "manifests/other-0\.yaml": unable to decode '):
+    with pytest.raises(InvalidBundleError) as caught:
         read(tree, parity=True).complete()
+    assert caught.value.findings == (finding,)
 
 
 def test_metadata_of_items_is_checked_for_people_only() -> None:
@@ -166,9 +166,28 @@ def test_metadata_of_items_is_checked_for_people_only() -> None:
     assert len(read(tree, parity=True).complete().others) == 2
 
 
+@pytest.mark.parametrize(
+    ("webhook", "message", "hint"),
+    [
+        (
+            {"targetPort": True},
+            "must be an integer or a string, got boolean true",
+            "Write an integer or a string here.",
+        ),
+        ({"generateName": {"a": 5}}, "must be a string, got an object", "Write a string instead of an object"),
+    ],
+)
+def test_a_wrong_type_stands_at_its_field(webhook: dict[str, Any], message: str, hint: str) -> None:
+    (finding,) = findings(bundle(csv=csv_document(webhooks=[webhook])))
+    assert finding.path == f"spec.webhookdefinitions[0].{next(iter(webhook))}"
+    assert finding.message == f"{finding.path} {message}"
+    assert finding.hint.startswith(hint)
+
+
 def test_an_unreadable_version_is_told_with_an_example() -> None:
     (finding,) = findings(bundle(csv=csv_document(version="4.2.2.6")))
     assert finding.path == "spec.version"
+    assert finding.message == 'spec.version must be a semantic version, got string "4.2.2.6"'
     assert finding.hint == "Write a semantic version: 1.2.3."
     (finding,) = findings(bundle(csv=csv_document(version=1.2)))
     assert finding.hint == 'Put it in quotes: version: "1.2"'

@@ -249,8 +249,8 @@ def test_short_waits_are_waited(server: Server, monkeypatch: pytest.MonkeyPatch)
     assert waited == [3]
 
 
-@pytest.mark.parametrize(("given", "expected"), [("120", 120), ("99999999", 600), ("soon", None), ("-5", None)])
-def test_long_waits_are_for_the_controller(server: Server, given: str, expected: float | None) -> None:
+@pytest.mark.parametrize(("given", "expected"), [("120", 120), ("99999999", 600), ("soon", 0), ("-5", 0)])
+def test_long_waits_are_for_the_controller(server: Server, given: str, expected: float) -> None:
     body = b'{"errors": [{"message": "too many requests"}]}'
     server.answer = lambda asked: Answer(429, {"Retry-After": given}, body) if "/v2/" in asked.path else None
     with pytest.raises(UnavailableError, match="the registry answers GET with 429: too many requests") as caught:

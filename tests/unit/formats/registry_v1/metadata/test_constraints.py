@@ -3,16 +3,17 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1.metadata.constraints import LARGEST, constraint_flaws
+from rukpak_py.formats.registry_v1.metadata.constraints import LARGEST, constraint_problems
+from rukpak_py.formats.rules import Place
 
 GVK = {"group": "a.b", "version": "v1", "kind": "C"}
 PACKAGE = {"packageName": "a", "versionRange": ">=1.0.0"}
 
 
 def flaws(value: Any) -> list[tuple[Path, str]]:
-    found = list(constraint_flaws(value))
-    assert all(flaw.hint for flaw in found)
-    return [(flaw.path, flaw.text) for flaw in found]
+    found = list(constraint_problems(value, Place(file="a", path=("v",))))
+    assert all(problem.hint for problem in found)
+    return [(problem.place.path[1:], problem.message) for problem in found if problem.place is not None]
 
 
 @pytest.mark.parametrize(

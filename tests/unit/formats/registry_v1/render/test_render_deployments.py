@@ -191,11 +191,11 @@ def test_configured_annotations_are_added_where_there_are_none() -> None:
         ({"env": [{"value": "x"}]}, 'required field "deploymentConfig.env[0].name" is missing'),
         (
             {"env": [{"name": "A", "value": 5}]},
-            'invalid type for field "deploymentConfig.env[0].value": cannot convert int64 to string',
+            'invalid type for field "deploymentConfig.env[0].value": got number, want a string',
         ),
         (
             {"nodeSelector": {"a": True}},
-            'invalid type for field "deploymentConfig.nodeSelector.a": unrecognized type: string',
+            'invalid type for field "deploymentConfig.nodeSelector.a": got boolean, want a string',
         ),
     ],
 )

@@ -169,31 +169,15 @@ def examples_are(text: Any, **fields: Any) -> Json:
         ),
         (
             examples_are("[{]"),
-            [
-                (
-                    "RV1-223",
-                    "invalid example: invalid character ']' looking for beginning of object key string",
-                )
-            ],
+            [("RV1-223", "invalid example: expected a key in double quotes, got ']'")],
         ),
-        (examples_are(" "), [("RV1-223", "invalid example: unexpected end of JSON input")]),
-        (
-            examples_are("[NaN]"),
-            [("RV1-223", "invalid example: invalid character 'N' looking for beginning of value")],
-        ),
+        (examples_are(" "), [("RV1-223", "invalid example: expected a value, got the end")]),
+        (examples_are("[NaN]"), [("RV1-223", "invalid example: expected a value, got 'N'")]),
         (
             examples_are(f'[{{"a": {"9" * 400}}}]'),
-            [
-                (
-                    "RV1-223",
-                    f"invalid example: json: cannot unmarshal number {'9' * 40} into Go value of type float64",
-                )
-            ],
+            [("RV1-223", f"invalid example: number {'9' * 40} is out of range")],
         ),
-        (
-            examples_are("[] x"),
-            [("RV1-223", "invalid example: invalid character 'x' after top-level value")],
-        ),
+        (examples_are("[] x"), [("RV1-223", "invalid example: expected the end, got 'x'")]),
         (examples_are("{}"), [("RV1-224", "the examples must be a list")]),
         (
             examples_are(f"[{_EXAMPLE}, {{}}]"),

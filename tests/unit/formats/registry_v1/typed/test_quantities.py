@@ -6,10 +6,6 @@ from hypothesis import strategies as st
 
 from rukpak_py.formats.registry_v1.typed.quantity import canonical
 
-MALFORMED = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-BAD_SUFFIX = "unable to parse quantity's suffix"
-NO_NUMBER = "unable to parse numeric part of quantity"
-
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 NANO = Fraction(1, 10**9)
@@ -68,27 +64,26 @@ def test_every_zero_is_written_alike(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "error"),
+    "value",
     [
-        ("", MALFORMED),
-        ("1 Mi", MALFORMED),
-        ("1e3Mi", MALFORMED),
-        ("\u0661", MALFORMED),
-        ("1\n", MALFORMED),  # escaped in JSON, so it is not the white space that Go removes
-        (True, MALFORMED),
-        ({}, MALFORMED),
-        ("1K", BAD_SUFFIX),
-        ("1e", BAD_SUFFIX),
-        ("1Mi1", BAD_SUFFIX),
-        ("1e9223372036854775808", BAD_SUFFIX),
-        ("Ei", NO_NUMBER),
-        (".e-10", NO_NUMBER),
+        "",
+        "1 Mi",
+        "1e3Mi",
+        "\u0661",
+        "1\n",  # escaped in JSON, so it is not the white space that Go removes
+        True,
+        {},
+        "1K",
+        "1e",
+        "1Mi1",
+        "1e9223372036854775808",
+        "Ei",
+        ".e-10",
     ],
 )
-def test_a_malformed_quantity_is_refused_in_the_words_of_go(value: object, error: str) -> None:
-    with pytest.raises(ValueError) as refused:
+def test_a_malformed_quantity_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="not a quantity"):
         canonical(value)
-    assert str(refused.value) == error
 
 
 @pytest.mark.parametrize(
@@ -112,7 +107,7 @@ def test_anything_else_than_a_quantity_is_a_value_error(text: str) -> None:
     try:
         once = canonical(text)
     except ValueError as error:
-        assert str(error) in {MALFORMED, BAD_SUFFIX, NO_NUMBER}  # noqa: PT017 the other outcome is checked below
+        assert str(error) == "not a quantity"  # noqa: PT017 the other outcome is checked below
     else:
         assert canonical(once) == once
 

@@ -3,7 +3,7 @@
 from rukpak_py.formats.registry_v1.typed import shapes
 from rukpak_py.formats.registry_v1.typed.codecs import codec
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
-from rukpak_py.formats.registry_v1.typed.shapes import Own, Struct
+from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Own, Pointer, Scalar, Struct
 
 TABLE = shapes._table()
 
@@ -19,13 +19,13 @@ def test_every_type_can_be_compiled_and_has_a_zero_value_that_it_accepts() -> No
 def test_only_two_types_are_left_out_when_they_are_zero() -> None:
     """Codecs leave out what is falsy then, which is right for these."""
     omitting = {
-        field.shape.go
+        field.shape
         for name, (_, definition) in TABLE.items()
         if isinstance(definition, list)
         for field in shapes.fields(name)
         if field.omits_zero
     }
-    assert omitting == {"v1.Time", "release.OperatorRelease"}
+    assert omitting == {Own("Time"), Own("OperatorRelease")}
 
 
 def test_no_struct_has_two_members_of_one_name() -> None:
@@ -35,16 +35,15 @@ def test_no_struct_has_two_members_of_one_name() -> None:
             assert len(names) == len(set(names)), name
 
 
-def test_names_that_two_packages_use_are_told_apart_and_printed_as_go_does() -> None:
-    assert shapes.shape("core.ResourceList").go == "v1.ResourceList"
-    assert shapes.shape("operators.ResourceList") == Struct("operators.ResourceList", "v1alpha1.ResourceList")
+def test_names_that_two_packages_use_are_told_apart() -> None:
+    assert shapes.shape("core.ResourceList") == Map(Own("Quantity"))
+    assert shapes.shape("operators.ResourceList") == Struct("operators.ResourceList")
 
 
-def test_expressions_read_as_go_writes_them() -> None:
-    assert shapes.shape("map[ResourceName]Quantity").go == "map[v1.ResourceName]resource.Quantity"
-    assert shapes.shape("[]*Container").go == "[]*v1.Container"
-    assert shapes.shape("Quantity") == Own("Quantity", "resource.Quantity")
-    assert shapes.shape("ValidationRules").go == "v1.ValidationRules"
+def test_expressions_are_read() -> None:
+    assert shapes.shape("[]*Container") == List(Pointer(Struct("Container")))
+    assert shapes.shape("Quantity") == Own("Quantity")
+    assert shapes.shape("map[string]UID") == Map(Scalar("string"))
 
 
 def test_what_others_decode_is_there() -> None:
