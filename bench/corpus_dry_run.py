@@ -25,7 +25,7 @@ from bench.workload import NAMESPACE, SYSTEM
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.format import RenderOptions
-from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode
+from rukpak_py.formats.registry_v1.bundle import InstallMode, RegistryBundle
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
@@ -56,7 +56,7 @@ def objects_of(path: Path, *, is_left_out: bool) -> Iterator[Object]:
     return map(Object.from_manifest, manifests)
 
 
-def _watched(bundle: Bundle) -> tuple[str, ...] | None:
+def _watched(bundle: RegistryBundle) -> tuple[str, ...] | None:
     is_free = {InstallMode.ALL, InstallMode.OWN} & set(bundle.csv.supported_modes)
     return None if is_free or not bundle.csv.supported_modes else (SYSTEM,)
 

@@ -27,7 +27,7 @@ from rukpak_py.sources.local import open_tree
 
 if TYPE_CHECKING:
     from rukpak_py.formats.helm.request import HelmRequest
-    from rukpak_py.formats.registry_v1.bundle import Bundle
+    from rukpak_py.formats.registry_v1.bundle import RegistryBundle
     from rukpak_py.formats.registry_v1.reading import Reading
 
 Json: TypeAlias = dict[str, Any]
@@ -176,7 +176,7 @@ class OpenedBundle:
         return read(self.tree, parity=self.parity, limits=self.limits)
 
     @cached_property
-    def bundle(self) -> "Bundle":
+    def bundle(self) -> "RegistryBundle":
         """Of a registry+v1 bundle; an error when it cannot be rendered."""
         return self.reading.complete()
 

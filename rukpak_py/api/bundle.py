@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.api.names import Phase, canonical_class
+from rukpak_py.api.names import BundlePhase, canonical_class
 from rukpak_py.api.schema import ApiType, doc
 from rukpak_py.api.source import Source
 
@@ -66,7 +66,7 @@ class BundleStatus(ApiType, frozen=True, kw_only=True):
 
     @property
     def is_unpacked(self) -> bool:
-        return self.phase == Phase.UNPACKED
+        return self.phase == BundlePhase.UNPACKED
 
 
 class Bundle(ApiType, frozen=True, kw_only=True):

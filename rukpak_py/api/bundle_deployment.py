@@ -7,7 +7,7 @@ from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation, HandledR
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
 from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
-from rukpak_py.api.schema import ApiType, Rule, doc
+from rukpak_py.api.schema import ApiType, CelRule, doc
 
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
@@ -95,8 +95,8 @@ class Override(ApiType, frozen=True, kw_only=True):
         ),
     ] = None
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("has(self.prune) || has(self.force)", "an entry of spec.overrides needs prune or force"),
+    rules: ClassVar[tuple[CelRule, ...]] = (
+        CelRule("has(self.prune) || has(self.force)", "an entry of spec.overrides needs prune or force"),
     )
 
 
@@ -166,12 +166,12 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
         ),
     ] = ()
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
+    rules: ClassVar[tuple[CelRule, ...]] = (
+        CelRule(
             "!has(self.createNamespace) || !self.createNamespace || has(self.installNamespace)",
             "spec.createNamespace needs spec.installNamespace",
         ),
-        Rule(
+        CelRule(
             f"!has(self.watchNamespaces) || self.provisionerClassName in {_REGISTRY_CLASSES}",
             f"spec.watchNamespaces needs the class {REGISTRY_CLASS}",
         ),

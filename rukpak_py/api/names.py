@@ -120,7 +120,7 @@ class SourceType(StrEnum):
     HTTP = "http"
 
 
-class Phase(StrEnum):
+class BundlePhase(StrEnum):
     """The phases of a Bundle; before the first reconcile it has none."""
 
     PENDING = "Pending"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import Meta, Struct
 
 
-class Rule(NamedTuple):
+class CelRule(NamedTuple):
     """A CEL rule of the CRD, with the text that a refused user reads."""
 
     rule: str

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from rukpak_py.api.schema import ApiType, Rule, doc
+from rukpak_py.api.schema import ApiType, CelRule, doc
 
 _CA_BUNDLE = doc(
     "Certificates of private authorities, in PEM, trusted on top of those of the system.",
@@ -56,8 +56,8 @@ class GitRef(ApiType, frozen=True, kw_only=True):
     tag: Annotated[str, doc("A tag, annotated or not.")] = ""
     commit: Annotated[str, doc("The hash of a commit, or its first digits, at least four. It never moves.")] = ""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
+    rules: ClassVar[tuple[CelRule, ...]] = (
+        CelRule(
             "[has(self.branch) && self.branch != '', has(self.tag) && self.tag != '',"
             " has(self.commit) && self.commit != ''].filter(given, given).size() == 1",
             "bundle.spec.source.git.ref must name exactly one non-empty branch, tag or commit",
@@ -105,9 +105,9 @@ class HttpSource(ApiType, frozen=True, kw_only=True):
     ca_bundle: CaBundle = ""
 
 
-def _member_of(source_type: str, *, text: str, given: str) -> Rule:
+def _member_of(source_type: str, *, text: str, given: str) -> CelRule:
     message = f'bundle.spec.source.{text} must be set for source type "{text}"'
-    return Rule(f"self.type != '{source_type}' || {given}", message)
+    return CelRule(f"self.type != '{source_type}' || {given}", message)
 
 
 class Source(ApiType, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class Source(ApiType, frozen=True, kw_only=True):
     upload: Annotated[UploadSource | None, doc("Content that a client uploads.")] = None
     http: Annotated[HttpSource | None, doc("Content of an archive on a web server.")] = None
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[CelRule, ...]] = (
         _member_of("image", text="image", given="has(self.image)"),
         _member_of("git", text="git", given="has(self.git)"),
         _member_of("configMaps", text="configmaps", given="(has(self.configMaps) && self.configMaps.size() > 0)"),

@@ -18,7 +18,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.options import flag, override_of
 from rukpak_py.apply.normalise import normalise
-from rukpak_py.apply.order import Phase, custom_kinds_of, phase_of
+from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, phase_of
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import GroupKind, Head, Object, ObjectKey, canonical_json
 
@@ -34,7 +34,7 @@ OUTLIVES_WHEN_TAKEN = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Form:
+class Payload:
     """One way to send an object: owned (it goes with its deployment) or outliving it."""
 
     body: bytes
@@ -44,9 +44,9 @@ class Form:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Desired:
     head: Head
-    phase: Phase
-    form: Form
-    form_when_taken: Form  # what cannot be had again and was there before us outlives us; else the same as `form`
+    phase: ApplyPhase
+    form: Payload
+    form_when_taken: Payload  # what cannot be had again and was there before us outlives us; else the same as `form`
     force: bool  # delete and re-create when an immutable field changed
     defines: frozenset[GroupKind]  # the kinds that a CRD brings
     warnings: tuple[str, ...]
@@ -94,7 +94,7 @@ def desire(
     )
 
 
-def _form(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Form:
+def _form(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Payload:
     metadata: dict[str, Any] = dict(manifest["metadata"])
     metadata["labels"] = {**(metadata.get("labels") or {}), **owner.labels}
     annotations = dict(metadata.get("annotations") or {})
@@ -107,4 +107,4 @@ def _form(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Form:
         + hashlib.sha256(canonical_json({**manifest, "metadata": {**metadata, "annotations": annotations}})).hexdigest()
     )
     metadata["annotations"] = {**annotations, APPLIED_ANNOTATION: digest}
-    return Form(body=canonical_json({**manifest, "metadata": metadata}), digest=digest)
+    return Payload(body=canonical_json({**manifest, "metadata": metadata}), digest=digest)

@@ -20,7 +20,7 @@ from rukpak_py.apply.health import HealthStatus
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.order import Phase, is_builtin
+from rukpak_py.apply.order import ApplyPhase, is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import WRITES, Action, Change, Plan
 from rukpak_py.apply.prune import delete
@@ -32,7 +32,7 @@ from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import ConflictError, RukPakError
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.core.wording import named
-from rukpak_py.kube.answers import Applied
+from rukpak_py.kube.answers import ApplyAnswer
 from rukpak_py.kube.errors import (
     AlreadyExistsError,
     FieldConflictError,
@@ -87,7 +87,7 @@ class Engine:
                 lambda change: self._write(target, change, change_set),
                 [change for change in changes if change.action in WRITES],
             )
-            if phase is Phase.CRDS:
+            if phase is ApplyPhase.CRDS:
                 for change in changes:
                     self._look_at_crd(change, change_set)
             if not change_set.is_complete:
@@ -147,7 +147,7 @@ class Engine:
             return False
         return True
 
-    async def _written(self, target: Target, change: Change, change_set: ChangeSet) -> Applied:
+    async def _written(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
         match change.action:
             case Action.CREATE:
                 return await self._create(target, change, change_set)
@@ -156,7 +156,7 @@ class Engine:
             case _:
                 return await self._send(target, change, _body(change), force=True, change_set=change_set)
 
-    async def _take(self, target: Target, change: Change, live: ObservedObject, change_set: ChangeSet) -> Applied:
+    async def _take(self, target: Target, change: Change, live: ObservedObject, change_set: ChangeSet) -> ApplyAnswer:
         judged = _with_metadata(change.form.body, uid=live.uid, resourceVersion=str(live.version))
         outcome = await self._send(target, change, judged, force=True, dry_run=True)
         resource = _resource(target, change)
@@ -164,7 +164,7 @@ class Engine:
         body = _with_metadata(change.form.body, uid=live.uid, resourceVersion=version)
         return await self._send(target, change, body, force=True, change_set=change_set)
 
-    async def _create(self, target: Target, change: Change, change_set: ChangeSet) -> Applied:
+    async def _create(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
         applied = await self._send(target, change, change.form.body, force=False, change_set=change_set)
         if (
             applied.created
@@ -195,7 +195,7 @@ class Engine:
         force: bool,
         dry_run: bool = False,
         change_set: ChangeSet | None = None,
-    ) -> Applied:
+    ) -> ApplyAnswer:
         """One apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
         key = change.key
         for attempt in range(REPAIRS + 1):
@@ -221,7 +221,7 @@ class Engine:
                     change_set.warnings.append(f"{key}: left out {fields}, which this API server does not know")
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _take_in(self, target: Target, change: Change, applied: Applied, change_set: ChangeSet) -> None:
+    def _take_in(self, target: Target, change: Change, applied: ApplyAnswer, change_set: ChangeSet) -> None:
         live = self._inventory.observe(change.desired.head.gvk, applied.object)
         if live.is_deleted:
             change_set.waiting.append(f"{change.key} is being deleted")
@@ -259,5 +259,5 @@ def _with_metadata(body: bytes, **fields: str) -> bytes:
     return canonical_json(manifest)
 
 
-def _is_sole_manager(applied: Applied, owner: Owner) -> bool:
+def _is_sole_manager(applied: ApplyAnswer, owner: Owner) -> bool:
     return {entry.manager for entry in applied.metadata.managed_fields} == {owner.manager}

@@ -178,7 +178,7 @@ class Inventory:
                 _remember(self._deleted_uids, old.metadata.uid, old.metadata.version)
             if known is not None and (old is None or known.uid == old.metadata.uid):
                 self._drop(known)
-                self._tell(known)
+                self._notify(known)
             self._on_gone(key)
             return
         went_back = old is not None and new.metadata.version < old.metadata.version  # a consistent fresh start says so
@@ -190,7 +190,7 @@ class Inventory:
             return
         self._put(live)
         if known is None or not _looks_the_same(known, live):
-            self._tell(known, live)
+            self._notify(known, live)
 
     def _put(self, live: ObservedObject) -> None:
         known = self._objects.get(live.key)
@@ -215,7 +215,7 @@ class Inventory:
             if not owned:
                 del self._owned[live.owner_uid]
 
-    def _tell(self, *lives: ObservedObject | None) -> None:
+    def _notify(self, *lives: ObservedObject | None) -> None:
         for uid in {live.owner_uid for live in lives if live is not None and live.owner_uid}:
             self._on_change(uid)
 

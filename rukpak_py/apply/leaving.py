@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from rukpak_py.api.bundle_deployment import KeptObject, KeptReason, Override
 from rukpak_py.api.options import override_of
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.order import Phase, is_builtin, phase_of
-from rukpak_py.apply.prune_policy import NOT_LISTED, Fate, ForeignInstances, Verdict, fate
+from rukpak_py.apply.order import ApplyPhase, is_builtin, phase_of
+from rukpak_py.apply.prune_policy import NOT_LISTED, Fate, ForeignInstances, PruneVerdict, fate
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -58,7 +58,7 @@ class PrunePolicy:
     instances: Mapping[ObjectKey, ForeignInstances] = field(default_factory=dict)
     kept: Collection[ObjectKey] = frozenset()
 
-    def fate(self, live: ObservedObject) -> Verdict:
+    def fate(self, live: ObservedObject) -> PruneVerdict:
         return fate(
             live,
             override=self._override(live),
@@ -116,7 +116,7 @@ def _key(kept: KeptObject) -> ObjectKey:
     return ObjectKey(kept.group, kept.kind, kept.namespace, kept.name)
 
 
-def deletion_phase(live: ObservedObject) -> Phase:
+def deletion_phase(live: ObservedObject) -> ApplyPhase:
     return phase_of(live.gvk, custom=not is_builtin(live.gvk.group))
 
 

@@ -66,7 +66,7 @@ def owned_by(inventory: Inventory, uid: str) -> Iterator[Leftover]:
             yield Leftover(resource=informer.resource, live=live)
 
 
-class LeftBehind:
+class OrphanCleanup:
     def __init__(
         self,
         client: Client,

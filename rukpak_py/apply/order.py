@@ -13,7 +13,7 @@ from typing import Any
 from rukpak_py.core.objects import ADMISSION_GROUP, RBAC_GROUP, GroupKind, GroupVersionKind
 
 
-class Phase(IntEnum):
+class ApplyPhase(IntEnum):
     NAMESPACES = auto()
     CRDS = auto()
     ACCOUNTS = auto()
@@ -62,27 +62,27 @@ CRD_KIND = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 # Built-in kinds that stand in no list are configuration: classes, quotas, policies, leases.
-_KINDS_OF_PHASE: Mapping[Phase, tuple[tuple[str, str], ...]] = {
-    Phase.NAMESPACES: (("", "Namespace"),),
-    Phase.CRDS: (CRD_KIND,),
-    Phase.ACCOUNTS: (("", "ServiceAccount"),),
-    Phase.ROLES: ((RBAC_GROUP, "ClusterRole"), (RBAC_GROUP, "Role")),
-    Phase.BINDINGS: ((RBAC_GROUP, "ClusterRoleBinding"), (RBAC_GROUP, "RoleBinding")),
-    Phase.STORAGE: (
+_KINDS_OF_PHASE: Mapping[ApplyPhase, tuple[tuple[str, str], ...]] = {
+    ApplyPhase.NAMESPACES: (("", "Namespace"),),
+    ApplyPhase.CRDS: (CRD_KIND,),
+    ApplyPhase.ACCOUNTS: (("", "ServiceAccount"),),
+    ApplyPhase.ROLES: ((RBAC_GROUP, "ClusterRole"), (RBAC_GROUP, "Role")),
+    ApplyPhase.BINDINGS: ((RBAC_GROUP, "ClusterRoleBinding"), (RBAC_GROUP, "RoleBinding")),
+    ApplyPhase.STORAGE: (
         ("storage.k8s.io", "CSIDriver"),
         ("storage.k8s.io", "StorageClass"),
         ("storage.k8s.io", "VolumeAttributesClass"),
         ("", "PersistentVolume"),
         ("", "PersistentVolumeClaim"),
     ),
-    Phase.SERVICES: (
+    ApplyPhase.SERVICES: (
         ("", "Service"),
         ("", "Endpoints"),
         ("discovery.k8s.io", "EndpointSlice"),
         ("networking.k8s.io", "Ingress"),
         ("extensions", "Ingress"),
     ),
-    Phase.WORKLOADS: (
+    ApplyPhase.WORKLOADS: (
         ("", "Pod"),
         ("", "ReplicationController"),
         *((group, kind) for group in ("apps", "extensions") for kind in ("Deployment", "DaemonSet", "ReplicaSet")),
@@ -91,7 +91,7 @@ _KINDS_OF_PHASE: Mapping[Phase, tuple[tuple[str, str], ...]] = {
         ("batch", "CronJob"),
         ("autoscaling", "HorizontalPodAutoscaler"),
     ),
-    Phase.WEBHOOKS: tuple(
+    ApplyPhase.WEBHOOKS: tuple(
         (ADMISSION_GROUP, kind)
         for kind in (
             "MutatingWebhookConfiguration",
@@ -102,7 +102,7 @@ _KINDS_OF_PHASE: Mapping[Phase, tuple[tuple[str, str], ...]] = {
             "ValidatingAdmissionPolicyBinding",
         )
     ),
-    Phase.API_SERVICES: (("apiregistration.k8s.io", "APIService"),),
+    ApplyPhase.API_SERVICES: (("apiregistration.k8s.io", "APIService"),),
 }
 _PHASE_OF_KIND = {GroupKind(*kind): phase for phase, kinds in _KINDS_OF_PHASE.items() for kind in kinds}
 
@@ -112,11 +112,11 @@ def is_builtin(group: str) -> bool:
     return group in _BUILTIN_GROUPS
 
 
-def phase_of(gvk: GroupVersionKind, *, custom: bool) -> Phase:
+def phase_of(gvk: GroupVersionKind, *, custom: bool) -> ApplyPhase:
     """`custom`: the kind is served by a CRD. A kind of an aggregated API waits for its API service just the same."""
     if custom or not is_builtin(gvk.group):
-        return Phase.CUSTOM_RESOURCES
-    return _PHASE_OF_KIND.get(gvk.group_kind, Phase.CONFIG)
+        return ApplyPhase.CUSTOM_RESOURCES
+    return _PHASE_OF_KIND.get(gvk.group_kind, ApplyPhase.CONFIG)
 
 
 def custom_kinds_of(manifests: Iterable[Mapping[str, Any]]) -> dict[GroupKind, bool]:

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from functools import cached_property
 
 from rukpak_py.api.bundle_deployment import Adopt
-from rukpak_py.apply.desired import Desired, Form
+from rukpak_py.apply.desired import Desired, Payload
 from rukpak_py.apply.leaving import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
@@ -35,7 +35,7 @@ WRITES = frozenset({Action.CREATE, Action.TAKE, Action.UPDATE, Action.CORRECT})
 class Change:
     action: Action
     desired: Desired
-    form: Form
+    form: Payload
     live: ObservedObject | None
     reason: str = ""
 
@@ -93,7 +93,7 @@ def decide(
     """
     found = situation(live, owner, missing_deployments)
 
-    def change(action: Action, reason: str = "", form: Form = desired.form) -> Change:
+    def change(action: Action, reason: str = "", form: Payload = desired.form) -> Change:
         return Change(action=action, desired=desired, form=form, live=live, reason=reason)
 
     if live is None:

@@ -18,7 +18,7 @@ from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME
 from rukpak_py.apply.leaving import deletion_phase
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
-from rukpak_py.apply.order import Phase
+from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import RukPakError
@@ -26,7 +26,7 @@ from rukpak_py.core.objects import ObjectKey, canonical_json
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.metadata import Metadata
 
-_SERVING = frozenset({Phase.CRDS, Phase.WORKLOADS})  # what custom resources need to go
+_SERVING = frozenset({ApplyPhase.CRDS, ApplyPhase.WORKLOADS})  # what custom resources need to go
 LOOKS = 3  # at an object that moves while it is to be deleted
 
 
@@ -35,7 +35,7 @@ async def prune(target: Target, lives: Iterable[ObservedObject], change_set: Cha
     lives = list(lives)
     for phase, group in groupby(lives, key=deletion_phase):
         remaining = await _prune_phase(target, list(group), change_set)
-        if phase is Phase.CUSTOM_RESOURCES and remaining and any(deletion_phase(one) in _SERVING for one in lives):
+        if phase is ApplyPhase.CUSTOM_RESOURCES and remaining and any(deletion_phase(one) in _SERVING for one in lives):
             change_set.waiting += [f"{key} is being deleted" for key in remaining]
             return
 

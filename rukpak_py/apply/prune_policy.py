@@ -73,7 +73,7 @@ NOT_LISTED = UnlistedInstances(why="they have not been listed yet")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class PruneVerdict:
     """`reason` and `detail` say why an object is kept, `detail` also who wants it released; empty: nobody said so."""
 
     fate: Fate
@@ -81,7 +81,7 @@ class Verdict:
     detail: str = ""
 
 
-_PRUNE = Verdict(fate=Fate.PRUNE)
+_PRUNE = PruneVerdict(fate=Fate.PRUNE)
 
 
 def fate(
@@ -90,11 +90,11 @@ def fate(
     override: Override = NO_OVERRIDE,
     instances: ForeignInstances = NOT_LISTED,
     was_kept: bool = False,
-) -> Verdict:
+) -> PruneVerdict:
     """`was_kept`: a CRD that was kept for its instances before."""
     allowed = live.prune if override.prune is None else override.prune
     if live.outlives or allowed is False:
-        return Verdict(fate=Fate.RELEASE, detail=_who_said_no(live, override))
+        return PruneVerdict(fate=Fate.RELEASE, detail=_who_said_no(live, override))
     if live.is_deleted or allowed:
         return _PRUNE
     reason = _KEPT_KINDS.get(live.gvk.group_kind)
@@ -111,7 +111,7 @@ def _who_said_no(live: ObservedObject, override: Override) -> str:
     return f'{PRUNE_ANNOTATION}: "false"' if live.prune is False else ""
 
 
-def _fate_of_crd(instances: ForeignInstances, *, was_kept: bool) -> Verdict:
+def _fate_of_crd(instances: ForeignInstances, *, was_kept: bool) -> PruneVerdict:
     match instances:
         case Instances(count=count) if count:
             return _keep(KeptReason.HAS_INSTANCES, f"deleting it would delete {instances}")
@@ -125,5 +125,5 @@ def _fate_of_crd(instances: ForeignInstances, *, was_kept: bool) -> Verdict:
             return _PRUNE
 
 
-def _keep(reason: KeptReason, detail: str = "") -> Verdict:
-    return Verdict(fate=Fate.KEEP, reason=reason, detail=detail or _DETAILS[reason])
+def _keep(reason: KeptReason, detail: str = "") -> PruneVerdict:
+    return PruneVerdict(fate=Fate.KEEP, reason=reason, detail=detail or _DETAILS[reason])

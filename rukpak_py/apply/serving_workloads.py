@@ -11,7 +11,7 @@ import orjson
 
 from rukpak_py.apply.caller_outline import caller_outline
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.order import Phase
+from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.core.objects import GroupKind, ObjectKey
 
 _CONFIGURATIONS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
@@ -23,7 +23,7 @@ Manifest = Mapping[str, Any]
 def serving_workloads(desired: Iterable[Desired]) -> dict[GroupKind, frozenset[ObjectKey]]:
     """By kind. Only what has a webhook is decoded: CRDs may be large."""
     desired = tuple(desired)
-    crds = [one for one in desired if one.phase is Phase.CRDS]
+    crds = [one for one in desired if one.phase is ApplyPhase.CRDS]
     configurations = [_manifest(one) for one in desired if one.head.gvk.kind in _CONFIGURATIONS]
     kinds = {one.key.name: kind for one in crds for kind in one.defines}
     services: dict[GroupKind, set[ObjectKey]] = {}

@@ -17,7 +17,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import Refusal, StaleError
+from rukpak_py.kube.errors import ErrorAnswer, StaleError
 from rukpak_py.kube.metadata import ManagedFields, Metadata
 from rukpak_py.kube.resources import Resource
 
@@ -30,7 +30,7 @@ async def take_over(client: Client, resource: Resource, live: ObservedObject, ow
     """The resourceVersion to apply on. `StaleError` when the object is not the one that was judged."""
     before = await client.get_metadata(resource, live.key.namespace, live.key.name)
     if (before.uid, before.version) != (live.uid, live.version):
-        raise StaleError(Refusal(subject=str(live.key), status=409, message="it changed since it was read"))
+        raise StaleError(ErrorAnswer(subject=str(live.key), status=409, message="it changed since it was read"))
     entries = entries_taken_over(
         before,
         outcome,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.apply.permissions.grants import Holder, grants_of, mapping, text
+from rukpak_py.apply.permissions.grants import RoleSubject, grants_of, mapping, text
 from rukpak_py.apply.permissions.permission import Permission, reduced, without
 from rukpak_py.cli.fields import Difference, differences
 from rukpak_py.core.objects import RBAC_GROUP, GroupVersionKind, ObjectKey, canonical_json
@@ -29,13 +29,13 @@ class ChangedObject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PermissionChange:
-    holder: Holder
+    holder: RoleSubject
     gained: set[Permission]
     lost: set[Permission]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
+class RenderingComparison:
     added: list[ObjectKey]
     removed: list[ObjectKey]
     renamed: list[tuple[ObjectKey, ObjectKey]]
@@ -47,7 +47,7 @@ class Comparison:
         return not (self.added or self.removed or self.renamed or self.changed or self.permissions)
 
 
-def compare(old: Iterable[Json], new: Iterable[Json]) -> Comparison:
+def compare(old: Iterable[Json], new: Iterable[Json]) -> RenderingComparison:
     old, new = list(old), list(new)
     before, after = _by_key(old), _by_key(new)
     removed, added = [key for key in before if key not in after], [key for key in after if key not in before]
@@ -58,7 +58,7 @@ def compare(old: Iterable[Json], new: Iterable[Json]) -> Comparison:
         for key in before
         if key in after
     ]
-    return Comparison(
+    return RenderingComparison(
         added=[key for key in added if key not in fresh],
         removed=[key for key in removed if key not in gone],
         renamed=renamed,

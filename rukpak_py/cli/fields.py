@@ -31,7 +31,7 @@ _KEYS: tuple[tuple[str, ...], ...] = (
 _LONGEST_ALIGNED = 2_000  # aligning takes the product of both lengths
 
 
-class Change(StrEnum):
+class FieldChange(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"
@@ -39,7 +39,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    change: Change
+    change: FieldChange
     path: str
     old: Any = None
     new: Any = None
@@ -54,15 +54,15 @@ def differences(old: Any, new: Any) -> Iterator[Difference]:
     while open_pairs:
         path, in_old, one, in_new, other = open_pairs.pop()
         if not in_old:
-            yield Difference(change=Change.ADDED, path=path, new=other)
+            yield Difference(change=FieldChange.ADDED, path=path, new=other)
         elif not in_new:
-            yield Difference(change=Change.REMOVED, path=path, old=one)
+            yield Difference(change=FieldChange.REMOVED, path=path, old=one)
         elif isinstance(one, dict) and isinstance(other, dict):
             open_pairs += reversed(list(_members(path, one, other)))
         elif isinstance(one, list) and isinstance(other, list):
             open_pairs += reversed(list(_items(path, one, other)))
         elif type(one) is not type(other) or one != other:
-            yield Difference(change=Change.CHANGED, path=path, old=one, new=other)
+            yield Difference(change=FieldChange.CHANGED, path=path, old=one, new=other)
 
 
 def _members(path: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[_Pair]:

@@ -10,7 +10,7 @@ from typing import Any
 from rukpak_py.apply.permissions.grants import mapping, text
 from rukpak_py.content.tree import Tree
 from rukpak_py.formats.helm.chart import Chart
-from rukpak_py.formats.registry_v1.bundle import Bundle, Dependency, Json
+from rukpak_py.formats.registry_v1.bundle import Dependency, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE
 from rukpak_py.formats.registry_v1.requirements import required_by_csv
 
@@ -59,7 +59,7 @@ def of_chart(chart: Chart) -> Json:
     }
 
 
-def of_bundle(bundle: Bundle) -> Json:
+def of_bundle(bundle: RegistryBundle) -> Json:
     csv = bundle.csv
     spec = mapping(csv.typed.get("spec"))
     return {
@@ -124,7 +124,7 @@ def _images(used: Iterable[tuple[str, str]], related: Iterable[tuple[str, str]])
     ]
 
 
-def _deployment_images(bundle: Bundle) -> Iterator[tuple[str, str]]:
+def _deployment_images(bundle: RegistryBundle) -> Iterator[tuple[str, str]]:
     for entry in bundle.csv.deployments:
         template = mapping(entry.spec.get("template"))
         yield from _images_of_pod(mapping(template.get("spec")), entry.name)

@@ -68,7 +68,7 @@ def run(argv: Sequence[str]) -> int:
             status = _run(argv[1:], name)
             sys.stdout.flush()
         except Exception as error:  # noqa: BLE001 - the outermost place: whatever it is, the user gets a sentence
-            return _told(error, name)
+            return _exit_code_of(error, name)
     except BrokenPipeError:
         # What is still buffered must not fail again when the interpreter closes its streams.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -90,7 +90,7 @@ def _run(arguments: Sequence[str], name: str) -> int:
     return status if isinstance(status, int) else Exit.OK
 
 
-def _told(error: Exception, name: str) -> int:
+def _exit_code_of(error: Exception, name: str) -> int:
     match error:
         case BrokenPipeError():
             raise error
@@ -105,29 +105,29 @@ def _told(error: Exception, name: str) -> int:
             _say_findings(error)
             return Exit.FAILED
         case RukPakError():
-            _say(clean_text(str(error)))
+            _print_error(clean_text(str(error)))
             return Exit.FAILED
         case OSError():
-            _say(clean(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
+            _print_error(clean(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
             return Exit.FAILED
         case _:
             if os.environ.get(DEBUG_VARIABLE):
                 raise error
             text = clean(f"{type(error).__name__}: {error}")
-            _say(f"this is a bug of {name}, please report it: {text} ({DEBUG_VARIABLE}=1 shows more)")
+            _print_error(f"this is a bug of {name}, please report it: {text} ({DEBUG_VARIABLE}=1 shows more)")
             return Exit.DEFECT
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     click.echo(f"{Style(sys.stderr).paint('Error:', 'red', 'bold')} {text}", err=True)
 
 
 def _say_findings(error: InvalidBundleError) -> None:
     if str(error) != "\n".join(map(str, error.findings)):  # somebody else's words were asked for
-        _say(clean_text(str(error)))
+        _print_error(clean_text(str(error)))
         for hint in dict.fromkeys(finding.hint for finding in error.findings if finding.hint):
             click.echo(f"hint: {clean(hint)}", err=True)
         return
-    _say("the bundle cannot be used:")
+    _print_error("the bundle cannot be used:")
     for line in lines_of_findings(error.findings, Style(sys.stderr)):
         click.echo(line, err=True)

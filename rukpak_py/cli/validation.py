@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rukpak_py import library
-from rukpak_py.cli.reports.report import Described, Report
+from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.limits import Limits
@@ -30,7 +30,9 @@ class Checks:
     is_strict: bool = False
 
 
-def reports_of(paths: Sequence[str], checks: Checks, *, jobs: int | None = None) -> Generator[Report, None, None]:
+def reports_of(
+    paths: Sequence[str], checks: Checks, *, jobs: int | None = None
+) -> Generator[CommandReport, None, None]:
     """Whoever stops reading closes it: what nobody waits for any more is not checked."""
     jobs = min(jobs or os.cpu_count() or 1, len(paths) // _WORTH_A_PROCESS)
     if jobs <= 1:
@@ -39,16 +41,16 @@ def reports_of(paths: Sequence[str], checks: Checks, *, jobs: int | None = None)
         yield from _in_processes(paths, checks, jobs)
 
 
-def report_of(path: str, checks: Checks) -> Report:
+def report_of(path: str, checks: Checks) -> CommandReport:
     try:
         opened = library.open_bundle(path, format=checks.format_name, limits=Limits.from_environment())
         findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
     except RukPakError as error:
-        return Report(path=path, failure=str(error).removeprefix(f"{path}: "))
-    return Report(path=path, format=opened.format.value, findings=findings)
+        return CommandReport(path=path, failure=str(error).removeprefix(f"{path}: "))
+    return CommandReport(path=path, format=opened.format.value, findings=findings)
 
 
-def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[Report]:
+def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[CommandReport]:
     import multiprocessing  # noqa: PLC0415 - one bundle does not need it
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - one bundle does not need it
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - one bundle does not need it
@@ -65,7 +67,7 @@ def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[R
             try:
                 yield future.result()
             except BrokenProcessPool:
-                yield Report(
+                yield CommandReport(
                     path=path, failure="the process that checked it died, possibly because it ran out of memory"
                 )
     finally:

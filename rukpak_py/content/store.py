@@ -42,7 +42,7 @@ _CHUNK = 1024 * 1024
 _NO_LIMIT = 1 << 62
 
 
-class Form(StrEnum):
+class StoredForm(StrEnum):
     """What is served; a part of the name of its file."""
 
     ORIGINAL = ""
@@ -67,7 +67,7 @@ class Store:
     def put(self, tree: Tree, converted: Tree | None = None) -> str:
         """Store the Tree unless it is there; its digest. Keep it from a concurrent sweep with `in_flight`."""
         digest = tree.digest
-        forms = ((converted, Form.CONVERTED), (tree, Form.ORIGINAL))
+        forms = ((converted, StoredForm.CONVERTED), (tree, StoredForm.ORIGINAL))
         with self.in_flight(digest), self._opened() as (_, content):
             for files, form in forms:
                 name = _content_name(digest, form)
@@ -92,7 +92,7 @@ class Store:
                 os.unlink(name, dir_fd=content)
             return None
 
-    def open_archive(self, digest: str, form: Form = Form.ORIGINAL) -> BufferedReader | None:
+    def open_archive(self, digest: str, form: StoredForm = StoredForm.ORIGINAL) -> BufferedReader | None:
         """The file that is served, as it is on disk; it can be read to its end whatever a sweep removes meanwhile."""
         with self._opened() as (_, content):
             try:
@@ -100,7 +100,7 @@ class Store:
             except FileNotFoundError:
                 return None
 
-    def link(self, bundle_name: str, digest: str, form: Form = Form.ORIGINAL) -> None:
+    def link(self, bundle_name: str, digest: str, form: StoredForm = StoredForm.ORIGINAL) -> None:
         """Serve this content under the Bundle's name from now on."""
         name = _link_name(bundle_name)
         with self._opened() as (root, content):
@@ -181,14 +181,14 @@ class Store:
             raise UnavailableError(f"the content store {self.directory} failed: {error.strerror or error}") from error
 
 
-def _content_name(digest: str, form: Form = Form.ORIGINAL) -> str:
+def _content_name(digest: str, form: StoredForm = StoredForm.ORIGINAL) -> str:
     match = _DIGEST.fullmatch(digest)
     if match is None:
         raise ContentError(f"{digest[:100]!r} is not a digest")
     return f"sha256-{match[1]}{form}{_SUFFIX}"
 
 
-def _served_name(content: int, digest: str, form: Form) -> str:
+def _served_name(content: int, digest: str, form: StoredForm) -> str:
     """Without its original the converted form does not count: the content is lost."""
     original, wanted = _content_name(digest), _content_name(digest, form)
     return wanted if disk.is_file(content, original) and disk.is_file(content, wanted) else original

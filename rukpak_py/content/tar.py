@@ -13,7 +13,7 @@ from isal import isal_zlib
 
 from rukpak_py.content.canonical import write_tar
 from rukpak_py.content.inflate import inflate
-from rukpak_py.content.tar_members import Kind, Member, TarMembers
+from rukpak_py.content.tar_members import Member, MemberKind, TarMembers
 from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LINK_HOPS, Limits
@@ -34,14 +34,14 @@ def read_archive(chunks: Iterable[bytes], *, limits: Limits = DEFAULT_LIMITS) ->
             raise limits.exceeded("content_files", "the number of entries in the archive")
         path = clean_path(member.path, limits)
         match member.kind:
-            case Kind.DIRECTORY:
+            case MemberKind.DIRECTORY:
                 builder.add_directory(path)
-            case Kind.FILE:
+            case MemberKind.FILE:
                 builder.check_room(path, member.size)
                 builder.add(path, members.read())
-            case Kind.DEVICE:
+            case MemberKind.DEVICE:
                 raise ContentError(f"{path!r} is a device or a FIFO")
-            case Kind.HARD_LINK | Kind.SYMBOLIC_LINK:
+            case MemberKind.HARD_LINK | MemberKind.SYMBOLIC_LINK:
                 if path in links:
                     raise ContentError(f"link {path!r} is there twice")
                 links[path] = _link(path, member, limits)
@@ -67,7 +67,7 @@ class _Link:
 def _link(path: str, member: Member, limits: Limits) -> _Link:
     if not member.link or member.link.startswith("/"):
         raise ContentError(f"link {path!r} points out of the archive: {member.link[:200]!r}")
-    if member.kind is Kind.HARD_LINK:
+    if member.kind is MemberKind.HARD_LINK:
         return _Link(path=path, target=clean_path(member.link, limits))
     parts = path.split("/")[:-1]
     for part in member.link.split("/"):

@@ -18,7 +18,7 @@ _EXTENSION_BYTES = 1024 * 1024
 _LONGEST_NUMBER = 20
 
 
-class Kind(Enum):
+class MemberKind(Enum):
     FILE = auto()
     DIRECTORY = auto()
     HARD_LINK = auto()
@@ -27,22 +27,22 @@ class Kind(Enum):
 
 
 _KINDS = {
-    b"0": Kind.FILE,
-    b"\0": Kind.FILE,
-    b"7": Kind.FILE,
-    b"1": Kind.HARD_LINK,
-    b"2": Kind.SYMBOLIC_LINK,
-    b"3": Kind.DEVICE,
-    b"4": Kind.DEVICE,
-    b"5": Kind.DIRECTORY,
-    b"6": Kind.DEVICE,
+    b"0": MemberKind.FILE,
+    b"\0": MemberKind.FILE,
+    b"7": MemberKind.FILE,
+    b"1": MemberKind.HARD_LINK,
+    b"2": MemberKind.SYMBOLIC_LINK,
+    b"3": MemberKind.DEVICE,
+    b"4": MemberKind.DEVICE,
+    b"5": MemberKind.DIRECTORY,
+    b"6": MemberKind.DEVICE,
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Member:
     path: str  # as written: not normalised, not judged
-    kind: Kind
+    kind: MemberKind
     size: int  # 0 for everything but files
     link: str
 
@@ -113,11 +113,11 @@ def _member(header: Header, extensions: dict[str, bytes]) -> Member:
     if kind is None:
         raise ContentError(f"{_utf8(name)!r} is of a kind that is not supported (type {header.kind!r})")
     if header.kind == b"\0" and name.endswith(b"/"):  # how tars before POSIX wrote directories
-        kind = Kind.DIRECTORY
+        kind = MemberKind.DIRECTORY
     return Member(
         path=_utf8(name),
         kind=kind,
-        size=_size(header, extensions) if kind is Kind.FILE else 0,
+        size=_size(header, extensions) if kind is MemberKind.FILE else 0,
         link=_utf8(extensions.get("linkpath") or header.link),
     )
 

@@ -5,7 +5,7 @@
   holds its own lane only.
 * A deadline each, counted from the moment the job has its place in the lane.
 * The end of a job adds the name to the queue again; the reconcile that this brings takes the result, once.
-* `ContentBudget` bounds how many jobs hold content in memory, whatever their lanes; `Turns` are for what may not
+* `ContentBudget` bounds how many jobs hold content in memory, whatever their lanes; `KeyedLock` are for what may not
   happen twice at a time for one key.
 
 A job of an object that is gone is cancelled, and its result is nobody's.
@@ -54,7 +54,7 @@ class _Turn:
     users: int = 0
 
 
-class Turns:
+class KeyedLock:
     """One at a time for each key, in the order of asking."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.core.metrics import GHOSTS
+from rukpak_py.core.metrics import MISSED_DELETIONS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError
 from rukpak_py.kube.resources import Resource
@@ -92,7 +92,7 @@ class MissedDeletions:
             metadata = obj.metadata
             if metadata.uid not in there and watched.cache.seen_at(metadata.name) < began:
                 LOG.info("%s %s is gone, and no watch reported its deletion", watched.resource.gvk.kind, metadata.name)
-                GHOSTS.labels(watched.resource.gvk.kind).inc()
+                MISSED_DELETIONS.labels(watched.resource.gvk.kind).inc()
                 watched.cache.drop(metadata.name, metadata.uid)
                 watched.gone(obj)
         return True

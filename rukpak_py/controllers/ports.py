@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from rukpak_py.api.source import Source
-from rukpak_py.content.store import Form
+from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.by_class import Classes
@@ -20,7 +20,7 @@ class Sources(Protocol):
     async def fetch(self, request: FetchRequest) -> Fetched | Waiting:
         """The content of a source, within all limits; `Waiting` where a watch will bring the Bundle back."""
 
-    async def settle(self, bundle: str, uid: str, source: Source) -> None:
+    async def clean_up(self, bundle: str, uid: str, source: Source) -> None:
         """Its content is stored, or of no use: what was only there to bring it may go. No call in the usual case."""
 
 
@@ -35,7 +35,7 @@ class Content(Protocol):
 
     async def has(self, digest: str) -> bool: ...
 
-    async def link(self, bundle: str, digest: str, form: Form) -> None:
+    async def link(self, bundle: str, digest: str, form: StoredForm) -> None:
         """Make the stored content reachable under the Bundle's name, in this form if it has it."""
 
     async def unlink(self, bundle: str) -> None: ...

@@ -16,7 +16,7 @@ Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Caller:
+class WebhookClient:
     """One `clientConfig`: the API server calls a webhook by it."""
 
     pointer: str  # a JSON pointer to the clientConfig
@@ -32,27 +32,27 @@ class Caller:
             return b""
 
 
-def every_caller(_: Caller) -> bool:
+def every_caller(_: WebhookClient) -> bool:
     return True
 
 
-def callers(manifest: Manifest) -> Iterator[Caller]:
+def callers(manifest: Manifest) -> Iterator[WebhookClient]:
     webhooks = manifest.get("webhooks")
     for index, webhook in enumerate(webhooks if isinstance(webhooks, list) else []):
         name = _mapping(webhook).get("name")
         if name and isinstance(name, str):
             config = _mapping(webhook.get("clientConfig"))
-            yield Caller(pointer=f"/webhooks/{index}/clientConfig", name=name, config=config)
+            yield WebhookClient(pointer=f"/webhooks/{index}/clientConfig", name=name, config=config)
     spec = _mapping(manifest.get("spec"))
     if manifest.get("kind") == "APIService":
         if spec.get("service"):  # else the API server itself serves it
-            yield Caller(pointer="/spec", config=spec)
+            yield WebhookClient(pointer="/spec", config=spec)
     elif config := _mapping(_mapping(_mapping(spec.get("conversion")).get("webhook")).get("clientConfig")):
-        yield Caller(pointer="/spec/conversion/webhook/clientConfig", config=config)
+        yield WebhookClient(pointer="/spec/conversion/webhook/clientConfig", config=config)
 
 
 def ca_bundle_patch(
-    manifest: Manifest, ca_bundle: bytes, *, is_ours: Callable[[Caller], bool] = every_caller
+    manifest: Manifest, ca_bundle: bytes, *, is_ours: Callable[[WebhookClient], bool] = every_caller
 ) -> list[Manifest]:
     """The JSON patch that gives our callers this bundle; empty when all have it.
 
@@ -70,7 +70,7 @@ def ca_bundle_patch(
     return patch
 
 
-def trusts(manifest: Manifest, certificate: bytes, *, is_ours: Callable[[Caller], bool] = every_caller) -> bool:
+def trusts(manifest: Manifest, certificate: bytes, *, is_ours: Callable[[WebhookClient], bool] = every_caller) -> bool:
     """Whether each of our callers names an authority that signed this certificate."""
     return all(x509.issuers(certificate, caller.ca_bundle) for caller in callers(manifest) if is_ours(caller))
 

@@ -20,7 +20,7 @@ from rukpak_py.core import x509
 from rukpak_py.core.x509 import KeyPair
 
 
-class Step(Enum):
+class RotationStep(Enum):
     ISSUE_AUTHORITY = auto()
     PUBLISH_TRUST = auto()
     INJECT_TRUST = auto()
@@ -41,14 +41,14 @@ class Observed:
     in_use_trust: bytes = b""  # who signed that
 
 
-def next_step(seen: Observed, hosts: Sequence[str], now: datetime) -> Step:
+def next_step(seen: Observed, hosts: Sequence[str], now: datetime) -> RotationStep:
     signer = seen.signer
     if signer is None or not x509.is_pair(signer) or x509.needs_rotation(signer.certificate, now):
-        return Step.ISSUE_AUTHORITY
+        return RotationStep.ISSUE_AUTHORITY
     if seen.trust != trust_of(signer, seen, now):
-        return Step.PUBLISH_TRUST
+        return RotationStep.PUBLISH_TRUST
     if not seen.is_injected:
-        return Step.INJECT_TRUST
+        return RotationStep.INJECT_TRUST
     return _serving_step(signer, seen, hosts, now)
 
 
@@ -68,14 +68,14 @@ def is_usable(serving: KeyPair | None, trust: bytes, hosts: Sequence[str], now: 
     )
 
 
-def _serving_step(signer: KeyPair, seen: Observed, hosts: Sequence[str], now: datetime) -> Step:
+def _serving_step(signer: KeyPair, seen: Observed, hosts: Sequence[str], now: datetime) -> RotationStep:
     stored, in_use = seen.serving, seen.in_use
     if stored is not None and is_usable(stored, seen.trust, hosts, now):
         if x509.is_signed_by(stored.certificate, signer.certificate):
-            return Step.ISSUE_SERVING if x509.needs_rotation(stored.certificate, now) else Step.NOTHING
-        return Step.ISSUE_SERVING if seen.is_propagated else Step.WAIT_FOR_PROPAGATION
+            return RotationStep.ISSUE_SERVING if x509.needs_rotation(stored.certificate, now) else RotationStep.NOTHING
+        return RotationStep.ISSUE_SERVING if seen.is_propagated else RotationStep.WAIT_FOR_PROPAGATION
     if in_use is None or seen.is_propagated or not is_usable(in_use, seen.trust, hosts, now):
-        return Step.ISSUE_SERVING
+        return RotationStep.ISSUE_SERVING
     if x509.is_signed_by(in_use.certificate, signer.certificate):
-        return Step.ISSUE_SERVING  # clients rely on the signer already
-    return Step.RESTORE_SERVING
+        return RotationStep.ISSUE_SERVING  # clients rely on the signer already
+    return RotationStep.RESTORE_SERVING

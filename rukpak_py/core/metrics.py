@@ -68,7 +68,7 @@ EVENTS_DROPPED = Counter(
 )
 
 
-class Request(NamedTuple):
+class RequestLabels(NamedTuple):
     verb: str
     group: str
     resource: str
@@ -76,13 +76,13 @@ class Request(NamedTuple):
     code: str
 
 
-def request_counts() -> Tally[Request]:
+def request_counts() -> Tally[RequestLabels]:
     """How often each kind of request was sent since the process began; subtract two tallies to count between."""
-    tally: Tally[Request] = Tally()
+    tally: Tally[RequestLabels] = Tally()
     for metric in REQUESTS.collect():
         for sample in metric.samples:
             if sample.name.endswith("_total"):
-                tally[Request(**sample.labels)] = int(sample.value)
+                tally[RequestLabels(**sample.labels)] = int(sample.value)
     return tally
 
 
@@ -112,7 +112,7 @@ FETCH_SECONDS = Histogram(
     buckets=(0.01, 0.05, 0.25, 1.0, 5.0, 30.0, 120.0),
     registry=REGISTRY,
 )
-GHOSTS = Counter(
+MISSED_DELETIONS = Counter(
     "rukpak_ghosts",
     "Bundles and BundleDeployments whose deletion no watch delivered and a list revealed.",
     ["kind"],

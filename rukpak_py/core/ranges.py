@@ -41,7 +41,7 @@ _LONGEST = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
+class VersionComparison:
     comparator: str
     version: Version
 
@@ -52,7 +52,7 @@ class Comparison:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Range:
     text: str
-    alternatives: tuple[tuple[Comparison, ...], ...]
+    alternatives: tuple[tuple[VersionComparison, ...], ...]
 
     @classmethod
     def parse(cls, text: str) -> "Range":
@@ -124,12 +124,12 @@ def _split(token: str) -> tuple[str, str]:
     return token[:start].strip(SPACE), token[start:]
 
 
-def _comparison(token: str) -> Comparison:
+def _comparison(token: str) -> VersionComparison:
     comparator, text = _split(token)
     problem = f"Could not parse Range {quoted(token)}: Could not parse"
     if comparator not in _COMPARATORS:
         raise ValueError(f"{problem} comparator {quoted(comparator)} in {quoted(comparator + text)}")
     try:
-        return Comparison(comparator=comparator, version=strict(text))
+        return VersionComparison(comparator=comparator, version=strict(text))
     except ValueError as error:
         raise ValueError(f"{problem} version {quoted(text)} in {quoted(comparator + text)}: {error}") from error

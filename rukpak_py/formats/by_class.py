@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
-from rukpak_py.content.store import Form
+from rukpak_py.content.store import StoredForm
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.format import Format
 from rukpak_py.formats.helm.format import HelmFormat
@@ -35,12 +35,12 @@ _FORMATS: Mapping[Classes, Format] = {
 CLASSES = frozenset(classes.bundle for classes in _FORMATS)
 
 
-def served_form(bundle_class: str) -> Form:
+def served_form(bundle_class: str) -> StoredForm:
     """In which form the content of such a Bundle is served to others."""
-    return Form.CONVERTED if bundle_class in {REGISTRY_CLASS, HELM_CLASS} else Form.ORIGINAL
+    return StoredForm.CONVERTED if bundle_class in {REGISTRY_CLASS, HELM_CLASS} else StoredForm.ORIGINAL
 
 
-def varies(classes: Classes) -> bool:
+def is_nondeterministic(classes: Classes) -> bool:
     """Whether rendering again may give other objects: of random values, the time, or what the cluster serves."""
     return classes.deployment == HELM_CLASS
 

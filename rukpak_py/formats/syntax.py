@@ -5,7 +5,7 @@ import re
 from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.rules import Place, Problem
-from rukpak_py.formats.syntax_advice import Surroundings
+from rukpak_py.formats.syntax_advice import SurroundingLines
 
 _UNCLOSED = "unexpected end of stream"  # told where the file ends, which helps nobody
 _SEPARATOR = "invalid document separator"
@@ -35,7 +35,7 @@ _GENERAL_HINT = "Correct the syntax at this place."
 def syntax_problem(error: ContentError, data: bytes, place: Place) -> Problem:
     if not isinstance(error, YamlError):  # a limit
         return Problem(message=str(error), hint=_LIMIT_HINT, place=place, at=(0, 0))
-    around = Surroundings(error, data)
+    around = SurroundingLines(error, data)
     opening = around.opening()
     return Problem(
         message=f"cannot be parsed as {error.language.upper()}: {error.problem}",

@@ -18,7 +18,7 @@ _FIRST_COLON: Final = re.compile(r"\s*+(?:- ++)*+[^\s:]++:")
 _MOST_LINES: Final = 200  # above the place, of a text in quotes
 
 
-class Surroundings:
+class SurroundingLines:
     """The lines of a file around a defect; the empty ones of a file in which lines cannot be told."""
 
     def __init__(self, error: YamlError, data: bytes) -> None:

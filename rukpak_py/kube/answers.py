@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rukpak_py.kube.calls import Answer
-from rukpak_py.kube.errors import Refusal, ServerUnavailableError
+from rukpak_py.kube.calls import HttpAnswer
+from rukpak_py.kube.errors import ErrorAnswer, ServerUnavailableError
 from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
 from rukpak_py.kube.resources import Resource
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Applied:
+class ApplyAnswer:
     """The answer to an apply. `resent`: an answer was lost and the request repeated, so 200 may be our own create."""
 
     status: int
@@ -68,14 +68,14 @@ def live_object(resource: Resource, json: bytes, *, full: bool) -> LiveObject:
     )
 
 
-def read_object(resource: Resource, answer: Answer, *, full: bool) -> LiveObject:
+def read_object(resource: Resource, answer: HttpAnswer, *, full: bool) -> LiveObject:
     try:
         return live_object(resource, answer.body, full=full)
     except msgspec.MsgspecError as error:
         raise _not_understood(resource, answer) from error
 
 
-def read_page(resource: Resource, answer: Answer, *, full: bool) -> Page:
+def read_page(resource: Resource, answer: HttpAnswer, *, full: bool) -> Page:
     try:
         listed = _LIST.decode(answer.body)
         # Each item gets bytes of its own: a view would keep the whole page alive as long as one object of it lives.
@@ -91,7 +91,7 @@ def read_page(resource: Resource, answer: Answer, *, full: bool) -> Page:
     )
 
 
-def read_remains(resource: Resource, answer: Answer) -> Metadata | None:
+def read_remains(resource: Resource, answer: HttpAnswer) -> Metadata | None:
     """What a DELETE left: None when the object is gone, for which the server sends a Status or the object as it was."""
     try:
         if _KIND.decode(answer.body).kind == "Status":
@@ -102,7 +102,7 @@ def read_remains(resource: Resource, answer: Answer) -> Metadata | None:
     return metadata if metadata.is_deleted else None
 
 
-def _not_understood(resource: Resource, answer: Answer) -> ServerUnavailableError:
+def _not_understood(resource: Resource, answer: HttpAnswer) -> ServerUnavailableError:
     """A success whose body is no JSON: something between us and the server answers in its place."""
     text = f"the answer with HTTP status {answer.status} is not the API server's"
-    return ServerUnavailableError(Refusal(subject=resource.gvk.kind, status=answer.status, message=text))
+    return ServerUnavailableError(ErrorAnswer(subject=resource.gvk.kind, status=answer.status, message=text))

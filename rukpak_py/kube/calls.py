@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from rukpak_py.kube.errors import InvalidError, Refusal
+from rukpak_py.kube.errors import ErrorAnswer, InvalidError
 from rukpak_py.kube.resources import Resource, is_segment
 
 JSON = "application/json"
@@ -60,7 +60,7 @@ class Call:
             return self.path
         if not is_segment(self.namespace) or not is_segment(self.name) or (self.verb in ON_ONE and not self.name):
             raise InvalidError(
-                Refusal(subject=self.subject, reason="BadName", message="this is not a valid object name")
+                ErrorAnswer(subject=self.subject, reason="BadName", message="this is not a valid object name")
             )
         return self.resource.path(self.namespace, self.name, self.subresource)
 
@@ -98,7 +98,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class HttpAnswer:
     status: int
     body: bytes
     headers: Mapping[str, str]

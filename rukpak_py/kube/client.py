@@ -1,7 +1,7 @@
 """The API of a cluster, as calls on a `Resource`. Bodies go in as JSON bytes; what comes back is metadata or bytes.
 
 Answers are metadata-only wherever the whole object was not asked for. A write is repeated after a lost answer only
-where that is harmless; where it may matter, the result says so (`Applied.resent`). Every failure is an `ApiError`.
+where that is harmless; where it may matter, the result says so (`ApplyAnswer.resent`). Every failure is an `ApiError`.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -14,8 +14,8 @@ import orjson
 from aiohttp import ClientWebSocketResponse
 
 from rukpak_py.api.names import FIELD_MANAGER
-from rukpak_py.kube.answers import Applied, Listing, Page, read_object, read_page, read_remains
-from rukpak_py.kube.calls import JSON, Answer, Call, Lane, Repeat
+from rukpak_py.kube.answers import ApplyAnswer, Listing, Page, read_object, read_page, read_remains
+from rukpak_py.kube.calls import JSON, Call, HttpAnswer, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.paging import all_pages, pages, selection
@@ -33,7 +33,7 @@ TRY_SECONDS = 10.0  # for a watch to begin
 
 
 @dataclass(frozen=True, kw_only=True)
-class Caller:
+class RequestSender:
     """For whom requests are sent, and how: what clients of one connection differ in."""
 
     user: str | None = None  # None: the operator itself
@@ -41,7 +41,7 @@ class Caller:
     lane: Lane = Lane.WORK
 
 
-_OPERATOR = Caller()
+_OPERATOR = RequestSender()
 
 
 class Client:
@@ -51,7 +51,7 @@ class Client:
         *,
         timeout: float = 30.0,
         transport: Transport | None = None,
-        caller: Caller = _OPERATOR,
+        caller: RequestSender = _OPERATOR,
     ) -> None:
         self._connection = connection
         self._transport = transport or Transport(connection, timeout=timeout)
@@ -96,7 +96,7 @@ class Client:
         """The same connection for requests that must not wait behind those of other lanes."""
         return self._called_by(replace(self._caller, lane=lane))
 
-    def _called_by(self, caller: Caller) -> "Client":
+    def _called_by(self, caller: RequestSender) -> "Client":
         return Client(self._connection, transport=self._transport, caller=caller)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
@@ -206,7 +206,7 @@ class Client:
         field_manager: str,
         force: bool,
         dry_run: bool = False,
-    ) -> Applied:
+    ) -> ApplyAnswer:
         """Server-side apply. Without `force` other managers' fields raise `FieldConflictError`."""
         call = Call(
             method="PATCH",
@@ -222,7 +222,7 @@ class Client:
         )
         answer = await self._send(call)
         applied = read_object(resource, answer, full=False)
-        return Applied(status=answer.status, object=applied, resent=answer.resent)
+        return ApplyAnswer(status=answer.status, object=applied, resent=answer.resent)
 
     async def patch(
         self,
@@ -310,7 +310,7 @@ class Client:
         )
         return read_remains(resource, await self._send(call))
 
-    async def raw_get(self, path: str, *, accept: str = JSON, etag: str = "", verb: str = "get") -> Answer:
+    async def raw_get(self, path: str, *, accept: str = JSON, etag: str = "", verb: str = "get") -> HttpAnswer:
         """A path that is no resource: discovery, version, readiness. 304 when `etag` still holds."""
         return await self._send(Call(method="GET", verb=verb, path=path, accept=accept, etag=etag))
 
@@ -354,7 +354,7 @@ class Client:
         async with self._transport.websocket(self._own(call), protocols=protocols, longest=longest) as socket:
             yield socket
 
-    async def _send(self, call: Call) -> Answer:
+    async def _send(self, call: Call) -> HttpAnswer:
         return await self._transport.send(self._own(call))
 
     def _own(self, call: Call) -> Call:

@@ -24,7 +24,7 @@ from rukpak_py.kube.discovery_documents import (
     read_index,
     serve,
 )
-from rukpak_py.kube.errors import ApiError, KindNotServedError, Refusal, ServerUnavailableError
+from rukpak_py.kube.errors import ApiError, ErrorAnswer, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import Resource
 
 SETTLE_SECONDS = 10.0  # how long a kind may answer 404 after its definition was Established
@@ -83,7 +83,9 @@ class Discovery:
                 versions = [await self._fetch_group_version(name) for name in names]
         except msgspec.MsgspecError as error:
             text = "the answer is not a discovery document"
-            raise ServerUnavailableError(Refusal(subject=f"get {root}", status=answer.status, message=text)) from error
+            raise ServerUnavailableError(
+                ErrorAnswer(subject=f"get {root}", status=answer.status, message=text)
+            ) from error
         # The older index says nothing about changes inside a group, so its ETag proves nothing.
         self._etags[root] = answer.headers.get("ETag", "") if self._is_aggregated(answer.headers) else ""
         changed = versions != self._read.get(root)

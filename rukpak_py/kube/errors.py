@@ -31,7 +31,7 @@ class Cause:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Refusal:
+class ErrorAnswer:
     """One answer that is not a success. `subject` says what was asked of what: `apply ConfigMap shop/settings`."""
 
     subject: str
@@ -45,7 +45,7 @@ class Refusal:
 class ApiError(RukPakError):
     """The API server refused, or could not be asked. `message` is the server's text, without values of Secrets."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: ErrorAnswer) -> None:
         Exception.__init__(self, f"{refusal.subject}: {refusal.message}")
         self.status = refusal.status
         self.reason = refusal.reason

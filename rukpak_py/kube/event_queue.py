@@ -17,7 +17,7 @@ NOTE_BYTES = 1024  # one without its message
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reference:
+class EventSubject:
     """The object that an Event is about."""
 
     gvk: GroupVersionKind
@@ -33,7 +33,7 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
-    about: Reference
+    about: EventSubject
     type: str
     reason: str
     message: str

@@ -24,10 +24,10 @@ from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.metrics import EVENTS_DROPPED
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.event_queue import EventQueue, Note, Reference
+from rukpak_py.kube.event_queue import EventQueue, EventSubject, Note
 from rukpak_py.kube.resources import EVENTS
 
-__all__ = ["EventRecorder", "Reference"]
+__all__ = ["EventRecorder", "EventSubject"]
 
 CLUSTER_SCOPED_NAMESPACE = "default"
 MESSAGE_CHARACTERS = 1024  # the API's limit
@@ -84,7 +84,7 @@ class EventRecorder:
         """How many Events wait to be written."""
         return self._queue.unfinished
 
-    def record(self, about: Reference, *, reason: str, message: str, type: str = "Normal") -> None:  # noqa: A002 - the API's word
+    def record(self, about: EventSubject, *, reason: str, message: str, type: str = "Normal") -> None:  # noqa: A002 - the API's word
         """Tell about an object; never waits or fails. `reason`: CamelCase and stable; `message`: without secrets."""
         text = message if len(message) <= MESSAGE_CHARACTERS else message[: MESSAGE_CHARACTERS - 1] + "…"
         if not self._queue.add(Note(about=about, type=type, reason=reason, message=text, at=datetime.now(UTC))):
@@ -145,7 +145,7 @@ class EventRecorder:
             patch = orjson.dumps({"count": written.count, "lastTimestamp": _stamp(note.at)})
             await self._client.patch(EVENTS, _namespace(note.about), written.name, patch)
 
-    def _may_write(self, about: Reference, now: float) -> bool:
+    def _may_write(self, about: EventSubject, now: float) -> bool:
         budget = self._budgets.get(about.identity)
         if budget is None:
             budget = self._budgets[about.identity] = _Budget(
@@ -182,7 +182,7 @@ class EventRecorder:
         }
 
 
-def _namespace(about: Reference) -> str:
+def _namespace(about: EventSubject) -> str:
     return about.namespace or CLUSTER_SCOPED_NAMESPACE
 
 

@@ -31,7 +31,7 @@ _LINE: Final = b"\x00\n"  # a frame of the standard input
 _KEPT: Final = 8 * 1024  # of the standard error, and of the status
 
 
-class CommandError(UnavailableError):
+class ExecError(UnavailableError):
     """The command did not succeed. `code` is its exit code, None when it did not get to have one."""
 
     def __init__(self, message: str, *, code: int | None = None, errors: str = "") -> None:
@@ -52,7 +52,7 @@ async def run_command(
 ) -> AsyncGenerator[bytes, None]:
     """The standard output of a command in a container, as it arrives; close the generator to end the command.
 
-    It stops without an error only when the command's exit code was 0; else `CommandError`. `end`: what a command
+    It stops without an error only when the command's exit code was 0; else `ExecError`. `end`: what a command
     prints last, without being part of its output, before it waits for a line on its standard input.
     """
     streams = {"stdin": "true", "stdout": "true", "stderr": "true"}
@@ -90,7 +90,7 @@ class _Status(msgspec.Struct):
 
 
 @dataclass(kw_only=True)
-class Frames:
+class ExecFrames:
     """The frames of one command."""
 
     _errors: bytearray = field(default_factory=bytearray)
@@ -99,7 +99,7 @@ class Frames:
     def output(self, frame: bytes) -> bytes:
         """The part of the standard output that is in this frame; all else is remembered as far as it may be."""
         if not frame:
-            raise CommandError("the API server sent a frame without a channel")
+            raise ExecError("the API server sent a frame without a channel")
         match frame[0]:
             case channel if channel == _OUTPUT:
                 return frame[1:]
@@ -110,22 +110,22 @@ class Frames:
             case channel if channel == _CLOSED:
                 pass
             case channel:
-                raise CommandError(f"the API server sent a frame of the unknown channel {channel}")
+                raise ExecError(f"the API server sent a frame of the unknown channel {channel}")
         return b""
 
     def end(self) -> None:
-        """There are no more: raises `CommandError` unless the command has succeeded."""
+        """There are no more: raises `ExecError` unless the command has succeeded."""
         if not self._status:
-            raise CommandError("the connection to the command broke off before its end", errors=self._said)
+            raise ExecError("the connection to the command broke off before its end", errors=self._said)
         try:
             status = msgspec.json.decode(bytes(self._status), type=_Status)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise CommandError("how the command ended cannot be read", errors=self._said) from error
+            raise ExecError("how the command ended cannot be read", errors=self._said) from error
         if status.status == "Success":
             return
         code = _exit_code(status)
         text = status.message or "the command failed"
-        raise CommandError(f"{text}: {self._said}" if self._said else text, code=code, errors=self._said)
+        raise ExecError(f"{text}: {self._said}" if self._said else text, code=code, errors=self._said)
 
     @property
     def _said(self) -> str:
@@ -133,7 +133,7 @@ class Frames:
 
 
 @dataclass(kw_only=True)
-class Ending:
+class ExecEnding:
     """The output without the `end` that it has to end with."""
 
     end: bytes
@@ -158,7 +158,7 @@ async def output_of(
 
     Whoever is slow to take a piece slows the sender down: no more than a few frames wait in memory.
     """
-    frames, ending = Frames(), Ending(end=end)
+    frames, ending = ExecFrames(), ExecEnding(end=end)
     async for frame in _frames_of(socket, idle):
         output = frames.output(frame)
         if piece := ending.pass_on(output):
@@ -167,14 +167,14 @@ async def output_of(
             await _let_end(socket)
     frames.end()
     if not ending.has_come:
-        raise CommandError("the end of the output of the command is missing")
+        raise ExecError("the end of the output of the command is missing")
 
 
 async def _let_end(socket: aiohttp.ClientWebSocketResponse[bool]) -> None:
     try:
         await socket.send_bytes(_LINE)
     except (aiohttp.ClientError, OSError) as error:
-        raise CommandError(f"the connection to the command is broken: {type(error).__name__}") from error
+        raise ExecError(f"the connection to the command is broken: {type(error).__name__}") from error
 
 
 async def _frames_of(socket: aiohttp.ClientWebSocketResponse[bool], idle: float) -> AsyncIterator[bytes]:
@@ -182,14 +182,14 @@ async def _frames_of(socket: aiohttp.ClientWebSocketResponse[bool], idle: float)
         try:
             message = await socket.receive(timeout=idle)
         except TimeoutError as error:
-            raise CommandError(f"the command was silent for {idle:g} s") from error
+            raise ExecError(f"the command was silent for {idle:g} s") from error
         match message.type:
             case aiohttp.WSMsgType.BINARY:
                 yield message.data
             case aiohttp.WSMsgType.TEXT:
-                raise CommandError("the API server sent text in place of a frame")
+                raise ExecError("the API server sent text in place of a frame")
             case aiohttp.WSMsgType.ERROR:
-                raise CommandError(f"the connection to the command is broken: {type(message.data).__name__}")
+                raise ExecError(f"the connection to the command is broken: {type(message.data).__name__}")
             case _:  # closed, by whichever side
                 return
 

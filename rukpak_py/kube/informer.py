@@ -2,7 +2,7 @@
 
 It starts with a WatchList (initial events, then a bookmark that says they are complete), or, where the server cannot,
 with a LIST from the server's cache. It resumes from the last version seen, bookmarks included. However a watch ends,
-`Ending` names it and one table says what follows. Deletions that no watch delivered are told at the next fresh start.
+`WatchEnding` names it and one table says what follows. Deletions that no watch delivered are found at the next start.
 After a lost connection, and before a fresh start that is not the first, the version seen last is compared with the
 server's: etcd may have been restored, and a watch from a version that is still to come is silent without an error.
 
@@ -41,7 +41,7 @@ SILENCES = 2  # in a row before the last version is not trusted any more
 log = logging.getLogger(__name__)
 
 
-class Ending(Enum):
+class WatchEnding(Enum):
     CLEAN = "clean"  # the server ended it: its time was up, or the definition was edited
     BROKEN = "broken"  # the connection was lost or never made
     EXPIRED = "expired"  # the version we know is too old
@@ -156,26 +156,26 @@ class Informer:
                 async with asyncio.timeout(wait):
                     await self._wake.wait()
 
-    def _consequence(self, ending: Ending, at_least: float | None) -> float:
+    def _consequence(self, ending: WatchEnding, at_least: float | None) -> float:
         """What an ending means for the next start; returns how long to wait for it."""
-        self._absences = self._absences + 1 if ending is Ending.ABSENT else 0
-        self._silences = self._silences + 1 if ending is Ending.SILENT else 0
+        self._absences = self._absences + 1 if ending is WatchEnding.ABSENT else 0
+        self._silences = self._silences + 1 if ending is WatchEnding.SILENT else 0
         match ending:
-            case Ending.EXPIRED | Ending.REFUSED:
+            case WatchEnding.EXPIRED | WatchEnding.REFUSED:
                 self._position = None
-            case Ending.BROKEN:
+            case WatchEnding.BROKEN:
                 self._lost_connection = True
-            case Ending.NO_WATCH_LIST:
+            case WatchEnding.NO_WATCH_LIST:
                 self._position, self._lists = None, True
-            case Ending.SILENT if self._cache.is_starting:
+            case WatchEnding.SILENT if self._cache.is_starting:
                 self._lists_next = True
-            case Ending.SILENT if self._silences >= SILENCES:
+            case WatchEnding.SILENT if self._silences >= SILENCES:
                 self._position = None
-            case Ending.ABSENT if self._absences >= ABSENT_AFTER:
+            case WatchEnding.ABSENT if self._absences >= ABSENT_AFTER:
                 self._vanish()
             case _:
                 pass
-        spread = random.random() * self._settings.spread_seconds if ending is Ending.EXPIRED else 0.0  # noqa: S311 - jitter
+        spread = random.random() * self._settings.spread_seconds if ending is WatchEnding.EXPIRED else 0.0  # noqa: S311 - jitter
         return self._backoff.next(at_least) + spread
 
     def _vanish(self) -> None:
@@ -183,35 +183,35 @@ class Informer:
         SYNTHESISED_DELETES.labels(*self._labels).inc(self._cache.clear())
         self.synced.set()
 
-    async def _watch_once(self) -> tuple[Ending, float | None]:
+    async def _watch_once(self) -> tuple[WatchEnding, float | None]:
         """Follow one watch to its end, whatever it is: this never raises."""
         try:
             await self._follow()
         except GoneError:
-            return Ending.EXPIRED, None
+            return WatchEnding.EXPIRED, None
         except KindNotServedError as error:
             self._tracker.refused(error)
-            return Ending.ABSENT, None
+            return WatchEnding.ABSENT, None
         except ServerUnavailableError as error:
             self._tracker.refused(error)
-            return (Ending.BUSY if error.status else Ending.BROKEN), error.retry_after
+            return (WatchEnding.BUSY if error.status else WatchEnding.BROKEN), error.retry_after
         except InvalidError as error:
             if self._cache.is_starting and not self._lists:
-                return Ending.NO_WATCH_LIST, None
+                return WatchEnding.NO_WATCH_LIST, None
             return self._refused(error)
         except ApiError as error:
             return self._refused(error)
         except TimeoutError:
-            return Ending.SILENT, None
+            return WatchEnding.SILENT, None
         except Exception:
             log.exception("the watch of %s failed", self.resource.plural)
-            return Ending.BROKEN, None
-        return Ending.CLEAN, None
+            return WatchEnding.BROKEN, None
+        return WatchEnding.CLEAN, None
 
-    def _refused(self, error: ApiError) -> tuple[Ending, None]:
+    def _refused(self, error: ApiError) -> tuple[WatchEnding, None]:
         self._tracker.refused(error)
         log.warning("%s", error)
-        return Ending.REFUSED, None
+        return WatchEnding.REFUSED, None
 
     async def _follow(self) -> None:
         if self._highest and (self._lost_connection or self._position is None):

@@ -161,10 +161,10 @@ class LeaderElector:
 
     async def _hold_to_the_end(self, work: asyncio.Future[None]) -> None:
         try:
-            await self._hold(work)
+            await self._keep_renewing(work)
         except asyncio.CancelledError:
             work.cancel()
-            await self._hold(work)
+            await self._keep_renewing(work)
             raise
 
     async def _acquire(self) -> None:
@@ -176,7 +176,7 @@ class LeaderElector:
                 return
             await asyncio.sleep(self._settings.retry_seconds * (1 + 0.2 * random.random()))  # noqa: S311 - jitter
 
-    async def _hold(self, work: asyncio.Future[None]) -> None:
+    async def _keep_renewing(self, work: asyncio.Future[None]) -> None:
         """Renew until the work has ended."""
         while not work.done():
             left = self._ours_until - self._clock()

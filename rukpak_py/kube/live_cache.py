@@ -65,7 +65,7 @@ class LiveCache:
         if old is not None and not self._is_news(old, live):
             return
         self._objects[live.key] = live if self._keep else live.identity()
-        self._tell(live.key, old, live)
+        self._notify(live.key, old, live)
 
     def forget(self, live: LiveObject) -> None:
         """The stream shows that this object is gone (DELETED), or left the selection."""
@@ -90,9 +90,9 @@ class LiveCache:
         return live.metadata.resource_version != old.metadata.resource_version or not live.metadata.version
 
     def _remove(self, key: ObjectKey) -> None:
-        self._tell(key, self._objects.pop(key), None)
+        self._notify(key, self._objects.pop(key), None)
 
-    def _tell(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
+    def _notify(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         if self._on_change is None:
             return
         try:

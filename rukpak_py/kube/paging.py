@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rukpak_py.kube.answers import Listing, Page, read_page
-from rukpak_py.kube.calls import Answer, Call
+from rukpak_py.kube.calls import Call, HttpAnswer
 from rukpak_py.kube.errors import GoneError
 from rukpak_py.kube.resources import Resource
 
 if TYPE_CHECKING:
     from rukpak_py.kube.metadata import LiveObject
 
-Send = Callable[[Call], Awaitable[Answer]]
+Send = Callable[[Call], Awaitable[HttpAnswer]]
 
 
 def selection(label_selector: str, field_selector: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ import aiohttp
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.kube.calls import Call, Repeat
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError, Refusal
+from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, InvalidError, NotFoundError
 from rukpak_py.kube.resources import PODS
 
 PROTOCOLS: Final = ("v4.channel.k8s.io",)
@@ -42,7 +42,7 @@ class PortForwardError(UnavailableError):
     """The connection could not be made, or broke off."""
 
 
-class Frames:
+class PortForwardFrames:
     """The messages of one connection."""
 
     def __init__(self, target: PodPort) -> None:
@@ -94,7 +94,7 @@ async def connected(client: Client, target: PodPort) -> AsyncIterator[aiohttp.Cl
             yield socket
     except ForbiddenError as error:
         raise ForbiddenError(
-            Refusal(
+            ErrorAnswer(
                 subject=f"forward to {target}",
                 status=error.status,
                 message=f"the verbs get and create of pods/portforward in the namespace {target.namespace} are needed",
@@ -116,10 +116,10 @@ async def carry(
 
     async def send() -> None:
         while data := await reader.read(CHUNK):
-            await socket.send_bytes(Frames.sent(data))
+            await socket.send_bytes(PortForwardFrames.sent(data))
 
     async def receive() -> None:
-        frames = Frames(target)
+        frames = PortForwardFrames(target)
         async for message in socket:
             if message.type is not aiohttp.WSMsgType.BINARY:
                 raise PortForwardError(f"forward to {target}: the connection broke off")

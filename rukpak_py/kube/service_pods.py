@@ -6,7 +6,7 @@ import msgspec
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError, Refusal
+from rukpak_py.kube.errors import ErrorAnswer, NotFoundError
 from rukpak_py.kube.port_forward import PodPort
 from rukpak_py.kube.resources import ENDPOINT_SLICES, SERVICES
 
@@ -77,4 +77,4 @@ async def _check_service(client: Client, namespace: str, service: str) -> None:
 
 
 def _not_found(namespace: str, service: str, message: str) -> NotFoundError:
-    return NotFoundError(Refusal(subject=f"find Service {namespace}/{service}", status=404, message=message))
+    return NotFoundError(ErrorAnswer(subject=f"find Service {namespace}/{service}", status=404, message=message))

@@ -13,13 +13,13 @@ from rukpak_py.kube.errors import (
     AlreadyExistsError,
     ApiError,
     Cause,
+    ErrorAnswer,
     FieldConflictError,
     ForbiddenError,
     GoneError,
     InvalidError,
     KindNotServedError,
     NotFoundError,
-    Refusal,
     SchemaError,
     ServerUnavailableError,
     StaleError,
@@ -77,7 +77,7 @@ def error_of(
     status = decode_status(body)
     if status is None:
         text = body[:MESSAGE_CHARACTERS].decode(errors="replace").strip() or f"HTTP status {code} without a body"
-        refusal = Refusal(subject=subject, status=code, message=text, retry_after=retry_after)
+        refusal = ErrorAnswer(subject=subject, status=code, message=text, retry_after=retry_after)
     else:
         refusal = _refusal(subject, code, status, retry_after)
     named = status is not None and status.details is not None and bool(status.details.name)
@@ -85,7 +85,7 @@ def error_of(
     return error_class(_without_values(refusal, error_class) if sensitive else refusal)
 
 
-def _refusal(subject: str, code: int, status: SentStatus, retry_after: float | None) -> Refusal:
+def _refusal(subject: str, code: int, status: SentStatus, retry_after: float | None) -> ErrorAnswer:
     details = status.details or _SentDetails()
     message = status.message or status.reason or f"HTTP status {code}"
     causes = [
@@ -95,7 +95,7 @@ def _refusal(subject: str, code: int, status: SentStatus, retry_after: float | N
     if not causes and message.startswith(_UNTYPED):
         causes = _schema_causes(message)
     wait = details.retry_after_seconds if retry_after is None else retry_after
-    return Refusal(
+    return ErrorAnswer(
         subject=subject,
         status=code,
         reason=status.reason or "",
@@ -118,7 +118,7 @@ def _schema_causes(message: str) -> list[Cause]:
     ]
 
 
-def _class_of(refusal: Refusal, *, named: bool) -> type[ApiError]:  # noqa: C901, PLR0911, PLR0912 - one table
+def _class_of(refusal: ErrorAnswer, *, named: bool) -> type[ApiError]:  # noqa: C901, PLR0911, PLR0912 - one table
     message, reasons = refusal.message, {cause.reason for cause in refusal.causes}
     if refusal.status == 422 and any(cause.field == "metadata.uid" for cause in refusal.causes):
         return StaleError  # the patch names the object that was there before
@@ -155,7 +155,7 @@ def _class_of(refusal: Refusal, *, named: bool) -> type[ApiError]:  # noqa: C901
             return ServerUnavailableError
 
 
-def _without_values(refusal: Refusal, error_class: type[ApiError]) -> Refusal:
+def _without_values(refusal: ErrorAnswer, error_class: type[ApiError]) -> ErrorAnswer:
     """The same refusal in our words: what kind of refusal it was and which fields it names."""
     causes = [
         Cause(
@@ -172,7 +172,7 @@ def _without_values(refusal: Refusal, error_class: type[ApiError]) -> Refusal:
         kind = refusal.reason or ("SchemaMismatch" if error_class is SchemaError else f"HTTP status {refusal.status}")
         fields = ", ".join(dict.fromkeys(cause.field for cause in causes if cause.field))
         text = f"{kind}{f' in {fields}' if fields else ''} (the server's text is withheld: it may quote values)"
-    return Refusal(
+    return ErrorAnswer(
         subject=refusal.subject,
         status=refusal.status,
         reason=refusal.reason,

@@ -21,9 +21,9 @@ from yarl import URL
 from rukpak_py import __version__
 from rukpak_py.core.metrics import REQUEST_SECONDS, REQUESTS
 from rukpak_py.kube.backoff import Backoff
-from rukpak_py.kube.calls import Answer, Call, Lane, Repeat
+from rukpak_py.kube.calls import Call, HttpAnswer, Lane, Repeat
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.errors import ApiError, Refusal, ServerUnavailableError
+from rukpak_py.kube.errors import ApiError, ErrorAnswer, ServerUnavailableError
 from rukpak_py.kube.status_errors import error_of
 
 TRIES = 4
@@ -56,7 +56,7 @@ class Transport:
         if self._open_session is not None:
             await self._open_session.close()
 
-    async def send(self, call: Call) -> Answer:
+    async def send(self, call: Call) -> HttpAnswer:
         """Send a request and return its successful answer (304 counts); raises `ApiError`."""
         backoff = Backoff(first=FIRST_WAIT, limit=LONGEST_WAIT)
         resent = False
@@ -123,7 +123,7 @@ class Transport:
             _abort(socket._response)  # noqa: SLF001 - see above
             await socket.close()
 
-    async def _try(self, call: Call, *, resent: bool) -> Answer:
+    async def _try(self, call: Call, *, resent: bool) -> HttpAnswer:
         try:
             async with self._request(call, self._limits) as response:
                 body = await response.read()
@@ -131,7 +131,7 @@ class Transport:
             raise _unreachable(call, error) from error
         if response.status >= 300 and response.status != 304:  # redirects are not followed: the API has none
             raise self._refusal(call, response, body)
-        return Answer(status=response.status, body=body, headers=response.headers, resent=resent)
+        return HttpAnswer(status=response.status, body=body, headers=response.headers, resent=resent)
 
     @asynccontextmanager
     async def _request(self, call: Call, limits: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -235,7 +235,7 @@ def _unreachable(call: Call, error: Exception) -> ServerUnavailableError:
     """No answer. The text of aiohttp's errors names addresses and reasons, never headers."""
     what = "no answer in time" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
     return ServerUnavailableError(
-        Refusal(subject=call.subject, message=f"the API server cannot be reached ({what})"),
+        ErrorAnswer(subject=call.subject, message=f"the API server cannot be reached ({what})"),
     )
 
 

@@ -16,7 +16,7 @@ from rukpak_py.core.logs import about
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
-from rukpak_py.kube.events import EventRecorder, Reference
+from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import (
@@ -51,13 +51,13 @@ class Events:
     def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
         with about(kind, name):
             LOG.info("%s: %s", reason, message)
-        subject = Reference(gvk=self._kinds[kind], name=name, uid=uid)
+        subject = EventSubject(gvk=self._kinds[kind], name=name, uid=uid)
         self._recorder.record(subject, reason=reason, message=message)
 
     def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
         with about(kind, name):
             LOG.warning("%s: %s", reason, message)
-        subject = Reference(gvk=self._kinds[kind], name=name, uid=uid)
+        subject = EventSubject(gvk=self._kinds[kind], name=name, uid=uid)
         self._recorder.record(subject, type="Warning", reason=reason, message=message)
 
 

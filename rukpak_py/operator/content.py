@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
-from rukpak_py.content.store import Form, Store
+from rukpak_py.content.store import Store, StoredForm
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
@@ -70,12 +70,12 @@ class StoredContent:
     async def has(self, digest: str) -> bool:
         return await asyncio.to_thread(self._store.has, digest)
 
-    async def archive(self, digest: str, form: Form) -> Archive | None:
+    async def archive(self, digest: str, form: StoredForm) -> Archive | None:
         """The stored content as it is served."""
         file = await asyncio.to_thread(self._store.open_archive, digest, form)
         return Archive(file=file, tag=f"{digest}{form}") if file is not None else None
 
-    async def link(self, bundle: str, digest: str, form: Form) -> None:
+    async def link(self, bundle: str, digest: str, form: StoredForm) -> None:
         await asyncio.to_thread(self._store.link, bundle, digest, form)
 
     async def unlink(self, bundle: str) -> None:

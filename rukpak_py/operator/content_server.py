@@ -13,11 +13,11 @@ from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS, SUBJECT_ACCESS_REVIEW
 from rukpak_py.operator.leading import Leader
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.webhook_certificates import WebhookCertificates
-from rukpak_py.server.access import Access, Identity
+from rukpak_py.server.access import AccessControl, Identity
 from rukpak_py.server.content import ContentApp
 from rukpak_py.server.content_tls import ContentTls
 from rukpak_py.server.forwarding import ContentListener
-from rukpak_py.server.uploads import RefusedError, Uploads
+from rukpak_py.server.uploads import UploadRefusedError, Uploads
 
 AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")  # what the API server tells those beside it
 CLIENT_CA_KEY = "client-ca-file"
@@ -63,7 +63,7 @@ class LiveBundles:
         try:
             return read_bundle(orjson.loads(body))
         except ContentError as error:
-            raise RefusedError(500, f'bundle "{name}" cannot be read: {error}') from error
+            raise UploadRefusedError(500, f'bundle "{name}" cannot be read: {error}') from error
 
 
 class ClientAuthority:
@@ -83,7 +83,7 @@ def content_listener(
     """`client`: in a lane of its own, because callers wait, and without a fence: it writes nothing."""
     bundles = LiveBundles(client)
     app = ContentApp(
-        access=Access(ApiReviews(client)),
+        access=AccessControl(ApiReviews(client)),
         bundles=bundles,
         content=leader.served,
         uploads=Uploads(leader.served.directory, bundles, leader.served.unpacking, leader.served.unavailable),

@@ -43,7 +43,7 @@ from rukpak_py.operator.event_router import EventRouter
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class DeploymentDependencies:
     """What the controller works with."""
 
     client: Client
@@ -55,7 +55,7 @@ class Surroundings:
     values: ValuesObjects
     digest_keys: DigestKeys
     events: Recorder
-    want_content: Callable[[Bundle], None]
+    request_content: Callable[[Bundle], None]
     now: Callable[[], str]
     system_namespace: str
     hook_seconds: float
@@ -64,7 +64,7 @@ class Surroundings:
 class DeploymentParts:
     """The reconciler, and those of its parts that hear of events."""
 
-    def __init__(self, around: Surroundings, *, on_restore: OnRestore) -> None:
+    def __init__(self, around: DeploymentDependencies, *, on_restore: OnRestore) -> None:
         self._around = around
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore
@@ -83,7 +83,7 @@ class DeploymentParts:
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
         attempts = Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace)
-        rendering = RenderingStage(self.renderer, former=templates.former, want_content=around.want_content)
+        rendering = RenderingStage(self.renderer, former=templates.former, request_content=around.request_content)
         self._hooks = self._hook_stage(around)
         self._install_hooks = InstallHooks(self._hooks)
         self.uninstall = Uninstall(
@@ -137,7 +137,7 @@ class DeploymentParts:
         await self.renderer.close()
         await self._hooks.close()
 
-    def _hook_stage(self, around: Surroundings) -> HookStage:
+    def _hook_stage(self, around: DeploymentDependencies) -> HookStage:
         deployments = around.router.deployments
         jobs = HookJobs(
             around.client,
@@ -150,7 +150,7 @@ class DeploymentParts:
         return HookStage(around.client, jobs, self._writer, around.events)
 
     def _content_reconciler(
-        self, around: Surroundings, rendering: RenderingStage, existence: Existence[BundleDeployment]
+        self, around: DeploymentDependencies, rendering: RenderingStage, existence: Existence[BundleDeployment]
     ) -> ContentReconciler:
         kinds, inventory = Kinds(around.cluster), around.inventory
         deployments = around.router.deployments.cache

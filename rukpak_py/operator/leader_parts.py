@@ -9,7 +9,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EventReason
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.left_behind import LeftBehind, Leftover, owned_by
+from rukpak_py.apply.left_behind import Leftover, OrphanCleanup, owned_by
 from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
@@ -36,7 +36,7 @@ from rukpak_py.operator.adapters import (
 from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
-from rukpak_py.operator.deployment_parts import DeploymentParts, Surroundings
+from rukpak_py.operator.deployment_parts import DeploymentDependencies, DeploymentParts
 from rukpak_py.operator.digest_key import DigestKeySecret
 from rukpak_py.operator.event_router import EventRouter, Listeners
 from rukpak_py.operator.housekeeping import Housekeeping
@@ -146,7 +146,7 @@ class LeaderParts:
             self.router.bundles.cache,
         )
         self.deployments = DeploymentParts(
-            Surroundings(
+            DeploymentDependencies(
                 client=client,
                 router=self.router,
                 inventory=self.inventory,
@@ -158,7 +158,7 @@ class LeaderParts:
                 ),
                 digest_keys=self._digest_key,
                 events=self._events,
-                want_content=self.bundles.want_content,
+                request_content=self.bundles.request_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
                 hook_seconds=settings.hook_timeout,
@@ -199,7 +199,7 @@ class LeaderParts:
             restore_key=self._digest_key.restore,
             may_stop_watches=lambda: self.left_behind.is_idle,
         )
-        self.left_behind = LeftBehind(
+        self.left_behind = OrphanCleanup(
             client,
             owned=self._owned_by,
             still_exists=self._deployment_exists,

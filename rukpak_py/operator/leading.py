@@ -32,9 +32,9 @@ from rukpak_py.operator.settings import Settings
 
 LOG = logging.getLogger(__name__)
 WORKERS = 8  # per kind
-DRAIN = 10.0  # seconds for what the workers have in hand ...
-TELL = 5.0  # ... and for the Events about it
-HAND_OVER = 0.3  # seconds in which Kopf hands over what it has listed
+DRAIN_SECONDS = 10.0  # seconds for what the workers have in hand ...
+EVENT_FLUSH_SECONDS = 5.0  # ... and for the Events about it
+LISTING_GRACE_SECONDS = 0.3  # seconds in which Kopf hands over what it has listed
 
 
 class Leader:
@@ -180,7 +180,7 @@ class Leader:
         """The same for instances, which own deployments. One that comes later still costs a request, no more."""
         while not self._parts.kopf_watches.are_open:  # noqa: ASYNC110 - Kopf's thread changes it
             await asyncio.sleep(0.05)
-        await asyncio.sleep(HAND_OVER)
+        await asyncio.sleep(LISTING_GRACE_SECONDS)
 
     def _is_awaited(self, live: LiveObject) -> bool:
         """Kopf will tell of it and has not yet."""
@@ -195,7 +195,7 @@ class Leader:
         """What is in hand may end, unless we were abandoned; being cancelled meanwhile means just that."""
         try:
             if not self._is_abandoned:
-                await asyncio.wait(workers, timeout=DRAIN)
+                await asyncio.wait(workers, timeout=DRAIN_SECONDS)
         finally:
             for worker in workers:
                 worker.cancel()
@@ -204,7 +204,7 @@ class Leader:
             )
 
     async def _close_recorder(self) -> None:
-        await self._parts.recorder.close(0.0 if self._is_abandoned else TELL)
+        await self._parts.recorder.close(0.0 if self._is_abandoned else EVENT_FLUSH_SECONDS)
 
     def _look_for_missed_deletions(self) -> None:
         """Called in Kopf's thread."""

@@ -121,7 +121,7 @@ class Replica:
             ]
             try:
                 done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
-                self._say_why(done)
+                self._log_end_reasons(done)
             finally:
                 self._stopping(STOP_SECONDS)
                 served_until = asyncio.get_running_loop().time() + self._settings.shutdown_delay
@@ -184,7 +184,7 @@ class Replica:
     def _heartbeats(self) -> Mapping[str, float]:
         return self._leader.heartbeats()
 
-    def _say_why(self, ended: set[asyncio.Task[None]]) -> None:
+    def _log_end_reasons(self, ended: set[asyncio.Task[None]]) -> None:
         """Before anything is stopped: the rest may hang."""
         for part in ended:
             error = part.exception() if not part.cancelled() else None

@@ -52,7 +52,7 @@ class ServedContent:
         digest, form = bundle.status.digest, served_form(bundle.spec.provisioner_class)
         found = await self._content.archive(digest, form)
         if found is None:
-            self._reconciler.want_content(bundle)
+            self._reconciler.request_content(bundle)
         while found is None and self._is_unpacked(bundle):
             news = self._content.news
             found = await self._content.archive(digest, form)

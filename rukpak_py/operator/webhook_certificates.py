@@ -17,14 +17,14 @@ from rukpak_py.api.names import OPERATOR_DEPLOYMENT, WEBHOOK_CONFIGURATION, Secr
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
-from rukpak_py.kube.events import EventRecorder, Reference
+from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.resources import SECRETS, Resource
 from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS, SystemSecrets, WebhookConfigurations
 from rukpak_py.operator.settings import Settings
 from rukpak_py.server.certificates import CertificateKeeper
 from rukpak_py.server.webhook_configuration import ConfigurationState, ConfigurationStatus, OurWebhooks, serving_hosts
-from rukpak_py.server.webhook_monitor import Report, WebhookMonitor
+from rukpak_py.server.webhook_monitor import MonitorReport, WebhookMonitor
 
 LOG = logging.getLogger(__name__)
 OK_SECONDS = 10.0  # between two looks at what a watch would show; no request is sent
@@ -132,17 +132,17 @@ class _Reporter:
     async def close(self) -> None:
         await self._recorder.close(1.0)
 
-    async def emit(self, report: Report) -> None:
+    async def emit(self, report: MonitorReport) -> None:
         if report.is_logged:
             LOG.log(logging.WARNING if report.is_warning else logging.INFO, "%s: %s", report.reason, report.message)
         if report.is_event:
             kind = "Warning" if report.is_warning else "Normal"
             self._recorder.record(await self._subject(), type=kind, reason=report.reason, message=report.message)
 
-    async def _subject(self) -> Reference:
+    async def _subject(self) -> EventSubject:
         """`kubectl describe` finds Events by uid; outside a cluster there is no Deployment."""
         uid = ""
         if self._is_in_cluster:
             with suppress(ApiError):
                 uid = (await self._client.get_metadata(DEPLOYMENTS, self._namespace, OPERATOR_DEPLOYMENT)).uid
-        return Reference(gvk=DEPLOYMENTS.gvk, namespace=self._namespace, name=OPERATOR_DEPLOYMENT, uid=uid)
+        return EventSubject(gvk=DEPLOYMENTS.gvk, namespace=self._namespace, name=OPERATOR_DEPLOYMENT, uid=uid)

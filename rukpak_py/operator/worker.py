@@ -27,15 +27,15 @@ HEADER = struct.Struct(">Q")
 GRACE_SECONDS = 30  # after which an operator that is alive has ended this process itself
 
 
-class Outcome(Enum):
+class CallOutcome(Enum):
     READY = auto()
     RETURNED = auto()
     RAISED = auto()
     OUT_OF_MEMORY = auto()
 
 
-class Answer(NamedTuple):
-    outcome: Outcome
+class CallAnswer(NamedTuple):
+    outcome: CallOutcome
     value: Any = None
 
 
@@ -45,7 +45,7 @@ def main() -> None:
     _bound_memory(memory)
     with os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
-        _send(answers, _framed(Answer(Outcome.READY)))
+        _send(answers, _framed(CallAnswer(CallOutcome.READY)))
         with suppress(BrokenPipeError):
             while _serve(requests, answers, int(seconds) + GRACE_SECONDS):
                 pass
@@ -63,18 +63,18 @@ def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int) -> bool:
         signal.alarm(seconds)
         answer = _answer(call, args, kwargs)
         signal.alarm(0)
-    _send(answers, answer or _framed(Answer(Outcome.OUT_OF_MEMORY)))
+    _send(answers, answer or _framed(CallAnswer(CallOutcome.OUT_OF_MEMORY)))
     return answer is not None
 
 
 def _answer(call: Callable[..., object], args: Any, kwargs: Any) -> bytes | None:
     """None: there was not enough memory. What was in use is free again only when this has returned."""
     try:
-        return _framed(Answer(Outcome.RETURNED, call(*args, **kwargs)))
+        return _framed(CallAnswer(CallOutcome.RETURNED, call(*args, **kwargs)))
     except MemoryError:
         return None
     except Exception as error:  # noqa: BLE001 - whatever it is, the operator is who must know
-        return _framed(Answer(Outcome.RAISED, _portable(error)))
+        return _framed(CallAnswer(CallOutcome.RAISED, _portable(error)))
 
 
 def _portable(error: Exception) -> Exception:
@@ -88,7 +88,7 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-def _framed(answer: Answer) -> bytes:
+def _framed(answer: CallAnswer) -> bytes:
     body = pickle.dumps(answer)
     return HEADER.pack(len(body)) + body
 

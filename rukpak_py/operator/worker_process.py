@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Self, cast
 
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.operator.worker import HEADER, Answer, Outcome
+from rukpak_py.operator.worker import HEADER, CallAnswer, CallOutcome
 
 START_SECONDS = 60.0
 LARGE_FRAME = 256 * 1024  # bytes; from here on a thread reads it
@@ -72,7 +72,7 @@ class WorkerProcess:
                 await worker.kill()
         return worker
 
-    async def ask(self, request: Sequence[bytes]) -> Answer:
+    async def ask(self, request: Sequence[bytes]) -> CallAnswer:
         """One at a time. Whoever does not wait for the answer has to end the process: it is not ready any more."""
         self.is_ready = False
         self.calls += 1
@@ -92,14 +92,14 @@ class WorkerProcess:
         """It ends by itself, because nothing more will come."""
         self._requests.close()
 
-    async def _answer(self) -> Answer:
+    async def _answer(self) -> CallAnswer:
         try:
             (size,) = HEADER.unpack(await self._answers.readexactly(HEADER.size))
             body = await self._answers.readexactly(size)
         except asyncio.IncompleteReadError as error:
             raise WorkerDiedError(_ending(await self._process.wait())) from error
-        answer: Answer = pickle.loads(body) if size < LARGE_FRAME else await asyncio.to_thread(pickle.loads, body)  # noqa: S301 - from our own process
-        self.is_ready = answer.outcome is not Outcome.OUT_OF_MEMORY
+        answer: CallAnswer = pickle.loads(body) if size < LARGE_FRAME else await asyncio.to_thread(pickle.loads, body)  # noqa: S301 - from our own process
+        self.is_ready = answer.outcome is not CallOutcome.OUT_OF_MEMORY
         return answer
 
 

@@ -17,7 +17,7 @@ from typing import ParamSpec, TypeVar, cast
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import readable_size
 from rukpak_py.operator.memory_limit import container_memory, worker_memory
-from rukpak_py.operator.worker import Answer, Outcome
+from rukpak_py.operator.worker import CallAnswer, CallOutcome
 from rukpak_py.operator.worker_process import WorkerDiedError, WorkerProcess, pickled
 
 LOG = logging.getLogger(__name__)
@@ -101,11 +101,11 @@ class WorkerProcesses:
             await self._give_back(process)
         return self._value(answer, calls=process.calls)
 
-    def _value(self, answer: Answer, *, calls: int) -> object:
+    def _value(self, answer: CallAnswer, *, calls: int) -> object:
         match answer.outcome:
-            case Outcome.RAISED:
+            case CallOutcome.RAISED:
                 raise answer.value
-            case Outcome.OUT_OF_MEMORY:
+            case CallOutcome.OUT_OF_MEMORY:
                 text = (
                     f"needs more than {readable_size(self._memory)} of memory, which is the limit of a worker process; "
                     "make it smaller, or raise the memory limit of the operator's container"

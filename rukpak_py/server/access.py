@@ -34,7 +34,7 @@ class Identity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Credentials:
+class ClientCredentials:
     """What a caller has shown: a verified certificate, or a token that nobody has looked at yet."""
 
     certificate: Identity | None = None
@@ -57,7 +57,7 @@ class ForbiddenPathError(AccessError):
     """The API server knows the caller, who lacks the right."""
 
 
-class Access:
+class AccessControl:
     def __init__(self, reviews: Reviews, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._reviews = reviews
         self._clock = clock
@@ -65,7 +65,7 @@ class Access:
         self._turns = asyncio.Semaphore(REVIEWS)
         self._allowed: OrderedDict[tuple[str, str, str], tuple[float, Identity]] = OrderedDict()
 
-    async def check(self, credentials: Credentials, method: str, path: str) -> Identity:
+    async def check(self, credentials: ClientCredentials, method: str, path: str) -> Identity:
         """Who it is; `UnauthenticatedError` and `ForbiddenPathError` say no."""
         verb = _VERBS.get(method, "*")
         caller = self._caller(credentials)
@@ -82,7 +82,7 @@ class Access:
         self._remember((caller, verb, path), began, identity)
         return identity
 
-    async def _judge(self, credentials: Credentials, verb: str, path: str) -> Identity:
+    async def _judge(self, credentials: ClientCredentials, verb: str, path: str) -> Identity:
         identity = credentials.certificate or await self._authenticate(credentials.token)
         if not await self._reviews.is_allowed(identity, verb, path):
             raise ForbiddenPathError(f"Forbidden (user={identity.user}, verb={verb}, resource=, subresource=)")
@@ -94,7 +94,7 @@ class Access:
             raise UnauthenticatedError("Unauthorized")
         return identity
 
-    def _caller(self, credentials: Credentials) -> str:
+    def _caller(self, credentials: ClientCredentials) -> str:
         if credentials.certificate is not None:
             return f"certificate of {credentials.certificate}"
         return hmac.new(self._key, credentials.token.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()

@@ -23,13 +23,13 @@ from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_W
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.server.review import Request, ReviewError, answer, read_object, read_review
+from rukpak_py.server.review import AdmissionRequest, ReviewError, answer, read_object, read_review
 
 LOOK_UPS = 16  # at a time, for one review
 LOOK_UP_SECONDS = 8.0  # the API server waits for 10
 _LOG = logging.getLogger(__name__)
 
-Rule = Callable[[Request], Awaitable[Denials]]
+Rule = Callable[[AdmissionRequest], Awaitable[Denials]]
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -53,7 +53,7 @@ class Admission:
         self._config_maps = config_maps
         self._bundles = bundles
 
-    async def bundle(self, request: Request) -> Denials:
+    async def bundle(self, request: AdmissionRequest) -> Denials:
         _expect(request, GROUP, BUNDLE_PLURAL)
         if request.operation not in {"CREATE", "UPDATE"}:
             return ()
@@ -63,7 +63,7 @@ class Admission:
         immutable = {name: flag for name, flag in flags.items() if flag is not None}
         return bundle_denials(old=old, new=new, immutable=immutable)
 
-    async def config_map(self, request: Request) -> Denials:
+    async def config_map(self, request: AdmissionRequest) -> Denials:
         _expect(request, "", "configmaps")
         if request.namespace != self._system_namespace:
             return ()
@@ -134,14 +134,14 @@ def _refusal(status: int, text: str) -> web.Response:
     return web.Response(status=status, text=text)
 
 
-def _expect(request: Request, group: str, resource: str) -> None:
+def _expect(request: AdmissionRequest, group: str, resource: str) -> None:
     asked = request.resource
     if (asked.group, asked.resource, request.sub_resource) != (group, resource, ""):
         place = "/".join(filter(None, (asked.group, asked.resource, request.sub_resource)))
         raise ReviewError(f"this webhook validates {resource}, not {place!r}")
 
 
-def _bundle_spec(request: Request, what: str) -> BundleSpec:
+def _bundle_spec(request: AdmissionRequest, what: str) -> BundleSpec:
     raw = request.object if what == "object" else request.old_object
     return read_bundle(read_object(raw, what)).spec
 

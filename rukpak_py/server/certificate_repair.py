@@ -13,7 +13,7 @@ from typing import Any
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.core import x509
 from rukpak_py.core.ca_bundles import ca_bundle_patch
-from rukpak_py.core.certificates import Observed, Step, next_step, trust_of
+from rukpak_py.core.certificates import Observed, RotationStep, next_step, trust_of
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.x509 import KeyPair
 from rukpak_py.server.certificate_secrets import (
@@ -32,7 +32,7 @@ WRITES_A_MINUTE = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Served:
+class ServingPair:
     """A serving pair and the authorities that signed it."""
 
     pair: KeyPair
@@ -72,14 +72,14 @@ class CertificateRepair:
         self._has_applied = False  # the configuration, where it is ours to make
         self._written: deque[float] = deque(maxlen=WRITES_A_MINUTE)
 
-    async def repair(self, in_use: Served | None) -> Served | None:
+    async def repair(self, in_use: ServingPair | None) -> ServingPair | None:
         """What is to be served from now on."""
         for _ in range(STEPS):
             snapshot = await self._look(in_use)
             seen = snapshot.seen
             step = next_step(seen, self._hosts, self._clock())
-            self.awaits_propagation = step is Step.WAIT_FOR_PROPAGATION
-            if step in {Step.NOTHING, Step.WAIT_FOR_PROPAGATION}:
+            self.awaits_propagation = step is RotationStep.WAIT_FOR_PROPAGATION
+            if step in {RotationStep.NOTHING, RotationStep.WAIT_FOR_PROPAGATION}:
                 return served(seen.serving, seen.trust)
             self._written.append(time.monotonic())
             await self._take(step, snapshot)
@@ -89,7 +89,7 @@ class CertificateRepair:
         """Somebody undoes again and again what was written."""
         return len(self._written) == WRITES_A_MINUTE and time.monotonic() - self._written[0] < 60.0
 
-    async def _look(self, in_use: Served | None) -> _Snapshot:
+    async def _look(self, in_use: ServingPair | None) -> _Snapshot:
         secrets = {name: await self._secrets.read(name) for name in SecretName}
         configuration = await self._configurations.read(WEBHOOK_CONFIGURATION)
         trust = trust_in(secrets[SecretName.CA])
@@ -122,16 +122,16 @@ class CertificateRepair:
             self._trusted, self._trusted_since = trusted, self._elapsed()
         return bool(trusted) and self._elapsed() - self._trusted_since >= self._propagation
 
-    async def _take(self, step: Step, snapshot: _Snapshot) -> None:
+    async def _take(self, step: RotationStep, snapshot: _Snapshot) -> None:
         seen, now = snapshot.seen, self._clock()
         signer = seen.signer
-        if step is Step.ISSUE_AUTHORITY or signer is None:
+        if step is RotationStep.ISSUE_AUTHORITY or signer is None:
             await self._write(SecretName.SIGNER, pair_data(x509.issue_ca(now)), snapshot)
-        elif step is Step.PUBLISH_TRUST:
+        elif step is RotationStep.PUBLISH_TRUST:
             await self._write(SecretName.CA, trust_data(trust_of(signer, seen, now)), snapshot)
-        elif step is Step.INJECT_TRUST:
+        elif step is RotationStep.INJECT_TRUST:
             await self._inject(seen.trust, snapshot.configuration)
-        elif step is Step.RESTORE_SERVING and seen.in_use is not None:
+        elif step is RotationStep.RESTORE_SERVING and seen.in_use is not None:
             await self._write(SecretName.SERVING, pair_data(seen.in_use), snapshot)
         else:
             await self._write(SecretName.SERVING, pair_data(x509.issue_serving(signer, self._hosts, now)), snapshot)
@@ -152,5 +152,5 @@ class CertificateRepair:
             await self._secrets.replace(name, {**found.data, **data}, found.version)
 
 
-def served(pair: KeyPair | None, trust: bytes) -> Served | None:
-    return Served(pair=pair, trust=x509.issuers(pair.certificate, trust)) if pair is not None else None
+def served(pair: KeyPair | None, trust: bytes) -> ServingPair | None:
+    return ServingPair(pair=pair, trust=x509.issuers(pair.certificate, trust)) if pair is not None else None

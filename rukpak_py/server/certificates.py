@@ -21,7 +21,7 @@ from rukpak_py.api.names import SecretName
 from rukpak_py.core import x509
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.server.certificate_repair import CertificateRepair, Served, served
+from rukpak_py.server.certificate_repair import CertificateRepair, ServingPair, served
 from rukpak_py.server.certificate_secrets import Secrets, WebhookConfigurations, pair_of, trust_in
 from rukpak_py.server.webhook_configuration import OurWebhooks
 
@@ -64,7 +64,7 @@ class CertificateKeeper:
             clock=clock,
             elapsed=elapsed,
         )
-        self._served: Served | None = None
+        self._served: ServingPair | None = None
         self._waits_for = "the certificates have not been read yet"
         self._logged: str | None = None
         self._wake = asyncio.Event()
@@ -120,7 +120,7 @@ class CertificateKeeper:
             return str(error)
         return ""
 
-    async def _read(self) -> Served | None:
+    async def _read(self) -> ServingPair | None:
         """A follower's pass: what the leader has made, once clients trust it."""
         serving = pair_of(await self._secrets.read(SecretName.SERVING))
         trust = trust_in(await self._secrets.read(SecretName.CA))

@@ -25,8 +25,8 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.core.metrics import CONTENT_REQUESTS
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.server.access import (
-    Access,
-    Credentials,
+    AccessControl,
+    ClientCredentials,
     ForbiddenPathError,
     Identity,
     UnauthenticatedError,
@@ -34,7 +34,7 @@ from rukpak_py.server.access import (
     token_of,
 )
 from rukpak_py.server.archives import Archive, send
-from rukpak_py.server.uploads import Bundles, RefusedError, Uploads
+from rukpak_py.server.uploads import Bundles, UploadRefusedError, Uploads
 
 _LOG = logging.getLogger(__name__)
 _NAME = "{name:[a-z0-9][-a-z0-9.]{0,252}}"
@@ -45,7 +45,7 @@ _IDENTITY = web.RequestKey("identity", Identity)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Content(Protocol):
+class LeaderContent(Protocol):
     """The content of Bundles, on the leader."""
 
     def unavailable(self) -> str | None:
@@ -57,12 +57,14 @@ class Content(Protocol):
     async def uploaded(self, bundle: Bundle) -> Archive | None: ...
 
 
-class SilentError(RefusedError):
+class SilentError(UploadRefusedError):
     """Nothing of the archive arrived for too long."""
 
 
 class ContentApp:
-    def __init__(self, *, access: Access, bundles: Bundles, content: Content, uploads: Uploads, limits: Limits) -> None:
+    def __init__(
+        self, *, access: AccessControl, bundles: Bundles, content: LeaderContent, uploads: Uploads, limits: Limits
+    ) -> None:
         self.on_admitted: Callable[[object], None] = lambda _: None  # told the protocol of an allowed request
         self._access = access
         self._bundles = bundles
@@ -108,7 +110,7 @@ class ContentApp:
             return await handler(request)
         except web.HTTPException as error:
             return _text(error.status, error.reason, headers=dict(error.headers.items() & _allow(error)))
-        except RefusedError as error:
+        except UploadRefusedError as error:
             return _text(error.status, str(error))
         except NotFoundError:
             return _text(404, f'bundles.core.rukpak.io "{request.match_info.get("name", "")}" not found')
@@ -152,7 +154,7 @@ class ContentApp:
                 is_new = await self._uploads.receive(name, chunks, seconds=self._limits.upload_seconds)
         except SilentError as error:
             return _refused(_text(error.status, str(error)))
-        except (RefusedError, ApiError):
+        except (UploadRefusedError, ApiError):
             raise
         except ContentError as error:
             return _refused(_text(413, str(error)))
@@ -183,10 +185,10 @@ async def _with_silence_limit(chunks: AsyncIterator[bytes], limits: Limits) -> A
         yield chunk
 
 
-def _credentials_of(request: web.Request) -> Credentials:
+def _credentials_of(request: web.Request) -> ClientCredentials:
     transport = request.transport
     certificate = transport.get_extra_info("peercert") if transport is not None else None
-    return Credentials(
+    return ClientCredentials(
         certificate=identity_of(certificate), token=token_of(request.headers.getall("Authorization", []))
     )
 

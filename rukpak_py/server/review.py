@@ -24,7 +24,7 @@ class GroupVersionResource(msgspec.Struct, frozen=True, kw_only=True):
     resource: str = ""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     uid: str
     operation: str
     resource: GroupVersionResource
@@ -38,14 +38,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Review(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     api_version: str
     kind: str
-    request: Request
+    request: AdmissionRequest
 
 
 _DECODER = msgspec.json.Decoder(Review)
 _OBJECT_DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
-def read_review(body: bytes) -> Request:
+def read_review(body: bytes) -> AdmissionRequest:
     try:
         review = _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -14,13 +14,13 @@ from typing import Protocol
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import SourceType
-from rukpak_py.controllers.jobs import ContentBudget, Turns
+from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.metrics import CONTENT_BYTES
 from rukpak_py.sources.upload_directory import IncomingUpload, UploadDirectory, UploadedFor
 
 
-class RefusedError(RukPakError):
+class UploadRefusedError(RukPakError):
     """The answer to an upload that is not accepted."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -37,7 +37,7 @@ class Bundles(Protocol):
 class Unpacking:
     """The part of the operator that unpacks what was uploaded."""
 
-    turns: Turns  # by uid
+    turns: KeyedLock  # by uid
     budget: ContentBudget
     has_content: Callable[[str], Awaitable[bool]]  # by digest
     uploaded: Callable[[Bundle], None]
@@ -58,7 +58,7 @@ class Uploads:
         self._unavailable = unavailable
 
     async def receive(self, name: str, chunks: AsyncIterator[bytes], *, seconds: float) -> bool:
-        """Store the archive; False when it is there already. `RefusedError` and errors of the API say no.
+        """Store the archive; False when it is there already. `UploadRefusedError` and errors of the API say no.
 
         `seconds`: for the archive to arrive; `TimeoutError` after that. Storing it is not cut off.
         """
@@ -85,9 +85,11 @@ class Uploads:
                     self._unpacking.uploaded(bundle)
                 return False
             if bundle.status.digest and digest != bundle.status.digest:
-                raise RefusedError(409, "bundle has already been unpacked, cannot change content of existing bundle")
+                raise UploadRefusedError(
+                    409, "bundle has already been unpacked, cannot change content of existing bundle"
+                )
             if (why := self._unavailable()) is not None:
-                raise RefusedError(503, why)
+                raise UploadRefusedError(503, why)
             await asyncio.to_thread(incoming.keep, upload)
             if bundle.status.is_unpacked and await self._unpacking.has_content(bundle.status.digest):
                 return False
@@ -98,9 +100,9 @@ class Uploads:
         bundle = await self._bundles.read(name)
         kind = bundle.spec.source.type
         if kind != SourceType.UPLOAD:
-            raise RefusedError(409, f'bundle source type is "{kind}"; expected "{SourceType.UPLOAD}"')
+            raise UploadRefusedError(409, f'bundle source type is "{kind}"; expected "{SourceType.UPLOAD}"')
         if bundle.metadata.is_deleted:
-            raise RefusedError(409, f'bundle "{name}" is being deleted')
+            raise UploadRefusedError(409, f'bundle "{name}" is being deleted')
         return bundle
 
     async def _digest(self, incoming: IncomingUpload) -> str:

@@ -23,7 +23,7 @@ from rukpak_py.api.names import (
     WEBHOOK_CONFIGURATION,
     WEBHOOK_SERVICE,
 )
-from rukpak_py.core.ca_bundles import Caller, callers, trusts
+from rukpak_py.core.ca_bundles import WebhookClient, callers, trusts
 
 Manifest = dict[str, Any]
 PATHS = {BUNDLE_WEBHOOK: BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK: CONFIG_MAP_WEBHOOK_PATH}
@@ -79,7 +79,7 @@ class OurWebhooks:
     def configuration(self, ca_bundle: bytes = b"") -> Manifest:
         return webhook_configuration(system_namespace=self.system_namespace, client=self.client, ca_bundle=ca_bundle)
 
-    def is_ours(self, caller: Caller) -> bool:
+    def is_ours(self, caller: WebhookClient) -> bool:
         """Whether this webhook calls us: the others in the same object are none of our business."""
         path = PATHS.get(caller.name)
         if path is None:

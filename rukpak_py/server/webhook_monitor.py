@@ -29,7 +29,7 @@ CONSEQUENCES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class MonitorReport:
     """For the log and, when `is_event`, for users."""
 
     is_warning: bool
@@ -48,7 +48,7 @@ class WebhookMonitor:
         self._logged = self._emitted = ConfigurationStatus(ConfigurationState.OK)
         self._emitted_at = 0.0
 
-    def observe(self, status: ConfigurationStatus, *, now: float, leading: bool) -> Report | None:
+    def observe(self, status: ConfigurationStatus, *, now: float, leading: bool) -> MonitorReport | None:
         """What to report about this status at this moment."""
         is_ok = status.state is ConfigurationState.OK
         WEBHOOK_CONFIGURATION_OK.set(is_ok)
@@ -64,7 +64,7 @@ class WebhookMonitor:
         if not is_logged and not is_event:
             return None
         message = "; ".join(filter(None, (status.detail, CONSEQUENCES[status.state])))
-        return Report(
+        return MonitorReport(
             is_warning=not is_ok,
             reason=REASONS[status.state],
             message=message,

@@ -11,7 +11,7 @@ from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
 from rukpak_py.sources.git.source import GitSource
 from rukpak_py.sources.http import HttpSource
 from rukpak_py.sources.http_download import Downloads
-from rukpak_py.sources.image.either_way import EitherWay, ImageUnpacking, image_source
+from rukpak_py.sources.image.either_way import ImageUnpacking, RegistryOrPod, image_source
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest, Source, Waiting
@@ -20,7 +20,7 @@ from rukpak_py.sources.upload_directory import UploadDirectory
 
 
 class SourcesByType:
-    def __init__(self, sources: Mapping[SourceType, Source], *, image: EitherWay) -> None:
+    def __init__(self, sources: Mapping[SourceType, Source], *, image: RegistryOrPod) -> None:
         self._sources: dict[str, Source] = {str(kind): source for kind, source in sources.items()}
         self._sources[SourceType.IMAGE] = self._image = image
 
@@ -34,10 +34,10 @@ class SourcesByType:
             raise ContentError(f'source type "{request.source.type}" not supported')
         return await found.fetch(request)
 
-    async def settle(self, bundle: str, uid: str, source: SourceSpec) -> None:
+    async def clean_up(self, bundle: str, uid: str, source: SourceSpec) -> None:
         """Of images alone is something there that was made to fetch them."""
         if source.type == SourceType.IMAGE:
-            await self._image.settle(bundle, uid, source)
+            await self._image.clean_up(bundle, uid, source)
 
 
 def cluster_sources(

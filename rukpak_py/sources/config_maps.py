@@ -15,7 +15,7 @@ from rukpak_py.api.source import ConfigMapSource, Source
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.source import Fetched, FetchRequest, at_once
+from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ async def fetch(
     items: Sequence[ConfigMapSource],
     config_maps: ConfigMaps,
     limits: Limits,
-    content_arrives: Callable[[], Awaitable[None]] = at_once,
+    content_arrives: Callable[[], Awaitable[None]] = no_wait,
 ) -> Tree:
     if not items:
         raise ContentError("bundle source configmaps configuration is unset")

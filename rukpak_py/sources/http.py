@@ -14,8 +14,8 @@ from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.go_text import quoted
 from rukpak_py.sources.archive_file import ArchiveFile
-from rukpak_py.sources.http_download import Download, Downloads, Login
-from rukpak_py.sources.http_url import InvalidUrlError, Target, UnsupportedSchemeError, basic, parse_url
+from rukpak_py.sources.http_download import Download, Downloads, HttpLogin
+from rukpak_py.sources.http_url import HttpTarget, InvalidUrlError, UnsupportedSchemeError, basic, parse_url
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest
 from rukpak_py.sources.tls import client_context
@@ -52,19 +52,19 @@ class HttpSource:
             await request.content_arrives()
             return Fetched(tree=await archive.tree(), resolved=request.source)
 
-    async def _login(self, spec: HttpSpec, target: Target) -> Login:
+    async def _login(self, spec: HttpSpec, target: HttpTarget) -> HttpLogin:
         if name := spec.auth.secret.name:
             data = await self._credentials.secret(name)
             if not data.get("username") and not data.get("password"):
                 raise AccessError(f'Secret "{name}" has neither username nor password')
             header = basic(data.get("username", b""), data.get("password", b""))
-            return Login(header=header, advice=f'username and password of Secret "{name}" are refused')
+            return HttpLogin(header=header, advice=f'username and password of Secret "{name}" are refused')
         if target.login:
-            return Login(header=target.login, advice="the credentials in the URL are refused")
-        return Login(header="", advice="name a Secret with username and password in auth.secret of the source")
+            return HttpLogin(header=target.login, advice="the credentials in the URL are refused")
+        return HttpLogin(header="", advice="name a Secret with username and password in auth.secret of the source")
 
 
-def _target(url: str) -> Target:
+def _target(url: str) -> HttpTarget:
     try:
         return parse_url(url)
     except UnsupportedSchemeError as error:

@@ -26,7 +26,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy, resolve
 from rukpak_py.sources.archive_file import ArchiveFile
 from rukpak_py.sources.http_failures import took_too_long, unanswered, unexpected_status
-from rukpak_py.sources.http_url import InvalidUrlError, Target, basic, forms_of
+from rukpak_py.sources.http_url import HttpTarget, InvalidUrlError, basic, forms_of
 from rukpak_py.sources.proxies import proxy_for
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -44,7 +44,7 @@ class Downloads:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Login:
+class HttpLogin:
     """`header`: empty without credentials. `advice`: what to do when they are not enough."""
 
     header: str
@@ -52,7 +52,7 @@ class Login:
 
 
 class Download:
-    def __init__(self, settings: Downloads, tls: ssl.SSLContext, login: Login) -> None:
+    def __init__(self, settings: Downloads, tls: ssl.SSLContext, login: HttpLogin) -> None:
         self._settings = settings
         self._limits = settings.limits
         self._tls = tls
@@ -60,7 +60,7 @@ class Download:
         self._proxy_secrets: Sequence[str] = ()
         self._origin: tuple[str, str, int] | None = None  # where credentials are sent
 
-    async def run(self, first: Target, archive: ArchiveFile) -> None:
+    async def run(self, first: HttpTarget, archive: ArchiveFile) -> None:
         """Fill the file; RukPakError with everything behind `GET <url>: `."""
         self._origin = first.origin
         try:
@@ -71,7 +71,7 @@ class Download:
                 raise
             raise _failed(took_too_long(self._limits)) from error
 
-    async def _follow(self, first: Target, archive: ArchiveFile) -> None:
+    async def _follow(self, first: HttpTarget, archive: ArchiveFile) -> None:
         target = first
         for _ in range(self._limits.http_redirects + 1):
             async with self._answer(target) as response:
@@ -85,14 +85,14 @@ class Download:
         )
 
     @asynccontextmanager
-    async def _answer(self, target: Target) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _answer(self, target: HttpTarget) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
             async with await self._session(target) as session, session.get(target.url, allow_redirects=False) as found:
                 yield found
         except (aiohttp.ClientError, OSError) as error:
             raise _failed(unanswered(error, target, self._limits)) from error
 
-    async def _session(self, target: Target) -> aiohttp.ClientSession:
+    async def _session(self, target: HttpTarget) -> aiohttp.ClientSession:
         limits = self._limits
         proxy = self._proxy(target)
         addresses = await self._checked(target, is_proxied=proxy is not None)
@@ -114,7 +114,7 @@ class Download:
             trust_env=False,
         )
 
-    async def _checked(self, target: Target, *, is_proxied: bool) -> tuple[str, ...]:
+    async def _checked(self, target: HttpTarget, *, is_proxied: bool) -> tuple[str, ...]:
         try:
             return await self._resolved(target)
         except RukPakError as error:
@@ -123,14 +123,14 @@ class Download:
             _failed(error)
             raise
 
-    async def _resolved(self, target: Target) -> tuple[str, ...]:
+    async def _resolved(self, target: HttpTarget) -> tuple[str, ...]:
         try:
             async with asyncio.timeout(self._limits.http_connect_seconds):
                 return await resolve(target.host, target.port, self._settings.addresses)
         except TimeoutError as error:
             raise UnavailableError(f"{target.host} does not resolve: the name server does not answer") from error
 
-    def _proxy(self, target: Target) -> URL | None:
+    def _proxy(self, target: HttpTarget) -> URL | None:
         text = proxy_for(target.url.scheme, target.host, target.port, self._settings.environ)
         if not text:
             return None
@@ -152,7 +152,7 @@ class Download:
         return text
 
     async def _take(
-        self, response: aiohttp.ClientResponse, target: Target, archive: ArchiveFile, *, is_first: bool
+        self, response: aiohttp.ClientResponse, target: HttpTarget, archive: ArchiveFile, *, is_first: bool
     ) -> None:
         if response.status != 200:
             where = "" if is_first else f" from {target.shown}"
@@ -192,7 +192,7 @@ class _Pinned(AbstractResolver):
         pass
 
 
-def _redirected(target: Target, response: aiohttp.ClientResponse) -> Target:
+def _redirected(target: HttpTarget, response: aiohttp.ClientResponse) -> HttpTarget:
     location = response.headers.get("Location", "")
     if not location:
         raise _failed(UnavailableError(f"{target.address} answers {response.status} without a Location"))

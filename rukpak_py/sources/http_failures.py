@@ -10,13 +10,13 @@ import aiohttp
 
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits, variable_of
-from rukpak_py.sources.http_url import Target
+from rukpak_py.sources.http_url import HttpTarget
 from rukpak_py.sources.retry_after import retry_after
 
 _LONGEST_REASON = 100
 
 
-def unanswered(error: Exception, target: Target, limits: Limits) -> RukPakError:
+def unanswered(error: Exception, target: HttpTarget, limits: Limits) -> RukPakError:
     """The request failed without a status that could be shown."""
     if isinstance(error, aiohttp.InvalidURL):
         return ContentError(f"{target.host} is not a valid host name")
@@ -27,7 +27,7 @@ def unanswered(error: Exception, target: Target, limits: Limits) -> RukPakError:
     return UnavailableError(_broken_off(error, target, limits))
 
 
-def _unconnected(error: Exception, target: Target) -> str:
+def _unconnected(error: Exception, target: HttpTarget) -> str:
     match error:
         case aiohttp.ClientConnectorCertificateError():
             return _untrusted(error.certificate_error, target)
@@ -41,7 +41,7 @@ def _unconnected(error: Exception, target: Target) -> str:
             return f"{target.address} does not accept connections"
 
 
-def _broken_off(error: Exception, target: Target, limits: Limits) -> str:
+def _broken_off(error: Exception, target: HttpTarget, limits: Limits) -> str:
     match error:
         case aiohttp.ConnectionTimeoutError():
             return f"no connection to {target.address} within {_seconds('http_connect_seconds', limits)}"
@@ -94,7 +94,7 @@ def _phrase(response: aiohttp.ClientResponse, redacted: Callable[[str], str]) ->
         return "without a reason"
 
 
-def _untrusted(error: Exception, target: Target) -> str:
+def _untrusted(error: Exception, target: HttpTarget) -> str:
     reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else "it cannot be verified"
     hint = "" if "mismatch" in reason else "; caBundle of the source is for private authorities"
     return f"the certificate of {target.address} is not trusted: {reason.rstrip('.')}{hint}"

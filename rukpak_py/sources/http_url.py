@@ -31,7 +31,7 @@ class UnsupportedSchemeError(InvalidUrlError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
+class HttpTarget:
     """`url` has neither credentials nor a fragment; `login` is the value of an Authorization header, or empty."""
 
     url: URL
@@ -53,13 +53,13 @@ class Target:
         """Where a redirect led, without the query, which may be a permission."""
         return str(self.url.with_query(None))
 
-    def joined(self, location: str) -> "Target":
+    def joined(self, location: str) -> "HttpTarget":
         """Where a `Location` of its answer leads; what credentials it has are left out."""
         target = parse_url(urljoin(str(self.url), location))
-        return Target(url=target.url, host=target.host, port=target.port)
+        return HttpTarget(url=target.url, host=target.host, port=target.port)
 
 
-def parse_url(text: str) -> Target:
+def parse_url(text: str) -> HttpTarget:
     if _CONTROL.search(text):
         raise InvalidUrlError("invalid control character in URL")
     if text != text.strip() or len(text) > _LONGEST:
@@ -78,7 +78,7 @@ def parse_url(text: str) -> Target:
         raise InvalidUrlError("invalid userinfo in URL")
     host = _host(parts)
     url = _url(parts, f"[{host}]" if ":" in host else host, port)
-    return Target(url=url, host=host, port=port or DEFAULT_PORTS[parts.scheme], login=_login(parts))
+    return HttpTarget(url=url, host=host, port=port or DEFAULT_PORTS[parts.scheme], login=_login(parts))
 
 
 def basic(user: bytes, password: bytes) -> str:

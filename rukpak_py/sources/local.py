@@ -17,9 +17,9 @@ from rukpak_py.core.errors import AccessError, ContentError, RukPakError, Unavai
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image import docker_archive, layout
-from rukpak_py.sources.image.descriptors import Blobs, Wanted
+from rukpak_py.sources.image.descriptors import Blobs, WantedPlatform
 from rukpak_py.sources.image.layers import tree_of_image
-from rukpak_py.sources.image.reference import Reference
+from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.local_blobs import ArchiveBlobs, DirectoryBlobs, pieces
 from rukpak_py.sources.local_directory import read_bundle
 from rukpak_py.sources.local_files import refuse_what_is_no_archive
@@ -38,7 +38,7 @@ def open_tree(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) 
     typed = os.fspath(path)
     try:
         found = locate(typed)
-        return _pulled(found, typed, limits) if isinstance(found, Reference) else _opened(found, limits)
+        return _pulled(found, typed, limits) if isinstance(found, ImageReference) else _opened(found, limits)
     except RukPakError as error:
         raise type(error)(f"{typed}: {error}") from error
     except PermissionError as error:
@@ -47,7 +47,7 @@ def open_tree(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) 
         raise UnavailableError(f"{error.filename or typed}: cannot be read: {error.strerror}") from error
 
 
-def _pulled(reference: Reference, typed: str, limits: Limits) -> Tree:
+def _pulled(reference: ImageReference, typed: str, limits: Limits) -> Tree:
     from rukpak_py.sources.image.opening import open_image  # noqa: PLC0415 - only who pulls pays for the client
 
     try:
@@ -79,7 +79,7 @@ def _of_directory(path: Path, limits: Limits) -> Tree:
     return tree
 
 
-def _of_file(path: Path, wanted: Wanted, limits: Limits) -> Tree:
+def _of_file(path: Path, wanted: WantedPlatform, limits: Limits) -> Tree:
     refuse_what_is_no_archive(path)
     archive = ArchiveBlobs(path, limits)
     names = archive.names(_IMAGE_NAMES, until=_BUNDLE_NAMES)
@@ -94,12 +94,12 @@ def _of_file(path: Path, wanted: Wanted, limits: Limits) -> Tree:
     return tree
 
 
-def _refuse_choice(wanted: Wanted) -> None:
+def _refuse_choice(wanted: WantedPlatform) -> None:
     if wanted:
         raise ContentError(f"holds no images to choose {str(wanted)[:200]!r} from: give the path alone")
 
 
-def _of_layout(blobs: Blobs, wanted: Wanted, limits: Limits) -> Tree:
+def _of_layout(blobs: Blobs, wanted: WantedPlatform, limits: Limits) -> Tree:
     host = layout.host_platform()
     return _of_image(lambda: layout.layers_of_layout(blobs, limits=limits, host=host, wanted=wanted), limits)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rukpak_py.content.inflate import inflate
 from rukpak_py.content.tar_header import BLOCK
-from rukpak_py.content.tar_members import Kind, Member, TarMembers
+from rukpak_py.content.tar_members import Member, MemberKind, TarMembers
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.descriptors import streaming
@@ -89,7 +89,7 @@ class ArchiveBlobs:
             found = next((member for member in members if plain(member.path) == path and _is_blob(member)), None)
             if found is None:
                 break
-            if found.kind is Kind.FILE:
+            if found.kind is MemberKind.FILE:
                 yield from members.parts()
                 return
             path = target_of(path, found.link)
@@ -157,11 +157,11 @@ def plain(path: str) -> str:
 
 
 def _is_link(member: Member) -> bool:
-    return member.kind is Kind.SYMBOLIC_LINK  # old versions of docker write equal layers once
+    return member.kind is MemberKind.SYMBOLIC_LINK  # old versions of docker write equal layers once
 
 
 def _is_blob(member: Member) -> bool:
-    return member.kind is Kind.FILE or _is_link(member)
+    return member.kind is MemberKind.FILE or _is_link(member)
 
 
 def _missing(path: str) -> ContentError:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.sources.image.descriptors import ANY, Wanted
-from rukpak_py.sources.image.reference import Reference, parse_image
+from rukpak_py.sources.image.descriptors import ANY, WantedPlatform
+from rukpak_py.sources.image.reference import ImageReference, parse_image
 
 _TRANSPORTS = frozenset({"oci", "oci-archive", "docker-archive", "dir"})
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
@@ -27,10 +27,10 @@ MISSING = "there is no such file or directory"
 @dataclass(frozen=True, kw_only=True)
 class Location:
     path: Path
-    wanted: Wanted = ANY
+    wanted: WantedPlatform = ANY
 
 
-def locate(typed: str) -> Location | Reference:
+def locate(typed: str) -> Location | ImageReference:
     """ContentError, without what was typed, when there is nothing."""
     if _is_there(typed):
         return Location(path=Path(typed))
@@ -51,11 +51,11 @@ def _behind_transport(rest: str) -> Location | None:
     match = _DIGEST.fullmatch(rest)
     path, digest = (match["before"], match["digest"]) if match else (rest, "")
     if digest and _is_there(path):
-        return Location(path=Path(path), wanted=Wanted(digest=digest))
+        return Location(path=Path(path), wanted=WantedPlatform(digest=digest))
     for colon in re.finditer(":", path):
         before, name = path[: colon.start()], path[colon.end() :]
         if _is_there(before):
-            return Location(path=Path(before), wanted=Wanted(name=name, digest=digest))
+            return Location(path=Path(before), wanted=WantedPlatform(name=name, digest=digest))
     return None
 
 
@@ -69,7 +69,7 @@ def _is_there(path: str) -> bool:
     return True
 
 
-def _in_registry(typed: str) -> Reference | None:
+def _in_registry(typed: str) -> ImageReference | None:
     url = _URL.fullmatch(typed)
     if url and url["scheme"].lower() in _OF_REGISTRIES:
         return parse_image(url["rest"])

@@ -9,7 +9,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 
 
-async def at_once() -> None:
+async def no_wait() -> None:
     """Nobody else holds content."""
 
 
@@ -25,7 +25,7 @@ class FetchRequest:
     uid: str
     source: SourceSpec
     provisioner_class: str = ""
-    content_arrives: Callable[[], Awaitable[None]] = at_once
+    content_arrives: Callable[[], Awaitable[None]] = no_wait
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.render import render
@@ -36,7 +36,7 @@ class Case:
         return cls(ours=read(tree), reference=read(tree, parity=True), options=options)
 
     @property
-    def bundle(self) -> Bundle:
+    def bundle(self) -> RegistryBundle:
         assert self.ours.bundle is not None
         return self.ours.bundle
 
@@ -52,7 +52,7 @@ class Case:
         return _rendered(self.reference.complete, self.options)
 
 
-def _rendered(complete: Callable[[], Bundle], options: RenderOptions) -> list[Json] | str:
+def _rendered(complete: Callable[[], RegistryBundle], options: RenderOptions) -> list[Json] | str:
     try:
         return render(complete(), options)
     except ContentError as error:

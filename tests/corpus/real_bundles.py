@@ -15,7 +15,7 @@ from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, REGISTRY_CL
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.formats.format import RenderOptions
-from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode
+from rukpak_py.formats.registry_v1.bundle import InstallMode, RegistryBundle
 from rukpak_py.formats.registry_v1.requirements import requirements
 from rukpak_py.library import open_bundle
 from tests.corpus.place import BUNDLES
@@ -181,7 +181,7 @@ def _empty_definition(kind: GroupKind, versions: dict[str, bool]) -> Document:
     }
 
 
-def _watched(bundle: Bundle) -> tuple[str, ...] | None:
+def _watched(bundle: RegistryBundle) -> tuple[str, ...] | None:
     is_free = {InstallMode.ALL, InstallMode.OWN} & set(bundle.csv.supported_modes)
     return None if is_free else (WATCHED,)
 

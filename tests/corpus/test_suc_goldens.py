@@ -12,7 +12,7 @@ import pytest
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.sources.local import open_tree
@@ -64,14 +64,14 @@ def differences_of(name: str) -> Iterator[str]:
         yield from difference(bundle, render_of)
 
 
-def bundle_or_error(name: str) -> Bundle | Refused:
+def bundle_or_error(name: str) -> RegistryBundle | Refused:
     try:
         return read(open_tree(CORPUS / "bundles" / name), parity=True).complete()
     except ContentError as error:
         return Refused("parse", str(error))
 
 
-def difference(bundle: Bundle | Refused, golden: Json) -> Iterator[str]:
+def difference(bundle: RegistryBundle | Refused, golden: Json) -> Iterator[str]:
     where = f"{golden['mode']} with {golden['cert']}"
     result = bundle if isinstance(bundle, Refused) else rendered(bundle, golden)
     if isinstance(result, Refused):
@@ -84,7 +84,7 @@ def difference(bundle: Bundle | Refused, golden: Json) -> Iterator[str]:
         yield f"{where}: {'strict' if digest(result, lenient=True) == golden['sha256_lenient'] else 'other'} digest"
 
 
-def rendered(bundle: Bundle, golden: Json) -> list[Json] | Refused:
+def rendered(bundle: RegistryBundle, golden: Json) -> list[Json] | Refused:
     options = RenderOptions(
         install_namespace=golden["install_namespace"],
         watch_namespaces=tuple(golden["targets"] or ()),

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.formats.rules import Locator
@@ -13,7 +13,7 @@ from rukpak_py.formats.rules import Locator
 Json: TypeAlias = dict[str, Any]
 
 
-def bundle_of(tree: Tree, *, parity: bool = False) -> Bundle:
+def bundle_of(tree: Tree, *, parity: bool = False) -> RegistryBundle:
     return read(tree, parity=parity).complete()
 
 

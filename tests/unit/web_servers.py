@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from rukpak_py.core import x509
-from rukpak_py.sources.image.reference import Reference
+from rukpak_py.sources.image.reference import ImageReference
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Server(ThreadingHTTPServer):
         return f"127.0.0.1:{self.server_port}"
 
     @property
-    def reference(self) -> Reference:
-        return Reference(registry=self.address, repository="x/demo", tag="1")
+    def reference(self) -> ImageReference:
+        return ImageReference(registry=self.address, repository="x/demo", tag="1")
 
 
 class Handler(BaseHTTPRequestHandler):

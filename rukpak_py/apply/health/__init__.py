@@ -10,7 +10,7 @@ Nothing that an object holds makes `judge` raise: what cannot be read is in prog
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from rukpak_py.apply.health.fields import Manifest, OddStatus
+from rukpak_py.apply.health.fields import MalformedStatus, Manifest
 from rukpak_py.apply.health.generic import always_current, by_ready_condition, common
 from rukpak_py.apply.health.infrastructure import (
     api_service,
@@ -96,7 +96,7 @@ def judge(obj: Manifest, *, now: datetime | None = None) -> Health:
         if kind == _POD:
             return pod(obj, now or datetime.now(UTC))
         return _RULES.get(kind, by_ready_condition)(obj)
-    except OddStatus as odd:
+    except MalformedStatus as odd:
         return in_progress(str(odd))
 
 

@@ -1,5 +1,5 @@
-"""Reading a live object that may hold anything. Null and absent are the same; a wrong type raises `OddStatus`, which
-`judge` turns into a message. Paths are dotted; no field that is read here has a dot in its name.
+"""Reading a live object that may hold anything. Null and absent are the same; a wrong type raises `MalformedStatus`,
+which `judge` turns into a message. Paths are dotted; no field that is read here has a dot in its name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,12 +9,12 @@ from typing import Any
 Manifest = Mapping[str, Any]
 
 
-class OddStatus(Exception):  # noqa: N818 - not a failure: the reason why an object cannot be judged yet
+class MalformedStatus(Exception):  # noqa: N818 - not a failure: the reason why an object cannot be judged yet
     """The text says what is odd and where."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Condition:
+class ObservedCondition:
     type: str
     status: str
     reason: str
@@ -37,7 +37,7 @@ def value_at(obj: Manifest, path: str) -> Any:
         if holder is None:
             return None
         if not isinstance(holder, Mapping):
-            raise OddStatus(f"{'.'.join(parents[:depth])} is not a mapping")
+            raise MalformedStatus(f"{'.'.join(parents[:depth])} is not a mapping")
     return holder.get(last)
 
 
@@ -51,7 +51,7 @@ def optional_number(obj: Manifest, path: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int):
-        raise OddStatus(f"{path} is not a whole number")
+        raise MalformedStatus(f"{path} is not a whole number")
     return value
 
 
@@ -60,7 +60,7 @@ def text(obj: Manifest, path: str, default: str = "") -> str:
     if value is None:
         return default
     if not isinstance(value, str):
-        raise OddStatus(f"{path} is not a string")
+        raise MalformedStatus(f"{path} is not a string")
     return value
 
 
@@ -69,16 +69,16 @@ def mappings(obj: Manifest, path: str) -> Iterator[Manifest]:
     if value is None:
         return
     if not isinstance(value, list):
-        raise OddStatus(f"{path} is not a list")
+        raise MalformedStatus(f"{path} is not a list")
     for index, item in enumerate(value):
         if not isinstance(item, Mapping):
-            raise OddStatus(f"{path}[{index}] is not a mapping")
+            raise MalformedStatus(f"{path}[{index}] is not a mapping")
         yield item
 
 
-def conditions(obj: Manifest) -> list[Condition]:
+def conditions(obj: Manifest) -> list[ObservedCondition]:
     return [
-        Condition(
+        ObservedCondition(
             type=_condition_text(item, "type", index),
             status=_condition_text(item, "status", index),
             reason=_or_blank(item.get("reason")),
@@ -88,7 +88,7 @@ def conditions(obj: Manifest) -> list[Condition]:
     ]
 
 
-def condition(obj: Manifest, wanted: str) -> Condition | None:
+def condition(obj: Manifest, wanted: str) -> ObservedCondition | None:
     """The first one of that type."""
     return next((found for found in conditions(obj) if found.type == wanted), None)
 
@@ -96,7 +96,7 @@ def condition(obj: Manifest, wanted: str) -> Condition | None:
 def _condition_text(item: Manifest, key: str, index: int) -> str:
     value = item.get(key)
     if value is not None and not isinstance(value, str):
-        raise OddStatus(f"status.conditions[{index}].{key} is not a string")
+        raise MalformedStatus(f"status.conditions[{index}].{key} is not a string")
     return value or ""
 
 

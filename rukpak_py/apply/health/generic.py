@@ -1,6 +1,14 @@
 """The rules for objects of every kind: before the rule of the kind, and instead of it."""
 
-from rukpak_py.apply.health.fields import Manifest, OddStatus, condition, conditions, optional_number, text, value_at
+from rukpak_py.apply.health.fields import (
+    MalformedStatus,
+    Manifest,
+    condition,
+    conditions,
+    optional_number,
+    text,
+    value_at,
+)
 from rukpak_py.apply.health.result import CURRENT, Health, HealthStatus, failed, in_progress
 
 
@@ -17,7 +25,7 @@ def by_ready_condition(obj: Manifest) -> Health:
     if ready is None or ready.is_true:
         return CURRENT
     if ready.status not in {"False", "Unknown"}:
-        raise OddStatus(f"the condition Ready has the status {ready.status[:40]!r}")
+        raise MalformedStatus(f"the condition Ready has the status {ready.status[:40]!r}")
     return in_progress(ready.message)
 
 

@@ -7,7 +7,7 @@ the new one is healthy, and a Job may fail after hours.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from rukpak_py.apply.health.fields import Manifest, OddStatus, condition, conditions, mappings, number, text
+from rukpak_py.apply.health.fields import MalformedStatus, Manifest, condition, conditions, mappings, number, text
 from rukpak_py.apply.health.result import CURRENT, Health, failed, in_progress
 
 _TIME_TO_SCHEDULE = timedelta(seconds=15)
@@ -24,7 +24,7 @@ def pod(obj: Manifest, now: datetime) -> Health:
         case "":
             return in_progress("Pod phase not available")
         case _:
-            raise OddStatus(f"the Pod is in the unknown phase {phase[:40]!r}")
+            raise MalformedStatus(f"the Pod is in the unknown phase {phase[:40]!r}")
 
 
 def _running(obj: Manifest) -> Health:
@@ -60,9 +60,9 @@ def _created(obj: Manifest, now: datetime) -> datetime:
     try:
         created = datetime.fromisoformat(stamp)
     except ValueError as error:
-        raise OddStatus("metadata.creationTimestamp is not a time") from error
+        raise MalformedStatus("metadata.creationTimestamp is not a time") from error
     if created.tzinfo is None:
-        raise OddStatus("metadata.creationTimestamp has no time zone")
+        raise MalformedStatus("metadata.creationTimestamp has no time zone")
     return created
 
 

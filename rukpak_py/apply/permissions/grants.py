@@ -20,7 +20,7 @@ T = TypeVar("T")
 _AGGREGATE = f"{RBAC_GROUP}/aggregate-to-"
 
 
-class Holder(NamedTuple):
+class RoleSubject(NamedTuple):
     kind: str  # ServiceAccount, User, Group; ClusterRole or Role for whoever is bound to it
     namespace: str
     name: str
@@ -30,10 +30,10 @@ class Holder(NamedTuple):
         return f"whoever is bound to {self.kind} {place}" if self.kind.endswith("Role") else f"{self.kind} {place}"
 
 
-class Reference(NamedTuple):
+class RoleReference(NamedTuple):
     """A binding to a role that is not among the objects."""
 
-    holder: Holder
+    holder: RoleSubject
     scope: str
     role_kind: str
     role: str
@@ -41,8 +41,8 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grants:
-    permissions: Mapping[Holder, set[Permission]]
-    references: list[Reference]
+    permissions: Mapping[RoleSubject, set[Permission]]
+    references: list[RoleReference]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +84,7 @@ class Binding:
     scope: str
     role_kind: str
     role: str
-    subjects: list[Holder]
+    subjects: list[RoleSubject]
 
     @classmethod
     def of(cls, manifest: Json) -> "Binding":
@@ -97,7 +97,7 @@ class Binding:
             role_kind=text(role.get("kind")),
             role=text(role.get("name")),
             subjects=[
-                Holder(text(subject.get("kind")), text(subject.get("namespace")), text(subject.get("name")))
+                RoleSubject(text(subject.get("kind")), text(subject.get("namespace")), text(subject.get("name")))
                 for subject in subjects
             ],
         )
@@ -120,12 +120,14 @@ def grants_of(objects: Iterable[Json]) -> Grants:
     objects = list(objects)
     roles = {role.key: role for role in roles_of(objects)}
     bindings = bindings_of(objects)
-    permissions: dict[Holder, set[Permission]] = {}
+    permissions: dict[RoleSubject, set[Permission]] = {}
     references = []
     for binding in bindings:
         role = roles.get(binding.key)
         if role is None or role.is_aggregated:
-            references += [Reference(who, binding.scope, binding.role_kind, binding.role) for who in binding.subjects]
+            references += [
+                RoleReference(who, binding.scope, binding.role_kind, binding.role) for who in binding.subjects
+            ]
     allotments = [*_bound(roles, bindings), *_unbound(roles.values(), {binding.key for binding in bindings})]
     for holder, permission in bounded(
         (who, permission) for who, rules, scope in allotments for permission in permissions_of(rules, scope)
@@ -142,18 +144,18 @@ def bounded(expanded: Iterable[T]) -> Iterator[T]:
         yield one
 
 
-def _bound(roles: Mapping[RoleKey, Role], bindings: Iterable[Binding]) -> Iterator[tuple[Holder, object, str]]:
+def _bound(roles: Mapping[RoleKey, Role], bindings: Iterable[Binding]) -> Iterator[tuple[RoleSubject, object, str]]:
     for binding in bindings:
         if role := roles.get(binding.key):
             for subject in binding.subjects:
                 yield subject, role.rules, binding.scope
 
 
-def _unbound(roles: Iterable[Role], bound: set[RoleKey]) -> Iterator[tuple[Holder, object, str]]:
+def _unbound(roles: Iterable[Role], bound: set[RoleKey]) -> Iterator[tuple[RoleSubject, object, str]]:
     for role in roles:
-        holders = [Holder("ClusterRole", "", target) for target in role.aggregates_to]
+        holders = [RoleSubject("ClusterRole", "", target) for target in role.aggregates_to]
         if not holders and role.key not in bound:
-            holders = [Holder(*role.key)]
+            holders = [RoleSubject(*role.key)]
         for holder in holders:
             yield holder, role.rules, role.namespace
 

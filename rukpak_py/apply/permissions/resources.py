@@ -38,7 +38,7 @@ _CLUSTER_KINDS = {GroupKind(group, kind) for group, kinds in _CLUSTER_SCOPED.ite
 _ALREADY_PLURAL = {"Endpoints", "SecurityContextConstraints"}
 
 
-class Resource(NamedTuple):
+class PermittedResource(NamedTuple):
     group: str
     plural: str
     is_namespaced: bool
@@ -48,11 +48,11 @@ class Resources:
     def __init__(self, objects: Iterable[Json]) -> None:
         self._defined = dict(filter(None, map(_definition, objects)))
 
-    def of(self, manifest: Json) -> Resource:
+    def of(self, manifest: Json) -> PermittedResource:
         gvk = GroupVersionKind.parse(text(manifest.get("apiVersion")), text(manifest.get("kind")))
         if defined := self._defined.get(gvk.group_kind):
             return defined
-        return Resource(gvk.group, plural_of(gvk.kind), gvk.group_kind not in _CLUSTER_KINDS)
+        return PermittedResource(gvk.group, plural_of(gvk.kind), gvk.group_kind not in _CLUSTER_KINDS)
 
 
 def plural_of(kind: str) -> str:
@@ -64,11 +64,11 @@ def plural_of(kind: str) -> str:
     return f"{lower[:-1]}ies" if re.search("[^aeiou]y$", lower) else f"{lower}s"
 
 
-def _definition(manifest: Json) -> tuple[GroupKind, Resource] | None:
+def _definition(manifest: Json) -> tuple[GroupKind, PermittedResource] | None:
     if manifest.get("kind") != "CustomResourceDefinition":
         return None
     spec = mapping(manifest.get("spec"))
     names = mapping(spec.get("names"))
     group, kind = text(spec.get("group")), text(names.get("kind"))
     plural = text(names.get("plural")) or plural_of(kind)
-    return GroupKind(group, kind), Resource(group, plural, spec.get("scope") != "Cluster")
+    return GroupKind(group, kind), PermittedResource(group, plural, spec.get("scope") != "Cluster")

@@ -27,8 +27,8 @@ from rukpak_py.apply.serving_certificates.secret import (
 )
 from rukpak_py.apply.serving_certificates.steps import (
     CertificateSettings,
+    CertificateStep,
     Injection,
-    Step,
     issue,
     look_again_at,
     next_step,
@@ -180,16 +180,16 @@ class ServingCertificates:
         places, callers = await self._callers(work, certificate.secret)
         stored, now = found.stored if found is not None else None, self._clock()
         step = next_step(stored, callers, certificate.hosts, now, self._settings)
-        if only_issue and step is not Step.ISSUE:
+        if only_issue and step is not CertificateStep.ISSUE:
             return False
-        if step is Step.ISSUE or found is None or stored is None:
+        if step is CertificateStep.ISSUE or found is None or stored is None:
             return await self._issue(work, certificate, found, callers)
-        if step in {Step.NOTHING, Step.WAIT}:
+        if step in {CertificateStep.NOTHING, CertificateStep.WAIT}:
             due = look_again_at(stored, self._settings)
             if due is not None:
                 work.result.look_again_in((due - now).total_seconds())
             return False
-        if step is Step.INJECT:
+        if step is CertificateStep.INJECT:
             lacking = [place for place, caller in zip(places, callers, strict=True) if caller.bundle != stored.trust]
             return await self._inject(work, lacking, stored.trust)
         await self._write(work, certificate, found, callers, step)
@@ -230,20 +230,20 @@ class ServingCertificates:
         certificate: ServingCertificate,
         found: StoredSecret,
         callers: Sequence[Injection],
-        step: Step,
+        step: CertificateStep,
     ) -> None:
         target, stored, now = work.target, found.stored, self._clock()
         match step:
-            case Step.LABEL:
+            case CertificateStep.LABEL:
                 body = labelled(found, target.owner)
-            case Step.STAGE:
+            case CertificateStep.STAGE:
                 body = staged(found, issue(stored, callers, certificate.hosts, now, self._settings))
                 LOG.info("%s is rotated: its next CA is made known", certificate.secret)
-            case Step.PUBLISH_TRUST:
+            case CertificateStep.PUBLISH_TRUST:
                 body = trusting(found, trust_of(stored, callers, now))
-            case Step.RECORD_TRUST:
+            case CertificateStep.RECORD_TRUST:
                 body = trusted_since(found, now)
-            case Step.RESTART_PROPAGATION:
+            case CertificateStep.RESTART_PROPAGATION:
                 body = trusted_since(found, None)
             case _:
                 if await self._store.switch(target, certificate, found):

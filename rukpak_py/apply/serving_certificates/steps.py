@@ -24,7 +24,7 @@ CA_OUTLIVES = timedelta(days=1)
 MOST_TRUSTED = 10  # CAs in one bundle: who deletes the Secret again and again must not make it grow
 
 
-class Step(Enum):
+class CertificateStep(Enum):
     ISSUE = auto()  # nothing that is stored can be served
     SWITCH = auto()  # serve the next pair
     LABEL = auto()  # the watch does not see the Secret without its label
@@ -74,30 +74,30 @@ def next_step(
     hosts: Sequence[str],
     now: datetime,
     settings: CertificateSettings,
-) -> Step:
+) -> CertificateStep:
     if stored is None:
-        return Step.ISSUE
+        return CertificateStep.ISSUE
     has_next = is_servable(stored.next_certificate, stored, callers, hosts, now)
     if not is_servable(stored.certificate, stored, callers, hosts, now):
-        return Step.SWITCH if has_next else Step.ISSUE
+        return CertificateStep.SWITCH if has_next else CertificateStep.ISSUE
     if not stored.is_labelled:
-        return Step.LABEL
+        return CertificateStep.LABEL
     if stored.next_certificate and not has_next:
-        return Step.STAGE
+        return CertificateStep.STAGE
     if stored.trust != trust_of(stored, callers, now):
-        return Step.PUBLISH_TRUST
+        return CertificateStep.PUBLISH_TRUST
     if any(caller.bundle != stored.trust for caller in callers):
-        return Step.INJECT if stored.trusted_since is None else Step.RESTART_PROPAGATION
+        return CertificateStep.INJECT if stored.trusted_since is None else CertificateStep.RESTART_PROPAGATION
     if has_next:
         return _rotating(stored, now, settings)
-    return Step.STAGE if x509.needs_rotation(stored.certificate, now) else Step.NOTHING
+    return CertificateStep.STAGE if x509.needs_rotation(stored.certificate, now) else CertificateStep.NOTHING
 
 
-def _rotating(stored: Stored, now: datetime, settings: CertificateSettings) -> Step:
+def _rotating(stored: Stored, now: datetime, settings: CertificateSettings) -> CertificateStep:
     since = stored.trusted_since
     if since is None or since > now:  # what lies in the future was recorded by a clock that was wrong
-        return Step.RECORD_TRUST
-    return Step.SWITCH if now - since >= settings.propagation else Step.WAIT
+        return CertificateStep.RECORD_TRUST
+    return CertificateStep.SWITCH if now - since >= settings.propagation else CertificateStep.WAIT
 
 
 def look_again_at(stored: Stored, settings: CertificateSettings) -> datetime | None:

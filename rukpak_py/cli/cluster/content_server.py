@@ -31,7 +31,7 @@ T = TypeVar("T")
 Progress = Callable[[int], None]  # bytes so far
 
 
-class RefusedError(RukPakError):
+class ServerRefusedError(RukPakError):
     """The server said no, in its own words."""
 
 
@@ -47,7 +47,7 @@ class Way(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Archive:
+class DownloadedArchive:
     pieces: Sequence[bytes]
 
     @property
@@ -67,7 +67,7 @@ class ContentServer:
         self._session = session
         self._connection = connection
 
-    async def upload(self, bundle: str, archive: Archive, progress: Progress) -> bool:
+    async def upload(self, bundle: str, archive: DownloadedArchive, progress: Progress) -> bool:
         """False: the server has it already."""
 
         async def attempt() -> bool:
@@ -170,7 +170,7 @@ def _tls(connection: Connection, authority: bytes) -> ssl.SSLContext:
     return tls
 
 
-async def _sent(archive: Archive, progress: Progress) -> AsyncIterator[bytes]:
+async def _sent(archive: DownloadedArchive, progress: Progress) -> AsyncIterator[bytes]:
     sent = 0
     for chunk in archive.chunks():
         yield chunk
@@ -193,4 +193,4 @@ async def _refusal(response: aiohttp.ClientResponse) -> RukPakError:
         case 408 | 429 | 503:
             return UnavailableError(text)
         case _:
-            return RefusedError(text)
+            return ServerRefusedError(text)

@@ -10,7 +10,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import ConditionType
 from rukpak_py.api.reading import read_bundle
-from rukpak_py.cli.cluster.session import Cluster
+from rukpak_py.cli.cluster.session import ClusterSession
 from rukpak_py.cli.terminal import clean
 from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
@@ -24,7 +24,7 @@ class ContentCommandError(RukPakError):
     pass
 
 
-async def listing(cluster: Cluster, name: str) -> list[str]:
+async def listing(cluster: ClusterSession, name: str) -> list[str]:
     """A line for each file, as `tar -tv` prints it; times and owners are not kept."""
     limits = Limits.from_environment()
     pieces: list[bytes] = []
@@ -41,7 +41,7 @@ async def listing(cluster: Cluster, name: str) -> list[str]:
         raise _failed(error) from error
 
 
-async def save(cluster: Cluster, name: str, target: Path) -> int:
+async def save(cluster: ClusterSession, name: str, target: Path) -> int:
     """Whole or not at all; the answer is its size."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -53,7 +53,7 @@ async def save(cluster: Cluster, name: str, target: Path) -> int:
     return size
 
 
-async def write(cluster: Cluster, name: str, file: BinaryIO) -> int:
+async def write(cluster: ClusterSession, name: str, file: BinaryIO) -> int:
     size = 0
     async with aclosing(chunks(cluster, name)) as arriving:
         async for chunk in arriving:
@@ -62,7 +62,7 @@ async def write(cluster: Cluster, name: str, file: BinaryIO) -> int:
     return size
 
 
-async def chunks(cluster: Cluster, name: str) -> AsyncGenerator[bytes, None]:
+async def chunks(cluster: ClusterSession, name: str) -> AsyncGenerator[bytes, None]:
     """The archive as it arrives. The address is that of the operator's Service, whatever the status says."""
     try:
         bundle = read_bundle(await cluster.client.get(BUNDLES, "", name))

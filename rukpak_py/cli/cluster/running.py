@@ -24,8 +24,8 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
 from rukpak_py.api.template_hash import bundle_name, template_hash
-from rukpak_py.cli.cluster.content_server import Archive, Progress
-from rukpak_py.cli.cluster.session import Cluster
+from rukpak_py.cli.cluster.content_server import DownloadedArchive, Progress
+from rukpak_py.cli.cluster.session import ClusterSession
 from rukpak_py.content.tar import write_tgz
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ConflictError, ContentError, RukPakError, UnavailableError
@@ -97,11 +97,11 @@ class Uploaded:
 
 
 async def run(
-    cluster: Cluster, wanted: Run, *, say: Callable[[str], None], progress: Callable[[int], Progress]
+    cluster: ClusterSession, wanted: Run, *, say: Callable[[str], None], progress: Callable[[int], Progress]
 ) -> Uploaded:
     """Everything until the content is uploaded."""
     client, name = cluster.client, wanted.deployment
-    archive = Archive(pieces=tuple(write_tgz(wanted.tree)))
+    archive = DownloadedArchive(pieces=tuple(write_tgz(wanted.tree)))
     async with cluster.content_server() as server:  # whoever cannot reach it changes nothing
         await _step("apply bundle deployment", _apply(client, wanted))
         say(f'bundledeployment.{GROUP} "{name}" applied')

@@ -29,7 +29,7 @@ class _Secret(msgspec.Struct):
     data: dict[str, str] | None = None
 
 
-class Cluster:
+class ClusterSession:
     """What the commands do with it."""
 
     def __init__(self, client: Client, connection: Connection, at: OperatorAt, *, way: Way | None = None) -> None:
@@ -62,14 +62,14 @@ class Cluster:
             ) from None
 
 
-def with_cluster(at: OperatorAt, work: Callable[[Cluster], Awaitable[T]]) -> T:
+def with_cluster(at: OperatorAt, work: Callable[[ClusterSession], Awaitable[T]]) -> T:
     """Ctrl-C cancels the work, and ends it in good order."""
 
     async def connected() -> T:
         connection = await load_connection()
         try:
             async with Client(connection) as client:
-                return await work(Cluster(client, connection, at))
+                return await work(ClusterSession(client, connection, at))
         finally:
             await asyncio.sleep(0)  # connections that were aborted end in the loop's next turn
 

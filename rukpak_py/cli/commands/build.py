@@ -10,8 +10,8 @@ import click
 from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.packaging import layouts, tools
 from rukpak_py.cli.packaging.generating import carry_out, is_fit
+from rukpak_py.cli.packaging.options import PackagingOptions, generating_options
 from rukpak_py.cli.packaging.plan import make_plan
-from rukpak_py.cli.packaging.request import Request, generating_options
 from rukpak_py.cli.terminal import clean
 from rukpak_py.sources.image.build import Image, image_of, layout_of
 from rukpak_py.sources.image.reference import parse_reference
@@ -66,7 +66,7 @@ def build(
     if output is not None:
         layouts.check_output(output)
     created = _created()
-    plan = make_plan(Request(**chosen))
+    plan = make_plan(PackagingOptions(**chosen))
     if output is not None:
         layouts.check_apart(output, plan.places)
     if not skip_validation and not is_fit(plan, sys.stderr):

@@ -6,8 +6,8 @@ import click
 
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.packaging.generating import carry_out
+from rukpak_py.cli.packaging.options import PackagingOptions, generating_options
 from rukpak_py.cli.packaging.plan import make_plan
-from rukpak_py.cli.packaging.request import Request, generating_options
 from rukpak_py.cli.printing import print_lines
 
 
@@ -21,4 +21,4 @@ def generate(**chosen: Any) -> None:
 
     Without --package or --channels they are read from the package manifest beside the bundle's directory.
     """
-    print_lines(carry_out(make_plan(Request(**chosen))))
+    print_lines(carry_out(make_plan(PackagingOptions(**chosen))))

@@ -65,17 +65,17 @@ def run(
     it again after a change of the directory: without one, nothing happens.
     """
     from rukpak_py.cli.cluster import running  # noqa: PLC0415 - other commands must not pay for it
-    from rukpak_py.cli.cluster.session import Cluster, with_cluster  # noqa: PLC0415 - the same
+    from rukpak_py.cli.cluster.session import ClusterSession, with_cluster  # noqa: PLC0415 - the same
 
     wanted = running.Run(
         deployment=name, tree=running.read(directory), deployment_class=deployment_class, bundle_class=bundle_class
     )
 
-    async def work(cluster: Cluster) -> running.Verdict | None:
+    async def work(cluster: ClusterSession) -> running.Verdict | None:
         uploaded = await running.run(cluster, wanted, say=click.echo, progress=_Upload)
         if not waits:
             return None
-        return await running.verdict(cluster.client, name, uploaded, seconds=timeout, tell=_tell)
+        return await running.verdict(cluster.client, name, uploaded, seconds=timeout, tell=_print_progress)
 
     verdict = with_cluster(OperatorAt(**where), work)
     if verdict is None:
@@ -87,7 +87,7 @@ def run(
     return Exit.NO if exit_code else Exit.OK
 
 
-def _tell(message: str) -> None:
+def _print_progress(message: str) -> None:
     click.echo(f"waiting: {clean(message)}", err=True)
 
 

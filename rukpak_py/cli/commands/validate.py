@@ -11,7 +11,7 @@ from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.options import format_option, output_option
 from rukpak_py.cli.printing import print_json, print_lines
 from rukpak_py.cli.reports import github, json_document, sarif, text
-from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.cli.terminal import Progress, Style, clean_text
 from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_of
 
@@ -54,7 +54,7 @@ def validate(
     return Exit.OK if all(report.is_valid for report in reports) else Exit.NO
 
 
-def _with_progress(found: Iterable[Report], total: int) -> Iterator[Report]:
+def _with_progress(found: Iterable[CommandReport], total: int) -> Iterator[CommandReport]:
     progress = Progress(total)
     for done, report in enumerate(found, start=1):
         progress.clear()
@@ -63,7 +63,7 @@ def _with_progress(found: Iterable[Report], total: int) -> Iterator[Report]:
     progress.clear()
 
 
-def _as_text(found: Iterable[Report], *, is_alone: bool) -> list[Report]:
+def _as_text(found: Iterable[CommandReport], *, is_alone: bool) -> list[CommandReport]:
     style = Style(sys.stdout)
     reports = []
     for report in found:
@@ -74,7 +74,7 @@ def _as_text(found: Iterable[Report], *, is_alone: bool) -> list[Report]:
     return reports
 
 
-def _as_commands(found: Iterable[Report]) -> list[Report]:
+def _as_commands(found: Iterable[CommandReport]) -> list[CommandReport]:
     reports = []
     for report in found:
         reports.append(report)
@@ -82,7 +82,7 @@ def _as_commands(found: Iterable[Report]) -> list[Report]:
     return reports
 
 
-def _as_document(reports: list[Report], output: str) -> None:
+def _as_document(reports: list[CommandReport], output: str) -> None:
     if output == "json":
         print_json(json_document.document(reports))
     else:

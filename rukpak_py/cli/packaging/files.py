@@ -9,17 +9,17 @@ from enum import StrEnum
 from pathlib import Path
 
 
-class Outcome(StrEnum):
+class WriteOutcome(StrEnum):
     WROTE = "wrote"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
 
 
-def write(path: Path, content: bytes, *, mode: int = 0o644) -> Outcome:
+def write(path: Path, content: bytes, *, mode: int = 0o644) -> WriteOutcome:
     """Directories around it are made; a file with the same content is left alone. Failures name the file itself."""
     existed = path.exists()
     if existed and path.is_file() and path.read_bytes() == content:
-        return Outcome.UNCHANGED
+        return WriteOutcome.UNCHANGED
     path.parent.mkdir(parents=True, exist_ok=True)
     with _named(path):
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -33,7 +33,7 @@ def write(path: Path, content: bytes, *, mode: int = 0o644) -> Outcome:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return Outcome.REPLACED if existed else Outcome.WROTE
+    return WriteOutcome.REPLACED if existed else WriteOutcome.WROTE
 
 
 @contextmanager

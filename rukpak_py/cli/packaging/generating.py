@@ -9,8 +9,8 @@ from typing import IO
 import click
 
 from rukpak_py.cli.packaging import files
-from rukpak_py.cli.packaging.plan import Plan, shown
-from rukpak_py.cli.reports.report import Report, counted
+from rukpak_py.cli.packaging.plan import PackagingPlan, shown
+from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.reports.text import lines_of_findings
 from rukpak_py.cli.terminal import Style, clean
 from rukpak_py.core.limits import Limits
@@ -19,14 +19,14 @@ from rukpak_py.formats.registry_v1.packaging.media_type import HELM
 from rukpak_py.library import OpenedBundle
 
 
-def is_fit(plan: Plan, stream: IO[str]) -> bool:
+def is_fit(plan: PackagingPlan, stream: IO[str]) -> bool:
     """Whether an image may be made of it."""
     if plan.labels.media_type == HELM:
         click.echo("not checked: the manifests are a chart", file=stream)
         return True
     limits = Limits.from_environment()
     opened = OpenedBundle(tree=plan.tree, format=detect_format(plan.tree, limits), parity=False, limits=limits)
-    report = Report(path="", findings=opened.findings())
+    report = CommandReport(path="", findings=opened.findings())
     errors = [finding for finding in report.findings if finding.is_error]
     style = Style(stream)
     for line in lines_of_findings(errors, style):
@@ -38,7 +38,7 @@ def is_fit(plan: Plan, stream: IO[str]) -> bool:
     return not errors
 
 
-def carry_out(plan: Plan) -> Iterator[str]:
+def carry_out(plan: PackagingPlan) -> Iterator[str]:
     if (inferred := plan.inferred) is not None:
         labels = plan.labels
         default = f", default channel {labels.default_channel}" if labels.default_channel else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rukpak_py.cli.packaging import files
-from rukpak_py.cli.packaging.files import Outcome
+from rukpak_py.cli.packaging.files import WriteOutcome
 from rukpak_py.content.canonical import write_tar
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
@@ -43,10 +43,10 @@ def check_apart(path: Path, places: Iterable[Path]) -> None:
             raise ContentError(f"{path} would be part of the bundle or replace it: choose an output outside of {place}")
 
 
-def write_layout(layout: Tree, path: Path) -> Outcome:
+def write_layout(layout: Tree, path: Path) -> WriteOutcome:
     if _is_archive(path):
         return files.write(path, b"".join(write_tar(layout)))
-    outcome = Outcome.REPLACED if path.exists() else Outcome.WROTE
+    outcome = WriteOutcome.REPLACED if path.exists() else WriteOutcome.WROTE
     with files.new_directory(path) as directory:
         for name, content in layout.items():
             files.write(directory / name, content)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rukpak_py.cli.packaging.losses import lost_annotations, lost_lines
-from rukpak_py.cli.packaging.request import Request, check_holds_manifests
+from rukpak_py.cli.packaging.options import PackagingOptions, check_holds_manifests
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
@@ -39,7 +39,7 @@ class PlannedFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class PackagingPlan:
     labels: Labels
     inferred: Inferred | None
     files: list[PlannedFile]
@@ -54,7 +54,7 @@ class _Files:
     kept: list[str] = field(default_factory=list)
 
 
-def make_plan(request: Request) -> Plan:
+def make_plan(request: PackagingOptions) -> PackagingPlan:
     source = _absolute(request.directory)
     if not source.is_dir():
         raise ContentError(f"{request.directory}: there is no such directory")
@@ -73,7 +73,9 @@ def make_plan(request: Request) -> Plan:
     _plan_dockerfile(labels, source, root / METADATA, files, request)
     places = (_absolute(request.directory), source, root / METADATA, Path(DOCKERFILE).absolute())
     tree = _image_tree({MANIFESTS: manifests, METADATA: _overlaid(metadata, {ANNOTATIONS: annotations})}, files)
-    return Plan(labels=labels, inferred=inferred, files=files.planned, kept=files.kept, tree=tree, places=places)
+    return PackagingPlan(
+        labels=labels, inferred=inferred, files=files.planned, kept=files.kept, tree=tree, places=places
+    )
 
 
 def shown(path: Path) -> str:
@@ -110,7 +112,7 @@ def _add_file(builder: TreeBuilder, path: str, file: Path) -> None:
         builder.add(path, file.read_bytes())
 
 
-def _labels(request: Request, kind: str, inferred: Inferred | None) -> Labels:
+def _labels(request: PackagingOptions, kind: str, inferred: Inferred | None) -> Labels:
     channels = request.channels or (inferred.channels if inferred else "")
     if not channels:
         raise ContentError(f"error interpreting channels, please manually input channels instead\n{_GIVE}")
@@ -139,7 +141,7 @@ def _plan_copies(source: Path, target: Path, manifests: Tree, files: _Files, *, 
     return _overlaid(existing, copied)
 
 
-def _plan_annotations(path: Path, metadata: Tree, labels: Labels, files: _Files, request: Request) -> bytes:
+def _plan_annotations(path: Path, metadata: Tree, labels: Labels, files: _Files, request: PackagingOptions) -> bytes:
     content = annotations_file(labels)
     if not request.overwrite and (existing := metadata.get(path.name)) is not None:
         if wrong := differences(_annotations(existing, path), labels):
@@ -158,7 +160,7 @@ def _annotations(existing: bytes, path: Path) -> dict[str, str]:
         raise ContentError(f"{shown(path)}: {error}") from error
 
 
-def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Files, request: Request) -> None:
+def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Files, request: PackagingOptions) -> None:
     path = Path(DOCKERFILE).absolute()
     if not request.overwrite and path.exists():
         files.kept.append(f"{DOCKERFILE} (not read; --overwrite replaces it)")

@@ -7,8 +7,8 @@ import orjson
 
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
-from rukpak_py.cli.comparison import Comparison
-from rukpak_py.cli.fields import Change, Difference
+from rukpak_py.cli.comparison import RenderingComparison
+from rukpak_py.cli.fields import Difference, FieldChange
 from rukpak_py.cli.reports.report import counted
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 from rukpak_py.core.objects import ObjectKey
@@ -16,21 +16,21 @@ from rukpak_py.core.objects import ObjectKey
 _LONGEST_VALUE = 160
 _BEFORE = 40  # characters before the first difference of long texts
 _MASK = "(not shown: content of a Secret)"
-_SIGNS = {Change.ADDED: ("+", "green"), Change.REMOVED: ("-", "red"), Change.CHANGED: ("~", "yellow")}
+_SIGNS = {FieldChange.ADDED: ("+", "green"), FieldChange.REMOVED: ("-", "red"), FieldChange.CHANGED: ("~", "yellow")}
 
 
-def lines_of(found: Comparison, style: Style) -> Iterator[str]:
+def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
     if found.is_empty:
         yield "no differences"
         return
     for key in found.removed:
-        yield _heading(Change.REMOVED, _name(key), style)
+        yield _heading(FieldChange.REMOVED, _name(key), style)
     for key in found.added:
-        yield _heading(Change.ADDED, _name(key), style)
+        yield _heading(FieldChange.ADDED, _name(key), style)
     for old, new in found.renamed:
-        yield _heading(Change.CHANGED, f"{_name(old)} is now {clean(new.name)}", style)
+        yield _heading(FieldChange.CHANGED, f"{_name(old)} is now {clean(new.name)}", style)
     for changed in found.changed:
-        yield _heading(Change.CHANGED, _name(changed.key), style)
+        yield _heading(FieldChange.CHANGED, _name(changed.key), style)
         for difference in changed.differences:
             yield from _difference(difference, style)
     yield from _permissions(found, style)
@@ -38,7 +38,7 @@ def lines_of(found: Comparison, style: Style) -> Iterator[str]:
     yield _summary(found)
 
 
-def _heading(change: Change, text: str, style: Style) -> str:
+def _heading(change: FieldChange, text: str, style: Style) -> str:
     sign, colour = _SIGNS[change]
     return style.paint(wrapped(text, width=style.width, first=f"{sign} ", indent=6), colour, "bold")
 
@@ -53,11 +53,11 @@ def _difference(found: Difference, style: Style) -> Iterator[str]:
     head = f"    {sign} {clean(found.path)}"
     if found.is_secret:
         values = [("", _MASK)]
-    elif found.change is Change.CHANGED:
+    elif found.change is FieldChange.CHANGED:
         start = _common_start(_text(found.old), _text(found.new))
         values = [("- ", _shown(_text(found.old), start)), ("+ ", _shown(_text(found.new), start))]
     else:
-        values = [("", _shown(_text(found.new if found.change is Change.ADDED else found.old), 0))]
+        values = [("", _shown(_text(found.new if found.change is FieldChange.ADDED else found.old), 0))]
     line = f"{head}: {' → '.join(value for _, value in values)}"
     if len(line) <= style.width:
         yield style.paint(line, colour)
@@ -84,7 +84,7 @@ def _common_start(old: str, new: str) -> int:
     return next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
 
 
-def _permissions(found: Comparison, style: Style) -> Iterator[str]:
+def _permissions(found: RenderingComparison, style: Style) -> Iterator[str]:
     for title, name, colour in (("Permissions gained", "gained", "green"), ("Permissions lost", "lost", "red")):
         changes = [(change.holder, getattr(change, name)) for change in found.permissions if getattr(change, name)]
         if changes:
@@ -98,7 +98,7 @@ def _permissions(found: Comparison, style: Style) -> Iterator[str]:
                 yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
 
 
-def _summary(found: Comparison) -> str:
+def _summary(found: RenderingComparison) -> str:
     gained, lost = (sum(len(getattr(change, name)) for change in found.permissions) for name in ("gained", "lost"))
     objects = [
         f"{len(found.removed)} removed",
@@ -109,7 +109,7 @@ def _summary(found: Comparison) -> str:
     return f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
 
 
-def document(found: Comparison) -> dict[str, Any]:
+def document(found: RenderingComparison) -> dict[str, Any]:
     return {
         "removed": list(map(_reference, found.removed)),
         "added": list(map(_reference, found.added)),

@@ -7,13 +7,13 @@ of its own.
 from collections.abc import Iterator
 
 from rukpak_py.cli.reports import places
-from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.core.findings import Finding, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
-def lines_of(report: Report) -> Iterator[str]:
+def lines_of(report: CommandReport) -> Iterator[str]:
     if report.failure:
         nowhere = Finding(rule="", severity=Severity.ERROR, message="")
         properties = f"file={_property(places.file_of(report, nowhere))},title=cannot be read"
@@ -26,7 +26,7 @@ def lines_of(report: Report) -> Iterator[str]:
         yield f"::{_COMMANDS[finding.severity]} {properties}::{_message(text)}"
 
 
-def _properties(report: Report, finding: Finding) -> Iterator[tuple[str, str]]:
+def _properties(report: CommandReport, finding: Finding) -> Iterator[tuple[str, str]]:
     yield "file", places.file_of(report, finding)
     if finding.line and not places.is_inside_archive(report):
         yield "line", str(finding.line)

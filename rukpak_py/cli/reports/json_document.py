@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.core.findings import Finding
 
 
-def document(reports: Sequence[Report]) -> dict[str, Any]:
+def document(reports: Sequence[CommandReport]) -> dict[str, Any]:
     return {
         "bundles": [_bundle(report) for report in reports],
         "errors": sum(report.errors for report in reports),
@@ -15,7 +15,7 @@ def document(reports: Sequence[Report]) -> dict[str, Any]:
     }
 
 
-def _bundle(report: Report) -> dict[str, Any]:
+def _bundle(report: CommandReport) -> dict[str, Any]:
     return {
         "path": report.path,
         "format": report.format or None,

@@ -3,17 +3,17 @@
 import os
 from pathlib import Path
 
-from rukpak_py.cli.reports.report import Report
+from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.core.findings import Finding
 
 
-def file_of(report: Report, finding: Finding) -> str:
+def file_of(report: CommandReport, finding: Finding) -> str:
     """A file inside an archive has no path of its own: then it is the archive."""
     root = Path(report.path)
     return relative(root / finding.file if finding.file and root.is_dir() else root)
 
 
-def is_inside_archive(report: Report) -> bool:
+def is_inside_archive(report: CommandReport) -> bool:
     return not Path(report.path).is_dir()
 
 

@@ -7,7 +7,7 @@ from rukpak_py.core.findings import Finding, Severity
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
+class CommandReport:
     path: str  # as it was given
     format: str = ""  # registry+v1, plain+v0; empty when it could not be read
     findings: Sequence[Finding] = ()  # by file, line and column

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from rukpak_py.cli.reports import places
-from rukpak_py.cli.reports.report import Described, Report
+from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.findings import Finding, Severity
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -18,7 +18,9 @@ _NO_RULES: Final[Mapping[str, Described]] = MappingProxyType({})
 _UNREADABLE = "unreadable"  # the notification for a bundle that could not be read
 
 
-def document(reports: Sequence[Report], *, version: str, rules: Mapping[str, Described] = _NO_RULES) -> dict[str, Any]:
+def document(
+    reports: Sequence[CommandReport], *, version: str, rules: Mapping[str, Described] = _NO_RULES
+) -> dict[str, Any]:
     hit: dict[str, Finding] = {}
     for report in reports:
         for finding in report.findings:
@@ -67,7 +69,7 @@ def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
     }
 
 
-def _result(report: Report, finding: Finding, rule_index: int) -> dict[str, Any]:
+def _result(report: CommandReport, finding: Finding, rule_index: int) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": {"uri": _uri(places.file_of(report, finding))},
@@ -86,19 +88,19 @@ def _result(report: Report, finding: Finding, rule_index: int) -> dict[str, Any]
     }
 
 
-def _region(report: Report, finding: Finding) -> dict[str, Any]:
+def _region(report: CommandReport, finding: Finding) -> dict[str, Any]:
     """What is about a whole file, or lies inside an archive, gets the first line."""
     if not finding.line or places.is_inside_archive(report):
         return {"startLine": 1}
     return {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
 
 
-def _logical_name(report: Report, finding: Finding) -> str:
+def _logical_name(report: CommandReport, finding: Finding) -> str:
     parts = [finding.location if places.is_inside_archive(report) else "", finding.path]
     return " ".join(part for part in parts if part)
 
 
-def _notification(report: Report) -> dict[str, Any]:
+def _notification(report: CommandReport) -> dict[str, Any]:
     uri = _uri(places.file_of(report, Finding(rule="", severity=Severity.ERROR, message="")))
     return {
         "descriptor": {"id": _UNREADABLE},

@@ -6,14 +6,14 @@ and a message that does not fit behind its place goes below it; anywhere else a 
 
 from collections.abc import Iterator, Sequence
 
-from rukpak_py.cli.reports.report import Report, counted
+from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.terminal import Style, clean, wrapped
 from rukpak_py.core.findings import Finding, Severity
 
 _INDENT = 6
 
 
-def lines_of(report: Report, style: Style) -> Iterator[str]:
+def lines_of(report: CommandReport, style: Style) -> Iterator[str]:
     yield _heading(report, style)
     if report.failure:
         yield wrapped(clean(report.failure), width=style.width, first="  ", indent=4)
@@ -32,7 +32,7 @@ def lines_of_findings(findings: Sequence[Finding], style: Style) -> Iterator[str
             yield style.paint(_below(f"hint: {clean(finding.hint)}", style, further=6), "cyan")
 
 
-def summary(reports: Sequence[Report], style: Style) -> str:
+def summary(reports: Sequence[CommandReport], style: Style) -> str:
     bad = sum(not report.is_valid for report in reports)
     errors, warnings = (sum(getattr(report, name) for report in reports) for name in ("errors", "warnings"))
     found = ", ".join([counted(errors, "error"), counted(warnings, "warning")])
@@ -43,7 +43,7 @@ def summary(reports: Sequence[Report], style: Style) -> str:
     return f"{verdict}: {found}"
 
 
-def _heading(report: Report, style: Style) -> str:
+def _heading(report: CommandReport, style: Style) -> str:
     name = style.paint(clean(report.path), "bold")
     if report.failure:
         return f"{name}: {style.paint('cannot be read', 'red')}"

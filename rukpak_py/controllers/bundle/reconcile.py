@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, Phase, SourceType
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, BundlePhase, SourceType
 from rukpak_py.api.source import Source
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.controllers.bundle import status as bundle_status
@@ -54,14 +54,18 @@ class BundleReconciler:
         self._classes = classes
         self._wake = wake
         self._wanted: set[str] = set()  # uids of pinned Bundles whose content somebody asked for
-        self._doubtful: dict[str, str] = {}  # names of pinned Bundles whose content is to be looked at, by uid
+        self._to_verify: dict[str, str] = {}  # names of pinned Bundles whose content is to be looked at, by uid
         self._refilling: set[str] = set()  # uids of pinned Bundles whose content is fetched though nobody waits
         self._paused: set[str] = set()  # uids of pinned Bundles whose content is lost and on its way
         self._linked: set[str] = set()  # uids of Bundles whose content was there when this process looked
-        self._news: set[str] = set()  # uids of Bundles for which something happened since their last job began
-        self._useless: set[str] = set()  # uids of Bundles whose image is wrong: nothing that happens helps them
+        self._changed_since_job: set[str] = (
+            set()
+        )  # uids of Bundles for which something happened since their last job began
+        self._permanently_failed: set[str] = (
+            set()
+        )  # uids of Bundles whose image is wrong: nothing that happens helps them
 
-    def want_content(self, bundle: Bundle) -> None:
+    def request_content(self, bundle: Bundle) -> None:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
         if bundle.spec.source.type == SourceType.UPLOAD and bundle.metadata.uid in self._wanted:
             return  # nobody but its uploader can bring it; who asks again and again changes nothing
@@ -72,7 +76,7 @@ class BundleReconciler:
         """Look at every pinned Bundle's content; what is lost is fetched again, two at a time: no server is stormed."""
         for bundle in self._bundles:
             if is_pinned(bundle) and bundle.spec.provisioner_class in self._classes:
-                self._doubtful[bundle.metadata.uid] = bundle.metadata.name
+                self._to_verify[bundle.metadata.uid] = bundle.metadata.name
                 self._wake(bundle.metadata.name)
 
     def deployment_changed(self, uid: str) -> None:
@@ -84,8 +88,8 @@ class BundleReconciler:
     def news(self, name: str) -> None:
         """Something happened to what the content of this Bundle may come from."""
         bundle = self._bundles.get(name)
-        if bundle is not None and bundle.metadata.uid not in self._useless:
-            self._news.add(bundle.metadata.uid)
+        if bundle is not None and bundle.metadata.uid not in self._permanently_failed:
+            self._changed_since_job.add(bundle.metadata.uid)
             self._wake(name)
 
     async def reconcile(self, name: str) -> Outcome:
@@ -97,7 +101,7 @@ class BundleReconciler:
         if bundle.metadata.is_deleted:
             return await self._release(bundle)
         if bundle.spec.provisioner_class not in self._classes:
-            self._doubtful.pop(uid, None)
+            self._to_verify.pop(uid, None)
             self._jobs.drop(bundle)
             self._end_refill(uid)
             return DONE
@@ -105,7 +109,7 @@ class BundleReconciler:
             result = self._jobs.take(bundle)
             if _is_refused(result) and self._jobs.is_judged_anew(bundle):
                 result = None  # judged for a class that its deployment does not have any more
-                self._useless.discard(uid)
+                self._permanently_failed.discard(uid)
             if result is not None:
                 if not _is_on_its_way(result):
                     self._end_refill(uid)
@@ -114,8 +118,8 @@ class BundleReconciler:
             return await self._report_unpacking(bundle)
         if is_pinned(bundle) and uid not in self._wanted:
             return await self._kept(bundle)
-        self._doubtful.pop(uid, None)
-        if uid in self._useless and not self._jobs.is_judged_anew(bundle):
+        self._to_verify.pop(uid, None)
+        if uid in self._permanently_failed and not self._jobs.is_judged_anew(bundle):
             return DONE
         await self._content.unlink(name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
@@ -131,19 +135,19 @@ class BundleReconciler:
         """The Bundle was deleted."""
         self._jobs.drop(bundle)
         self._wanted.discard(bundle.metadata.uid)
-        self._doubtful.pop(bundle.metadata.uid, None)
+        self._to_verify.pop(bundle.metadata.uid, None)
         self._paused.discard(bundle.metadata.uid)
         self._linked.discard(bundle.metadata.uid)
-        self._news.discard(bundle.metadata.uid)
-        self._useless.discard(bundle.metadata.uid)
+        self._changed_since_job.discard(bundle.metadata.uid)
+        self._permanently_failed.discard(bundle.metadata.uid)
         self._end_refill(bundle.metadata.uid)
 
     async def close(self) -> None:
         await self._jobs.close()
 
     def _start(self, bundle: Bundle) -> None:
-        self._news.discard(bundle.metadata.uid)
-        self._useless.discard(bundle.metadata.uid)
+        self._changed_since_job.discard(bundle.metadata.uid)
+        self._permanently_failed.discard(bundle.metadata.uid)
         self._jobs.start(bundle)
 
     async def _report_unpacking(self, bundle: Bundle) -> Outcome:
@@ -167,14 +171,14 @@ class BundleReconciler:
         if pinned and result.digest != pinned:
             status = bundle_status.content_changed(bundle, result.digest, self._writer.now())
             await self._writer.write(bundle, status)
-            await self._jobs.settle(bundle)  # what it was read from is not to be read again
+            await self._jobs.clean_up(bundle)  # what it was read from is not to be read again
             return retry()
         self._wanted.discard(bundle.metadata.uid)
         await self._link(bundle, result.digest)
         self._linked.add(bundle.metadata.uid)
         resolved = bundle.status.resolved_source if pinned and bundle.status.resolved_source else result.resolved
         await self._write_unpacked(bundle, result.digest, resolved)
-        await self._jobs.settle(bundle)
+        await self._jobs.clean_up(bundle)
         return DONE
 
     async def _link(self, bundle: Bundle, digest: str) -> None:
@@ -198,7 +202,7 @@ class BundleReconciler:
     async def _waits(self, bundle: Bundle, waiting: Waiting) -> Outcome:
         """What happened while the job ended is looked at by another one; else the next news is waited for."""
         uid = bundle.metadata.uid
-        if uid in self._news:
+        if uid in self._changed_since_job:
             self._start(bundle)
         elif is_pinned(bundle) and uid not in self._wanted:
             self._paused.add(uid)  # until it is looked at again; not the turn of the next one
@@ -214,8 +218,8 @@ class BundleReconciler:
         if isinstance(error, ContentError):
             # What others are made of may come again with other content; what is pinned was correct once.
             if bundle.spec.source.type == SourceType.IMAGE and not bundle.status.digest:
-                self._useless.add(bundle.metadata.uid)
-            await self._jobs.settle(bundle)
+                self._permanently_failed.add(bundle.metadata.uid)
+            await self._jobs.clean_up(bundle)
             return DONE
         return retry(error.retry_after)
 
@@ -224,11 +228,11 @@ class BundleReconciler:
         uid = bundle.metadata.uid
         if uid in self._paused:
             self._paused.discard(uid)
-            self._doubtful[uid] = bundle.metadata.name
-        if uid in self._doubtful or uid not in self._linked:
+            self._to_verify[uid] = bundle.metadata.name
+        if uid in self._to_verify or uid not in self._linked:
             await self._look_for_content(bundle)
         if uid in self._linked:
-            await self._jobs.settle(bundle)
+            await self._jobs.clean_up(bundle)
         if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
             await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
         elif self._is_outdated(bundle):
@@ -252,12 +256,12 @@ class BundleReconciler:
         else:
             await self._content.unlink(bundle.metadata.name)
             self._linked.discard(uid)
-        if uid in self._doubtful and uid not in self._linked:
+        if uid in self._to_verify and uid not in self._linked:
             if uid not in self._refilling and len(self._refilling) >= REFILLS_AT_ONCE:
                 return  # it stays doubtful, and its turn comes
             self._refilling.add(uid)
             self._start(bundle)  # nobody waits for it: a failure is no news, and the next pass tries again
-        self._doubtful.pop(uid, None)
+        self._to_verify.pop(uid, None)
         self._wake_next_doubtful()
 
     def _end_refill(self, uid: str) -> None:
@@ -266,8 +270,8 @@ class BundleReconciler:
             self._wake_next_doubtful()
 
     def _wake_next_doubtful(self) -> None:
-        if self._doubtful and len(self._refilling) < REFILLS_AT_ONCE:
-            self._wake(next(iter(self._doubtful.values())))
+        if self._to_verify and len(self._refilling) < REFILLS_AT_ONCE:
+            self._wake(next(iter(self._to_verify.values())))
 
     async def _release(self, bundle: Bundle) -> Outcome:
         """The original's finalizer would hold a taken-over Bundle for ever."""
@@ -287,4 +291,4 @@ def _is_on_its_way(result: Result) -> bool:
 
 
 def is_pinned(bundle: Bundle) -> bool:
-    return bool(bundle.status.digest) and bundle.status.phase == Phase.UNPACKED
+    return bool(bundle.status.digest) and bundle.status.phase == BundlePhase.UNPACKED

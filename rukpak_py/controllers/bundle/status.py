@@ -14,7 +14,7 @@ from rukpak_py.api.conditions import (
     summarise,
     summary_of,
 )
-from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Phase, Reason
+from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, EventReason, Reason
 from rukpak_py.api.source import Source
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.controllers.events import EventNote, normal, warning
@@ -25,7 +25,7 @@ def unpacking(bundle: Bundle, now: str) -> BundleStatus:
     message = f"Unpacking the {bundle.spec.source.type} Bundle"
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.UNPACKING, "", now)
     conditions = _summary(bundle, conditions, Summary.PROGRESSING, Reason.UNPACKING, message, now)
-    return _status(bundle, Phase.UNPACKING, conditions)
+    return _status(bundle, BundlePhase.UNPACKING, conditions)
 
 
 def pending(bundle: Bundle, message: str, now: str) -> BundleStatus:
@@ -33,7 +33,7 @@ def pending(bundle: Bundle, message: str, now: str) -> BundleStatus:
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.UNPACK_PENDING, message, now)
     summary = message or f"Waiting for the content of the {bundle.spec.source.type} Bundle"
     conditions = _summary(bundle, conditions, Summary.PROGRESSING, Reason.UNPACK_PENDING, summary, now)
-    return _status(bundle, Phase.PENDING, conditions)
+    return _status(bundle, BundlePhase.PENDING, conditions)
 
 
 def unpacked(bundle: Bundle, digest: str, resolved: Source, now: str, *, url: str = "") -> BundleStatus:
@@ -41,7 +41,7 @@ def unpacked(bundle: Bundle, digest: str, resolved: Source, now: str, *, url: st
     message = f"Successfully unpacked the {bundle.spec.source.type} Bundle"
     conditions = _unpacked(bundle, ConditionStatus.TRUE, Reason.UNPACK_SUCCESSFUL, message, now)
     conditions = _summary(bundle, conditions, Summary.READY, Reason.UNPACK_SUCCESSFUL, message, now)
-    status = _status(bundle, Phase.UNPACKED, conditions)
+    status = _status(bundle, BundlePhase.UNPACKED, conditions)
     spec = bundle.status.spec_digest or spec_digest(bundle.spec)
     return replace(status, digest=digest, resolved_source=resolved, content_url=url, spec_digest=spec)
 
@@ -51,7 +51,7 @@ def failing(bundle: Bundle, message: str, error: RukPakError, now: str) -> Bundl
     summary, reason = summary_of(error)
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.UNPACK_FAILED, message, now)
     conditions = _summary(bundle, conditions, summary, reason, message, now)
-    return _status(bundle, Phase.FAILING, conditions)
+    return _status(bundle, BundlePhase.FAILING, conditions)
 
 
 def content_changed(bundle: Bundle, found: str, now: str) -> BundleStatus:
@@ -62,7 +62,7 @@ def content_changed(bundle: Bundle, found: str, now: str) -> BundleStatus:
     )
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_CHANGED, message, now)
     conditions = _summary(bundle, conditions, Summary.RETRYING, Reason.CONTENT_CHANGED, message, now)
-    return _status(bundle, Phase.FAILING, conditions)
+    return _status(bundle, BundlePhase.FAILING, conditions)
 
 
 def content_lost(bundle: Bundle, now: str) -> BundleStatus:
@@ -72,7 +72,7 @@ def content_lost(bundle: Bundle, now: str) -> BundleStatus:
     )
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_LOST, message, now)
     conditions = _summary(bundle, conditions, Summary.STALLED, Reason.CONTENT_LOST, message, now)
-    return _status(bundle, Phase.FAILING, conditions)
+    return _status(bundle, BundlePhase.FAILING, conditions)
 
 
 def spec_changed(bundle: Bundle, now: str) -> BundleStatus:
@@ -111,7 +111,7 @@ def _message(status: BundleStatus, kind: ConditionType) -> str:
     return condition.message if condition is not None else ""
 
 
-def _status(bundle: Bundle, phase: Phase, conditions: Conditions) -> BundleStatus:
+def _status(bundle: Bundle, phase: BundlePhase, conditions: Conditions) -> BundleStatus:
     """Without a URL: nothing can be downloaded there but unpacked content."""
     return replace(
         bundle.status,

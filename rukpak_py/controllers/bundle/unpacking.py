@@ -12,7 +12,7 @@ from time import perf_counter
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.jobs import ContentBudget, Jobs, Turns
+from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Sources
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import advised
@@ -63,7 +63,7 @@ class UnpackJobs:
 
         `on_end` is called with the name of the Bundle. `budget`: shared with others who hold content in memory.
         """
-        self.turns = Turns()  # by uid
+        self.turns = KeyedLock()  # by uid
         self._deployment_class = deployment_class
         self._checked_for: dict[str, str] = {}  # by uid: the class of the deployment
         self._sources = sources
@@ -107,13 +107,13 @@ class UnpackJobs:
         """Other content was uploaded: what a job that runs finds does not count."""
         self._outdated.add(uid)
 
-    async def settle(self, bundle: Bundle) -> None:
+    async def clean_up(self, bundle: Bundle) -> None:
         """The content is stored, or of no use: nothing has to be kept ready for it.
 
         A node may not know an image that was loaded into it by the digest that it tells of it, so the source is the
         one of the spec.
         """
-        await self._sources.settle(bundle.metadata.name, bundle.metadata.uid, bundle.spec.source)
+        await self._sources.clean_up(bundle.metadata.name, bundle.metadata.uid, bundle.spec.source)
 
     def drop(self, bundle: Bundle) -> None:
         self._jobs.drop(bundle.metadata.uid)

@@ -43,7 +43,7 @@ SCHEMA_LAG_INTERVAL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Applied:
+class AppliedContent:
     """Everything that could be applied is. `resting` is what somebody keeps changing and is left alone for now, `kept`
     what left the content and stays, `hidden` what cannot be seen.
     """
@@ -71,7 +71,7 @@ class Applier:
         self._events = events
         self._has_namespace = has_namespace
 
-    async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> Applied | StageResult:
+    async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> AppliedContent | StageResult:
         state, is_drift = attempt.state, attempt.is_settled
         writes = [change.key for change in planned.plan.writes]
         resting = state.drift.resting(writes, monotonic()) if is_drift else frozenset[ObjectKey]()
@@ -92,7 +92,7 @@ class Applier:
         self._note(attempt, change_set, drifted=known if is_drift else frozenset())
         unfinished = self._unfinished(attempt, planned, change_set, is_drift=is_drift)
         kept = attempt.deployment.status.kept
-        return unfinished or Applied(attempt=attempt, planned=planned, resting=resting, kept=kept)
+        return unfinished or AppliedContent(attempt=attempt, planned=planned, resting=resting, kept=kept)
 
     async def apply_before_hooks(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> StageResult | None:
         """What hooks may need: the definitions that come first, and the namespace that is ours. None: it is there."""
@@ -125,7 +125,7 @@ class Applier:
         attempt.state.created.clear()
         if change_set.pruned:
             text = f"deleted {named(sorted(change_set.pruned))}, created by the installation that was refused"
-            self._warn(attempt, EventReason.WITHDRAWN, text)
+            self._emit_warning(attempt, EventReason.WITHDRAWN, text)
 
     def _unfinished(
         self, attempt: Attempt, planned: Planned, change_set: ChangeSet, *, is_drift: bool
@@ -164,20 +164,20 @@ class Applier:
         for action in ("created", "updated", "corrected", "taken"):
             APPLIED.labels(action).inc(len(getattr(change_set, action)))
         for warning in change_set.warnings:
-            self._warn(attempt, EventReason.FIELDS_LEFT_OUT, warning)
+            self._emit_warning(attempt, EventReason.FIELDS_LEFT_OUT, warning)
         for key, why in change_set.replaced.items():
-            self._tell(attempt, EventReason.REPLACED, f"deleted and re-created {key}: {why}")
+            self._emit_normal(attempt, EventReason.REPLACED, f"deleted and re-created {key}: {why}")
         if change_set.taken:
-            self._tell(attempt, EventReason.ADOPTED, adopted(change_set.taken))
+            self._emit_normal(attempt, EventReason.ADOPTED, adopted(change_set.taken))
         if reverted:
             DRIFT_CORRECTED.inc(len(reverted))
-            self._tell(attempt, EventReason.DRIFT_CORRECTED, texts.reverted_drift(reverted))
+            self._emit_normal(attempt, EventReason.DRIFT_CORRECTED, texts.reverted_drift(reverted))
 
-    def _tell(self, attempt: Attempt, reason: str, text: str) -> None:
+    def _emit_normal(self, attempt: Attempt, reason: str, text: str) -> None:
         metadata = attempt.deployment.metadata
         self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 
-    def _warn(self, attempt: Attempt, reason: str, text: str) -> None:
+    def _emit_warning(self, attempt: Attempt, reason: str, text: str) -> None:
         metadata = attempt.deployment.metadata
         self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 

@@ -10,7 +10,7 @@ from rukpak_py.api.options import InstallOptions
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey, DeploymentState
 from rukpak_py.core.objects import Object
-from rukpak_py.formats.by_class import Classes, varies
+from rukpak_py.formats.by_class import Classes, is_nondeterministic
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.resources import NAMESPACES
 
@@ -56,9 +56,9 @@ class Attempt:
         return Classes(self.bundle.spec.provisioner_class, self.options.provisioner_class)
 
     @property
-    def varies(self) -> bool:
+    def is_nondeterministic(self) -> bool:
         """A second rendering may give other objects, so the first one is kept."""
-        return varies(self.classes)
+        return is_nondeterministic(self.classes)
 
     @property
     def lacks_values(self) -> bool:

@@ -24,9 +24,9 @@ from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.read_live import field_managers, owned_but_unlabelled
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.controllers.deployment import texts
-from rukpak_py.controllers.deployment.applying import Applied
+from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.health_status import UnhealthyObject, Verdict, judge_health
+from rukpak_py.controllers.deployment.health_status import HealthVerdict, UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.history import installed_fields
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, QUIET_SECONDS, StageResult
@@ -52,7 +52,7 @@ class Finish:
         self._events = events
         self._now = now
 
-    async def finish(self, applied: Applied, hidden: Hidden) -> StageResult:
+    async def finish(self, applied: AppliedContent, hidden: Hidden) -> StageResult:
         attempt = applied.attempt
         lives = self._installed(attempt, hidden)
         if self._is_unseen(attempt, lives):
@@ -78,7 +78,7 @@ class Finish:
         unseen = [live for live in lives if live.health is None and has_health(live.gvk)]
         return bool(unseen) and attempt.state.waited("first health") < QUIET_SECONDS
 
-    def _is_changed_meanwhile(self, applied: Applied, hidden: Hidden) -> bool:
+    def _is_changed_meanwhile(self, applied: AppliedContent, hidden: Hidden) -> bool:
         attempt = applied.attempt
         found = differences(attempt.state.applied, without_kept(self._owned(attempt), applied.kept))
         plan = applied.planned.plan if applied.planned is not None else None
@@ -88,7 +88,7 @@ class Finish:
 
     # Pruning
 
-    async def _prune(self, applied: Applied, healthy: Aspect) -> Applied | StageResult:
+    async def _prune(self, applied: AppliedContent, healthy: Aspect) -> AppliedContent | StageResult:
         """Delete, keep or release what left the content. A result: it is not finished."""
         attempt, planned = applied.attempt, applied.planned
         spec = attempt.deployment.spec.prune
@@ -123,7 +123,7 @@ class Finish:
         return replace(planned, plan=plan)
 
     async def _delete(
-        self, applied: Applied, planned: Planned, leaving: Sequence[ObservedObject], healthy: Aspect
+        self, applied: AppliedContent, planned: Planned, leaving: Sequence[ObservedObject], healthy: Aspect
     ) -> StageResult | None:
         attempt, change_set = applied.attempt, ChangeSet()
         await prune(planned.target, leaving, change_set)
@@ -133,9 +133,9 @@ class Finish:
         if change_set.pruned:
             PRUNED.inc(len(change_set.pruned))
             text = f"deleted {named(change_set.pruned)}, no longer in the bundle"
-            self._tell(attempt, EventReason.PRUNED, text)
+            self._emit_normal(attempt, EventReason.PRUNED, text)
         for text in _released_texts(planned.plan, change_set):
-            self._tell(attempt, EventReason.RELEASED, text)
+            self._emit_normal(attempt, EventReason.RELEASED, text)
         if change_set.failures:
             text = "could not prune: " + joined(failure.message for failure in change_set.failures)
             report = self._report(applied, Summary.RETRYING, Reason.RETRYING, text, healthy, note=text)
@@ -149,7 +149,7 @@ class Finish:
             return StageResult(outcome=again(QUIET_SECONDS))  # their deletions are on the way
         return None
 
-    def _over_budget(self, applied: Applied, leaving: Sequence[ObservedObject], healthy: Aspect) -> StageResult:
+    def _over_budget(self, applied: AppliedContent, leaving: Sequence[ObservedObject], healthy: Aspect) -> StageResult:
         most = applied.attempt.deployment.spec.prune.max_objects or 0
         text = texts.over_budget([live.key for live in leaving], most)
         report = self._report(applied, Summary.RETRYING, Reason.PRUNE_BUDGET_EXCEEDED, text, healthy, note=text)
@@ -157,7 +157,7 @@ class Finish:
 
     # The final word
 
-    def _judge(self, applied: Applied, lives: Sequence[ObservedObject]) -> Verdict:
+    def _judge(self, applied: AppliedContent, lives: Sequence[ObservedObject]) -> HealthVerdict:
         attempt, unhealthy = applied.attempt, _unhealthy(lives)
         if not unhealthy:
             attempt.state.waits.over("health")
@@ -170,7 +170,7 @@ class Finish:
             notes=[self._held_back_text(applied) if unhealthy else ""],
         )
 
-    async def _result(self, applied: Applied, hidden: Hidden, verdict: Verdict) -> StageResult:
+    async def _result(self, applied: AppliedContent, hidden: Hidden, verdict: HealthVerdict) -> StageResult:
         planned = applied.planned
         is_healthy = verdict.healthy.status is ConditionStatus.TRUE
         outcome = DONE if is_healthy else WAIT
@@ -187,7 +187,7 @@ class Finish:
         result = StageResult(outcome=outcome, report=report, is_finished=is_finished)
         return await self._with_problems(result, applied, hidden)
 
-    async def _with_problems(self, result: StageResult, applied: Applied, hidden: Hidden) -> StageResult:
+    async def _with_problems(self, result: StageResult, applied: AppliedContent, hidden: Hidden) -> StageResult:
         """What lasts beside it: somebody else insists, or kinds that cannot be seen."""
         if hidden:
             result = self._with_hidden(result, applied.attempt, hidden)
@@ -209,7 +209,7 @@ class Finish:
         report = replace(result.report, summary=Summary.RETRYING, reason=Reason.UNAVAILABLE, message=hidden.text())
         return replace(result, report=report, outcome=both(result.outcome, again(HIDDEN_SECONDS)))
 
-    async def _conflict_text(self, applied: Applied) -> str:
+    async def _conflict_text(self, applied: AppliedContent) -> str:
         """Who else writes is asked once for a conflict, not each time somebody writes."""
         drift, planned = applied.attempt.state.drift, applied.planned
         if not drift.is_reported(applied.resting) and planned is not None:
@@ -218,7 +218,7 @@ class Finish:
             drift.report(applied.resting, texts.kept_changing(managers))
         return drift.text
 
-    def _held_back_text(self, applied: Applied) -> str:
+    def _held_back_text(self, applied: AppliedContent) -> str:
         plan = applied.planned.plan if applied.planned is not None else None
         if plan is None or not plan.prune or applied.attempt.state.waited("health") < HELD_BACK_SECONDS:
             return ""
@@ -226,7 +226,7 @@ class Finish:
 
     def _report(  # noqa: PLR0917 - a report's parts
         self,
-        applied: Applied,
+        applied: AppliedContent,
         summary: Summary,
         reason: Reason,
         message: str,
@@ -256,7 +256,7 @@ class Finish:
     def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
         return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
 
-    def _tell(self, attempt: Attempt, reason: str, message: str) -> None:
+    def _emit_normal(self, attempt: Attempt, reason: str, message: str) -> None:
         metadata = attempt.deployment.metadata
         self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, message)
 

@@ -25,7 +25,7 @@ class UnhealthyObject:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class HealthVerdict:
     """`look_again`: seconds after which the same observation means something else."""
 
     summary: Summary
@@ -46,10 +46,10 @@ def judge_health(
     total: int,
     now: str,
     notes: Sequence[str] = (),
-) -> Verdict:
+) -> HealthVerdict:
     """`before`: the status as it stands; `total`: objects of the content; `notes`: lines to say beside them."""
     if not unhealthy:
-        return Verdict(
+        return HealthVerdict(
             summary=Summary.READY, reason=Reason.SUCCEEDED, message=texts.instantiated(bundle), healthy=HEALTHY
         )
     failed = [one for one in unhealthy if one.has_failed]
@@ -57,11 +57,13 @@ def judge_health(
     text = "\n".join([text, *filter(None, notes)])
     healthy = Aspect(status=ConditionStatus.FALSE, reason=Reason.UNHEALTHY, message=text)
     if failed:
-        return Verdict(summary=Summary.RETRYING, reason=Reason.UNHEALTHY, message=text, healthy=healthy)
+        return HealthVerdict(summary=Summary.RETRYING, reason=Reason.UNHEALTHY, message=text, healthy=healthy)
     left = LASTING_SECONDS - _seconds_unhealthy(before, bundle, now)
     if left <= 0 or _is_told(before, bundle):
-        return Verdict(summary=Summary.PROGRESSING, reason=Reason.STILL_UNHEALTHY, message=text, healthy=healthy)
-    return Verdict(summary=Summary.PROGRESSING, reason=Reason.UNHEALTHY, message=text, healthy=healthy, look_again=left)
+        return HealthVerdict(summary=Summary.PROGRESSING, reason=Reason.STILL_UNHEALTHY, message=text, healthy=healthy)
+    return HealthVerdict(
+        summary=Summary.PROGRESSING, reason=Reason.UNHEALTHY, message=text, healthy=healthy, look_again=left
+    )
 
 
 def _seconds_unhealthy(before: BundleDeploymentStatus, bundle: str, now: str) -> float:

@@ -67,7 +67,7 @@ def installed_fields(
 def _applied_digest(attempt: Attempt, lives: list[ObservedObject], *, is_whole: bool, all_is_seen: bool) -> str:
     if not all_is_seen:
         return attempt.deployment.status.applied_digest
-    return applied_digest(lives, attempt.content, with_uids=attempt.varies) if is_whole else ""
+    return applied_digest(lives, attempt.content, with_uids=attempt.is_nondeterministic) if is_whole else ""
 
 
 def _history(attempt: Attempt, now: str) -> tuple[Installed, ...]:

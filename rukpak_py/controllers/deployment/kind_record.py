@@ -13,7 +13,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, InstalledKind
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, Reason
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.order import Phase
+from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.status import Report
@@ -27,7 +27,11 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 def needs_order(desired: Iterable[Desired], hooks: Iterable[Hook] = ()) -> bool:
     """Instances would wait for ever for a controller that went before them; and hooks of the deletion are to be run."""
     phases = {one.phase for one in desired}
-    return Phase.CUSTOM_RESOURCES in phases or {Phase.CRDS, Phase.WORKLOADS} <= phases or has_delete_hooks(hooks)
+    return (
+        ApplyPhase.CUSTOM_RESOURCES in phases
+        or {ApplyPhase.CRDS, ApplyPhase.WORKLOADS} <= phases
+        or has_delete_hooks(hooks)
+    )
 
 
 class KindRecord:

@@ -13,7 +13,7 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import NOT_THERE, KindFacts, KindState, Resolution, kind_state
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey
-from rukpak_py.kube.errors import KindNotServedError, Refusal
+from rukpak_py.kube.errors import ErrorAnswer, KindNotServedError
 from rukpak_py.kube.resources import CRDS, Resource
 
 
@@ -131,7 +131,7 @@ class ResourceOf:
         )
         if resource is None:
             text = f'the cluster does not serve the kind "{key.kind}" of group "{key.group}"'
-            raise KindNotServedError(Refusal(subject=str(key), status=404, message=text))
+            raise KindNotServedError(ErrorAnswer(subject=str(key), status=404, message=text))
         return resource
 
 

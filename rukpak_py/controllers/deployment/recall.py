@@ -44,7 +44,7 @@ def _trust_if_equal(active: Attempt, lives: list[ObservedObject]) -> bool:
     is_equal = (
         bool(status.applied_digest)
         and status.digest == active.bundle.status.digest
-        and status.applied_digest == applied_digest(lives, active.content, with_uids=active.varies)
+        and status.applied_digest == applied_digest(lives, active.content, with_uids=active.is_nondeterministic)
     )
     if is_equal:
         active.state.trust(active.content, lives)

@@ -19,7 +19,7 @@ from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.controllers.deployment import failures
-from rukpak_py.controllers.deployment.applying import Applied, Applier, lagging
+from rukpak_py.controllers.deployment.applying import AppliedContent, Applier, lagging
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, with_certificates
 from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS, Finish
@@ -127,13 +127,13 @@ class ContentReconciler:
         unfinished = await self._applier.apply_before_hooks(attempt, rendered, planned)
         return unfinished or await self._hooks.before(attempt, rendered)
 
-    async def _certificates_of(self, attempt: Attempt, applied: Applied | StageResult) -> CertificateResult:
+    async def _certificates_of(self, attempt: Attempt, applied: AppliedContent | StageResult) -> CertificateResult:
         """Also when it failed half-way: custom resources may need the very webhooks that lack a CA."""
         if isinstance(applied, StageResult) and applied.wrote_nothing:
             return CertificateResult()
         return await self._certificates.keep(attempt)
 
-    async def _kept(self, untouched: Applied, hidden: Hidden) -> StageResult:
+    async def _kept(self, untouched: AppliedContent, hidden: Hidden) -> StageResult:
         """All objects are as they were applied; what becomes of certificates is not seen from them."""
         attempt = untouched.attempt
         if self._certificates.must_render(attempt):
@@ -154,7 +154,7 @@ class ContentReconciler:
             return await self.reconcile_content(active, active)
         return StageResult(outcome=DONE, not_corrected=self._rendering.why_lost(active))
 
-    def _as_applied(self, attempt: Attempt, hidden: Hidden) -> Applied | None:
+    def _as_applied(self, attempt: Attempt, hidden: Hidden) -> AppliedContent | None:
         """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""
         if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
             return None
@@ -163,21 +163,21 @@ class ContentReconciler:
         resting = attempt.state.drift.resting(different, monotonic())
         if different - resting or not attempt.state.drift.is_reported(resting):
             return None
-        return Applied(attempt=attempt, resting=resting, kept=attempt.deployment.status.kept)
+        return AppliedContent(attempt=attempt, resting=resting, kept=attempt.deployment.status.kept)
 
-    async def _finished(self, applied: Applied, rendered: Rendered, hidden: Hidden) -> StageResult:
+    async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: Hidden) -> StageResult:
         state = applied.attempt.state
-        state.settle(applied.attempt.content, rendered.keys, hidden)
+        state.mark_applied(applied.attempt.content, rendered.keys, hidden)
         state.kept_crds_judged_at = monotonic()
         return await self._finish_with_secrets(applied, hidden)
 
-    async def _finish_with_secrets(self, applied: Applied, hidden: Hidden) -> StageResult:
+    async def _finish_with_secrets(self, applied: AppliedContent, hidden: Hidden) -> StageResult:
         result = await self._finish.finish(applied, hidden)
         if not result.is_finished:
             return result
         return with_certificates(applied.attempt, result, await self._certificates.remove_unwanted(applied.attempt))
 
-    def _lacking(self, attempt: Attempt, applied: Applied | StageResult, refusal: Refusal) -> StageResult:
+    def _lacking(self, attempt: Attempt, applied: AppliedContent | StageResult, refusal: Refusal) -> StageResult:
         """Of installed content: everything else is as it should be, or could not be made so."""
         result = applied if isinstance(applied, StageResult) else self._refused(attempt, refusal)
         return replace(result, waits_for=result.waits_for | refusal.waits_for, wrote_nothing=False)

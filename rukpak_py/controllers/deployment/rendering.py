@@ -145,7 +145,7 @@ class Renderer:
             return finished.result()
         if self._jobs.is_running(attempt.content):
             return NotRendered.RUNNING
-        stored = await self._renderings.load(attempt) if attempt.varies else None
+        stored = await self._renderings.load(attempt) if attempt.is_nondeterministic else None
         if stored is not None:
             return stored
         if attempt.lacks_values:
@@ -154,7 +154,7 @@ class Renderer:
         tree = await self._content.load(attempt.bundle.status.digest)
         if tree is None:
             return NotRendered.CONTENT_MISSING
-        if not attempt.varies and self._content.renders_in_place(attempt.classes, tree):
+        if not attempt.is_nondeterministic and self._content.renders_in_place(attempt.classes, tree):
             return await self._content.render(attempt.classes, tree, _options(attempt))
         if not attempt.state.has_ended:  # nobody would take the result
             self._start(attempt, tree)
@@ -173,8 +173,8 @@ class Renderer:
 
         name = attempt.deployment.metadata.name
         self._jobs.drop_finished(attempt.deployment.metadata.uid)  # of a template that was edited meanwhile
-        work, lane = (render_once, VARYING_LANE) if attempt.varies else (render, LANE)
-        width = VARYING_LANE_WIDTH if attempt.varies else LANE_WIDTH
+        work, lane = (render_once, VARYING_LANE) if attempt.is_nondeterministic else (render, LANE)
+        width = VARYING_LANE_WIDTH if attempt.is_nondeterministic else LANE_WIDTH
         self._jobs.start(name, attempt.content, work, lane=lane, deadline=RENDER_SECONDS, width=width)
 
     async def _refreshed(self, attempt: Attempt, kept: Rendered) -> Rendered:
@@ -246,7 +246,7 @@ class Renderer:
 
     def _served(self, attempt: Attempt) -> Served | None:
         """What an error may be about beside the content."""
-        return self._kinds.cluster.discovery.served if attempt.varies else None
+        return self._kinds.cluster.discovery.served if attempt.is_nondeterministic else None
 
     def _remember(self, key: ContentKey, error: "_Wrong") -> None:
         self._errors[key] = error

@@ -25,12 +25,12 @@ class RenderingStage:
         renderer: Renderer,
         *,
         former: Callable[[BundleDeployment, Bundle], list[Bundle]],
-        want_content: Callable[[Bundle], None],
+        request_content: Callable[[Bundle], None],
     ) -> None:
-        """`former`: other Bundles of the deployment. `want_content`: the content is not stored; fetch it again."""
+        """`former`: other Bundles of the deployment. `request_content`: the content is not stored; fetch it again."""
         self._renderer = renderer
         self._former = former
-        self._want_content = want_content
+        self._want_content = request_content
 
     async def rendered(self, attempt: Attempt) -> Rendered | StageResult:
         try:
@@ -99,7 +99,7 @@ class RenderingStage:
 
 def _failed(attempt: Attempt, error: RukPakError) -> StageResult:
     outcome = _until(error)
-    if outcome == WAIT and attempt.varies:  # what it asked the cluster for may come
+    if outcome == WAIT and attempt.is_nondeterministic:  # what it asked the cluster for may come
         outcome = again(LOOK_AGAIN_SECONDS)
     return StageResult(outcome=outcome, report=unloadable(error), wrote_nothing=True)
 

@@ -188,7 +188,7 @@ class DeploymentState:
         if not self.is_untouched(content):
             self.untouched = ()
 
-    def settle(self, content: ContentKey, keys: set[ObjectKey], hidden: Container[ObjectKey]) -> None:
+    def mark_applied(self, content: ContentKey, keys: set[ObjectKey], hidden: Container[ObjectKey]) -> None:
         """All of this content is applied. What is not part of it any more is looked for before pruning ends."""
         former = {key for key in self.applied.fields.keys() - keys if key not in hidden}
         self.former.add(former)

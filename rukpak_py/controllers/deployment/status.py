@@ -27,7 +27,7 @@ from rukpak_py.api.conditions import (
     summarise,
     summary_of,
 )
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, Phase, Reason
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, BundlePhase, ConditionStatus, ConditionType, Reason
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.core.errors import RukPakError
@@ -85,7 +85,7 @@ def validity(bundle: Bundle) -> Aspect:
             reason=Reason.UNPACK_SUCCESSFUL,
             message=f"Successfully unpacked the {name} Bundle",
         )
-    if bundle.status.phase == Phase.FAILING:
+    if bundle.status.phase == BundlePhase.FAILING:
         condition = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
         why = f": {condition.message}" if condition is not None else ""
         return Aspect(

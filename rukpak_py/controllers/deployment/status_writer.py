@@ -40,7 +40,7 @@ class WriteResult(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Written:
+class StatusWriteResult:
     """`pause`: seconds after which the key must come back, whatever else the reconcile has to say about that."""
 
     result: WriteResult
@@ -65,26 +65,26 @@ class DeploymentStatusWriter:
         self._pace = StatusPace(clock)
         self._results: dict[str, tuple[str, float]] = {}  # by uid: a Bundle whose health is awaited, since when
 
-    async def write(self, deployment: BundleDeployment, report: Report) -> Written:
+    async def write(self, deployment: BundleDeployment, report: Report) -> StatusWriteResult:
         """Report on `deployment`, as it was looked at."""
         latest = self._latest(deployment)
         if latest is None:
-            return Written(result=WriteResult.GONE)
+            return StatusWriteResult(result=WriteResult.GONE)
         before, after = latest.status, self._status(deployment, latest, report)
         if after == before:
-            return Written(result=WriteResult.UNCHANGED)
+            return StatusWriteResult(result=WriteResult.UNCHANGED)
         pause = self._pause(latest.metadata.uid, before, after)
         if pause > 0:
-            return Written(result=WriteResult.POSTPONED, pause=pause)
+            return StatusWriteResult(result=WriteResult.POSTPONED, pause=pause)
         try:
             await self._patch(latest, after)
         except NotFoundError:
-            return Written(result=WriteResult.GONE)
+            return StatusWriteResult(result=WriteResult.GONE)
         except StaleError:
-            return Written(result=WriteResult.STALE, pause=STALE_SECONDS)
+            return StatusWriteResult(result=WriteResult.STALE, pause=STALE_SECONDS)
         self._pace.written(latest.metadata.uid)
         self._results.pop(latest.metadata.uid, None)
-        return Written(result=WriteResult.WRITTEN, events=tuple(transitions(before, after)), status=after)
+        return StatusWriteResult(result=WriteResult.WRITTEN, events=tuple(transitions(before, after)), status=after)
 
     async def record(self, deployment: BundleDeployment, report: Report) -> BundleDeployment:
         """The deployment with what must stand in its status before the next step; without it that step may not be.

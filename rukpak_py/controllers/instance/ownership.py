@@ -8,7 +8,7 @@ from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, OWNER_KIND_LABEL, OWNER_NAME_LABEL
 
 
-class Situation(Enum):
+class MirrorSituation(Enum):
     OURS = auto()  # our owner reference
     LEAVING = auto()  # of a former BundleInstance of the name: it was deleted, or is about to be collected
     LEFT_BEHIND = auto()  # of a former one, without an owner (`--cascade=orphan`, or a backup), with the spec of ours
@@ -16,18 +16,18 @@ class Situation(Enum):
     OTHER = auto()
 
 
-def situation(deployment: BundleDeployment, instance: BundleInstance) -> Situation:
+def situation(deployment: BundleDeployment, instance: BundleInstance) -> MirrorSituation:
     metadata, controller = deployment.metadata, deployment.metadata.controller
     if controller is not None:
         if controller.uid == instance.metadata.uid:
-            return Situation.OURS
+            return MirrorSituation.OURS
         is_former = (controller.kind, controller.name) == (BUNDLE_INSTANCE_KIND, instance.metadata.name)
-        return Situation.LEAVING if is_former else Situation.OTHER
+        return MirrorSituation.LEAVING if is_former else MirrorSituation.OTHER
     if metadata.owner_references or not _is_labelled_for(metadata, instance):
-        return Situation.OTHER
+        return MirrorSituation.OTHER
     if metadata.is_deleted:
-        return Situation.LEAVING
-    return Situation.LEFT_BEHIND if deployment.spec == instance.spec else Situation.LEFT_AND_CHANGED
+        return MirrorSituation.LEAVING
+    return MirrorSituation.LEFT_BEHIND if deployment.spec == instance.spec else MirrorSituation.LEFT_AND_CHANGED
 
 
 def owner_labels(instance: BundleInstance) -> dict[str, str]:
@@ -35,7 +35,7 @@ def owner_labels(instance: BundleInstance) -> dict[str, str]:
 
 
 def is_ours(deployment: BundleDeployment | None, instance: BundleInstance) -> bool:
-    return deployment is not None and situation(deployment, instance) is Situation.OURS
+    return deployment is not None and situation(deployment, instance) is MirrorSituation.OURS
 
 
 def _is_labelled_for(metadata: ObjectMeta, instance: BundleInstance) -> bool:

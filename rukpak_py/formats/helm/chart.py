@@ -17,7 +17,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, Limits
 from rukpak_py.formats.helm.layout import CHART, chart_of, chart_root
-from rukpak_py.formats.helm.metadata import LIBRARY, Metadata, dependencies_of, metadata_of, validate
+from rukpak_py.formats.helm.metadata import LIBRARY, ChartMetadata, dependencies_of, metadata_of, validate
 from rukpak_py.formats.type_defects import Wanted, must_be
 
 VALUES: Final = "values.yaml"
@@ -42,7 +42,7 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    metadata: Metadata
+    metadata: ChartMetadata
     files: Mapping[str, bytes]  # by their path from the chart's root, without those of subcharts
     subcharts: tuple["Chart", ...] = ()
 
@@ -112,7 +112,7 @@ class _Loader:
             subcharts=tuple(self._subcharts(files, metadata.name, depth)),
         )
 
-    def _metadata(self, files: Mapping[str, bytes]) -> Metadata:
+    def _metadata(self, files: Mapping[str, bytes]) -> ChartMetadata:
         if CHART not in files:
             raise _DefectError("Chart.yaml file is missing")
         metadata = self._decoded(files, CHART, metadata_of)

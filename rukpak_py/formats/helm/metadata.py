@@ -47,7 +47,7 @@ _METADATA: Final[dict[str, _Shape]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Dependency:
+class ChartDependency:
     name: str
     version: str = ""
     repository: str = ""
@@ -55,7 +55,7 @@ class Dependency:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Metadata:
+class ChartMetadata:
     name: str
     version: str
     api_version: str = V1
@@ -63,14 +63,14 @@ class Metadata:
     description: str = ""
     kube_version: str = ""
     type: str = ""
-    dependencies: tuple[Dependency, ...] = ()
+    dependencies: tuple[ChartDependency, ...] = ()
 
 
-def metadata_of(document: object) -> Metadata:
+def metadata_of(document: object) -> ChartMetadata:
     """ContentError for a value that Go's decoder would not take."""
     fields = _mapping(document)
     _check(fields, _METADATA, ())
-    return Metadata(
+    return ChartMetadata(
         name=_text(fields, "name"),
         version=_text(fields, "version"),
         api_version=_text(fields, "apiVersion") or V1,
@@ -82,7 +82,7 @@ def metadata_of(document: object) -> Metadata:
     )
 
 
-def dependencies_of(document: object) -> tuple[Dependency, ...]:
+def dependencies_of(document: object) -> tuple[ChartDependency, ...]:
     """Of Chart.yaml, or of the requirements.yaml of charts of apiVersion v1."""
     fields = _mapping(document)
     _check(fields, {"dependencies": [_DEPENDENCY]}, ())
@@ -90,17 +90,18 @@ def dependencies_of(document: object) -> tuple[Dependency, ...]:
     if any(entry is None for entry in listed):
         raise ContentError("validation: dependencies must not contain empty or null nodes")
     return tuple(
-        Dependency(**{key: _text(entry, key) for key in ("name", "version", "repository", "alias")}) for entry in listed
+        ChartDependency(**{key: _text(entry, key) for key in ("name", "version", "repository", "alias")})
+        for entry in listed
     )
 
 
-def validate(metadata: Metadata) -> None:
+def validate(metadata: ChartMetadata) -> None:
     """ContentError in helm's words for the first thing that is wrong."""
     for problem in _invalid(metadata):
         raise ContentError(f"validation: {problem}")
 
 
-def _invalid(metadata: Metadata) -> Iterator[str]:
+def _invalid(metadata: ChartMetadata) -> Iterator[str]:
     name = metadata.name
     if not name:
         yield "chart.metadata.name is required"
@@ -117,7 +118,7 @@ def _invalid(metadata: Metadata) -> Iterator[str]:
     yield from _invalid_dependencies(metadata.dependencies)
 
 
-def _invalid_dependencies(dependencies: tuple[Dependency, ...]) -> Iterator[str]:
+def _invalid_dependencies(dependencies: tuple[ChartDependency, ...]) -> Iterator[str]:
     seen = set()
     for dependency in dependencies:
         if dependency.alias and not _ALIAS.fullmatch(dependency.alias):

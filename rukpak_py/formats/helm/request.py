@@ -39,14 +39,14 @@ class ValuesDocument:
         try:
             values = yaml.load(text, limits=limits, unsigned=True)
         except ContentError as error:
-            raise ContentError(f"{_READING}{where}{self._told(error)}") from error
+            raise ContentError(f"{_READING}{where}{self._without_values(error)}") from error
         if values is None:
             return {}
         if not isinstance(values, dict):
             raise ContentError(f"{_READING}{where}values must be an object, got {kind_of(values)}")
         return values
 
-    def _told(self, error: ContentError) -> str:
+    def _without_values(self, error: ContentError) -> str:
         """What is wrong with YAML may be quoted from it."""
         if self.is_secret and isinstance(error, YamlError):
             return f"invalid YAML at line {error.line}, column {error.column}" if error.line else "invalid YAML"

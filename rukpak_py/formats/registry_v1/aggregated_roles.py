@@ -5,7 +5,7 @@ OLM makes such roles for every operator; here they are asked for. One of each pe
 
 from collections.abc import Iterator
 
-from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 
 _AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 _VERBS = {
@@ -15,7 +15,7 @@ _VERBS = {
 }
 
 
-def aggregated_roles(bundle: Bundle) -> Iterator[Json]:
+def aggregated_roles(bundle: RegistryBundle) -> Iterator[Json]:
     for definition in bundle.definitions:
         plural, _, group = definition.name.partition(".")
         for role, verbs in _VERBS.items():

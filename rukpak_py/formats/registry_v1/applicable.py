@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Object
 from rukpak_py.core.wording import joined
-from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 
 
-def applicable(bundle: Bundle, manifests: Sequence[Json]) -> list[Object]:
+def applicable(bundle: RegistryBundle, manifests: Sequence[Json]) -> list[Object]:
     documents = [*(definition.document for definition in bundle.definitions), *bundle.others]
     nameless = [one for one in documents if not one.api_version]
     if nameless:

@@ -36,7 +36,7 @@ class WebhookType(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Permission:
+class CsvPermission:
     service_account: str  # "" as written; what it means ("default") is the renderer's
     rules: list[Json] | None  # typed policy rules: known fields only
     path: Path  # in the CSV's document, as every `path` below
@@ -89,8 +89,8 @@ class Csv:
     typed: Json  # the whole CSV in typed JSON form
     install_modes: Sequence[tuple[str, bool]]  # as listed
     deployments: Sequence[DeploymentEntry]
-    permissions: Sequence[Permission]
-    cluster_permissions: Sequence[Permission]
+    permissions: Sequence[CsvPermission]
+    cluster_permissions: Sequence[CsvPermission]
     webhooks: Sequence[Webhook]
     owned: Sequence[OwnedDefinition]
     owned_api_services: Sequence[Json]
@@ -121,7 +121,7 @@ class Dependency:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Metadata:
+class BundleMetadata:
     """metadata/annotations.yaml, dependencies and properties."""
 
     package: str
@@ -131,9 +131,9 @@ class Metadata:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bundle:
+class RegistryBundle:
     parity: bool
-    metadata: Metadata
+    metadata: BundleMetadata
     csv: Csv
     definitions: Sequence[Definition]
     others: Sequence[Document]

@@ -1,4 +1,4 @@
-"""registry+v1 as the original serves it: converted to plain manifests, once, when the Bundle is unpacked.
+"""registry+v1 as the original serves it: converted to plain manifests, once, when the RegistryBundle is unpacked.
 
 All namespaces, no options and no certificates, so a bundle that cannot be installed so is refused, in the original's
 words. The converted form is an archive with one file, which others may download and apply: with the Namespace, and in
@@ -16,7 +16,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.format import Certificates, OlmIdentity, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.applicable import applicable
-from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Json
+from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import install_namespace, render
@@ -55,7 +55,7 @@ class ConvertedFormat:
         return False
 
 
-def converted(bundle: Bundle, tree: Tree, limits: Limits) -> Tree | None:
+def converted(bundle: RegistryBundle, tree: Tree, limits: Limits) -> Tree | None:
     """The converted form of a bundle that can be rendered; None when it cannot be converted."""
     try:
         return _archive(bundle, _convert(bundle, tree, limits), limits)
@@ -63,7 +63,7 @@ def converted(bundle: Bundle, tree: Tree, limits: Limits) -> Tree | None:
         return None
 
 
-def own_namespace(bundle: Bundle) -> str:
+def own_namespace(bundle: RegistryBundle) -> str:
     """Where the bundle goes by its own choice."""
     namespace = install_namespace(bundle)
     if dns.label(namespace):
@@ -74,14 +74,14 @@ def own_namespace(bundle: Bundle) -> str:
     return namespace
 
 
-def _read(tree: Tree, limits: Limits) -> Bundle:
+def _read(tree: Tree, limits: Limits) -> RegistryBundle:
     try:
         return read(tree, limits=limits).complete()
     except ContentError as error:
         raise _prefixed(error) from error
 
 
-def _convert(bundle: Bundle, tree: Tree, limits: Limits) -> list[Json]:
+def _convert(bundle: RegistryBundle, tree: Tree, limits: Limits) -> list[Json]:
     """The objects, without the Namespace."""
     for problem in _refused(bundle):
         raise ContentError(PREFIX + problem)
@@ -92,7 +92,7 @@ def _convert(bundle: Bundle, tree: Tree, limits: Limits) -> list[Json]:
         raise _prefixed(error) from error
 
 
-def _refused(bundle: Bundle) -> Iterator[str]:
+def _refused(bundle: RegistryBundle) -> Iterator[str]:
     """In the original's words and order; it tells the first only."""
     advice = f"; a BundleDeployment of class {REGISTRY_CLASS} can install it"
     if InstallMode.ALL not in bundle.csv.supported_modes:
@@ -113,7 +113,7 @@ def _prefixed(error: ContentError) -> ContentError:
     return ContentError(text)
 
 
-def _archive(bundle: Bundle, manifests: list[Json], limits: Limits) -> Tree:
+def _archive(bundle: RegistryBundle, manifests: list[Json], limits: Limits) -> Tree:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": install_namespace(bundle)}}
     archive = TreeBuilder(limits)
     archive.add(MANIFEST, "".join(dump_all([namespace, *manifests])).encode())

@@ -6,10 +6,10 @@ from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import (
     Csv,
+    CsvPermission,
     DeploymentEntry,
     Json,
     OwnedDefinition,
-    Permission,
     Webhook,
 )
 
@@ -58,8 +58,8 @@ def _deployment(entry: Json, path: Path) -> DeploymentEntry:
     )
 
 
-def _permission(entry: Json, path: Path) -> Permission:
-    return Permission(service_account=entry.get("serviceAccountName") or "", rules=entry.get("rules"), path=path)
+def _permission(entry: Json, path: Path) -> CsvPermission:
+    return CsvPermission(service_account=entry.get("serviceAccountName") or "", rules=entry.get("rules"), path=path)
 
 
 def _webhook(entry: Json, path: Path) -> Webhook:

@@ -16,7 +16,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1 import kinds
-from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Definition, Json, Metadata
+from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Definition, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.csv_values import csv_of
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_CSV, NO_OBJECT, SEVERAL_CSVS, UNPARSABLE, Defects
 from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, OLD_DEFINITIONS, near_kind
@@ -139,5 +139,7 @@ def _csv(parts: _Parts) -> Csv | None:
     return parts.csvs[-1]
 
 
-def _bundle(parts: _Parts, metadata: Metadata, csv: Csv) -> Bundle:
-    return Bundle(parity=parts.parity, metadata=metadata, csv=csv, definitions=parts.definitions, others=parts.others)
+def _bundle(parts: _Parts, metadata: BundleMetadata, csv: Csv) -> RegistryBundle:
+    return RegistryBundle(
+        parity=parts.parity, metadata=metadata, csv=csv, definitions=parts.definitions, others=parts.others
+    )

@@ -10,7 +10,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.rules import Place
 
 
@@ -33,7 +33,7 @@ class Reading:
     tree: Tree
     parity: bool
     files: Sequence[ManifestFile]
-    bundle: Bundle | None  # None when what is missing or broken leaves nothing to judge
+    bundle: RegistryBundle | None  # None when what is missing or broken leaves nothing to judge
     defects: Sequence[Defect]
     unknown: Sequence[Place] = ()  # fields that Go's types of the CSV and the definitions do not have
     limits: Limits = DEFAULT_LIMITS
@@ -50,7 +50,7 @@ class Reading:
         except ContentError:  # told when the bundle is read, where it matters
             return None
 
-    def complete(self) -> Bundle:
+    def complete(self) -> RegistryBundle:
         """The bundle, or the error that says why it cannot be rendered; the reference refuses every defect."""
         fatal = [defect.finding for defect in self.defects if defect.prevents_rendering or self.parity]
         if fatal or self.bundle is None:

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.format import Requirement
-from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.dependencies import GVK
 
 
-def requirements(bundle: Bundle) -> tuple[Requirement, ...]:
+def requirements(bundle: RegistryBundle) -> tuple[Requirement, ...]:
     found = {one.gvk: one for one in (*required_by_csv(bundle), *_of_dependencies(bundle))}
     return tuple(one for gvk, one in sorted(found.items()) if gvk.version and gvk.kind)
 
 
-def required_by_csv(bundle: Bundle) -> Iterator[Requirement]:
+def required_by_csv(bundle: RegistryBundle) -> Iterator[Requirement]:
     """As they are listed."""
     spec: Json = bundle.csv.typed.get("spec") or {}
     file = bundle.csv.document.file
@@ -29,7 +29,7 @@ def required_by_csv(bundle: Bundle) -> Iterator[Requirement]:
         yield Requirement(gvk=gvk, file=file)
 
 
-def _of_dependencies(bundle: Bundle) -> Iterator[Requirement]:
+def _of_dependencies(bundle: RegistryBundle) -> Iterator[Requirement]:
     for dependency in bundle.metadata.dependencies:
         if dependency.type == GVK and isinstance(dependency.value, dict):
             value = dependency.value

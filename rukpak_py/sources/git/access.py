@@ -1,6 +1,6 @@
 """Who we are for a git server, and how we know that it is the right one: from the spec and its Secret.
 
-`Access` is checked before any process is started. Secrets leave it in two ways only: a password as a header in the
+`GitAccess` is checked before any process is started. Secrets leave it in two ways only: a password as a header in the
 environment of git, a key in a file of the fetch's private directory.
 """
 
@@ -23,7 +23,7 @@ _PREFIX = "configuring Auth error: "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Access:
+class GitAccess:
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     private_key: str = field(default="", repr=False)
@@ -49,7 +49,7 @@ class Access:
 
 async def access_to(
     remote: Remote, spec: GitSource, credentials: Credentials, *, allow_plain_http_credentials: bool
-) -> Access:
+) -> GitAccess:
     """AccessError for what is missing in the Secret; `UnavailableError` when the Secret is not there."""
     check_ca_bundle(spec.ca_bundle)
     data = await _secret(spec.auth.secret.name, credentials)
@@ -72,19 +72,19 @@ async def _secret(name: str, credentials: Credentials) -> Mapping[str, bytes] | 
         raise type(error)(f"{_PREFIX}{error}") from error
 
 
-def _web_access(remote: Remote, spec: GitSource, data: Mapping[str, bytes] | None) -> Access:
+def _web_access(remote: Remote, spec: GitSource, data: Mapping[str, bytes] | None) -> GitAccess:
     """A Secret goes before what the URL holds."""
     user, password = remote.user, remote.password
     if data is not None:
         user, password = _text(data, "username", spec), _text(data, "password", spec)
         if not (user or password):
             raise AccessError(f'{_PREFIX}secret "{spec.auth.secret.name}" has neither username nor password')
-    return Access(
+    return GitAccess(
         user=user, password=password, is_verified=not spec.auth.insecure_skip_verify, ca_bundle=spec.ca_bundle
     )
 
 
-def _ssh_access(spec: GitSource, data: Mapping[str, bytes] | None) -> Access:
+def _ssh_access(spec: GitSource, data: Mapping[str, bytes] | None) -> GitAccess:
     name = spec.auth.secret.name
     if data is None:
         raise AccessError(
@@ -100,7 +100,7 @@ def _ssh_access(spec: GitSource, data: Mapping[str, bytes] | None) -> Access:
             f'{_PREFIX}secret "{name}" has no ssh-knownhosts: add the output of `ssh-keyscan HOST`, after checking it'
         )
     _check_key(f"{key}\n".encode(), name)
-    return Access(private_key=f"{key}\n", known_hosts=known_hosts, is_verified=is_verified)
+    return GitAccess(private_key=f"{key}\n", known_hosts=known_hosts, is_verified=is_verified)
 
 
 def _check_key(key: bytes, name: str) -> None:

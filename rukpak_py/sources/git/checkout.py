@@ -15,7 +15,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
 from rukpak_py.sources.git import redirects
-from rukpak_py.sources.git.access import Access
+from rukpak_py.sources.git.access import GitAccess
 from rukpak_py.sources.git.command import Commands, GitError, StoppedError
 from rukpak_py.sources.git.environment import environment_of, local_environment
 from rukpak_py.sources.git.failures import (
@@ -27,7 +27,7 @@ from rukpak_py.sources.git.failures import (
 )
 from rukpak_py.sources.git.objects import AmbiguousNameError, MissingObjectError, reading
 from rukpak_py.sources.git.reading import NoDirectoryError, read_tree
-from rukpak_py.sources.git.refs import EVERYTHING, LOCAL_REF, Kind, Revision
+from rukpak_py.sources.git.refs import EVERYTHING, LOCAL_REF, RefKind, Revision
 from rukpak_py.sources.git.remote import Remote
 from rukpak_py.sources.git.workspace import Workspace
 from rukpak_py.sources.proxies import proxy_for
@@ -45,7 +45,7 @@ class Commit:
 
 class Checkout:
     def __init__(
-        self, remote: Remote, revision: Revision, access: Access, *, addresses: AddressPolicy, limits: Limits
+        self, remote: Remote, revision: Revision, access: GitAccess, *, addresses: AddressPolicy, limits: Limits
     ) -> None:
         self._remote = remote
         self._revision = revision
@@ -141,14 +141,14 @@ class Checkout:
         workspace = self._in_use()
         environment = environment_of(remote, self._access, addresses=addresses, directory=workspace.directory)
         revision = self._revision
-        if revision.kind is Kind.COMMIT and not revision.is_full_commit:
+        if revision.kind is RefKind.COMMIT and not revision.is_full_commit:
             revision = self._completed(remote, environment)
         git = self._repository(environment, workspace.repository)
         try:
             self._run_fetch(git, "--depth=1", "--", remote.url, *revision.refspecs)
             return self._commit(git, LOCAL_REF)
         except GitError as error:
-            if revision.kind is not Kind.COMMIT or not is_not_sent_by_hash(str(error)):
+            if revision.kind is not RefKind.COMMIT or not is_not_sent_by_hash(str(error)):
                 raise
         self._run_fetch(git, "--", remote.url, *EVERYTHING)
         return self._commit(git, revision.name)

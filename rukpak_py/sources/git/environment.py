@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.sources.git.access import Access
+from rukpak_py.sources.git.access import GitAccess
 from rukpak_py.sources.git.known_hosts import alias_of
 from rukpak_py.sources.git.remote import Remote
 from rukpak_py.sources.proxies import proxy_for
@@ -71,7 +71,7 @@ def local_environment(directory: Path) -> dict[str, str]:
     return _environment(directory, protocol="") | _as_variables(_CONFIGURATION)
 
 
-def environment_of(remote: Remote, access: Access, *, addresses: Sequence[str], directory: Path) -> dict[str, str]:
+def environment_of(remote: Remote, access: GitAccess, *, addresses: Sequence[str], directory: Path) -> dict[str, str]:
     """Writes the files that it names into the directory, which is private. Without addresses a proxy finds them."""
     environment = _environment(directory, protocol=remote.scheme)
     if remote.is_ssh:
@@ -101,7 +101,7 @@ def _as_variables(configuration: Mapping[str, str]) -> dict[str, str]:
     return variables
 
 
-def _web(remote: Remote, access: Access, addresses: Sequence[str], directory: Path) -> dict[str, str]:
+def _web(remote: Remote, access: GitAccess, addresses: Sequence[str], directory: Path) -> dict[str, str]:
     configuration = {"http.proxy": proxy_for(remote.scheme, remote.host, remote.port)}
     if addresses:
         pinned = ",".join(f"[{one}]" if ":" in one else one for one in addresses)
@@ -116,7 +116,7 @@ def _web(remote: Remote, access: Access, addresses: Sequence[str], directory: Pa
     return configuration
 
 
-def _authorities(access: Access, directory: Path) -> Path:
+def _authorities(access: GitAccess, directory: Path) -> Path:
     """Those of the system, as Python sees them (SSL_CERT_FILE), and on top of them those of the source."""
     candidates = (ssl.get_default_verify_paths().cafile, *_SYSTEM_AUTHORITIES)
     system = next((Path(path) for path in candidates if path and Path(path).is_file()), None)
@@ -129,7 +129,7 @@ def _authorities(access: Access, directory: Path) -> Path:
     return _written(directory / "authorities.pem", before + b"\n" + access.ca_bundle.encode() + b"\n")
 
 
-def _ssh_command(remote: Remote, access: Access, address: str, directory: Path) -> str:
+def _ssh_command(remote: Remote, access: GitAccess, address: str, directory: Path) -> str:
     key = _written(directory / "key", access.private_key.encode())
     options = [*_SSH_OPTIONS, f"HostName={address}", f"HostKeyAlias={alias_of(remote, access.known_hosts)}"]
     if access.is_verified:

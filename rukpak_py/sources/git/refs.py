@@ -15,7 +15,7 @@ _BAD_NAME = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[./]|[./]$|\.
 _LONGEST = 1024
 
 
-class Kind(Enum):
+class RefKind(Enum):
     BRANCH = "branch"
     TAG = "tag"
     COMMIT = "commit"
@@ -26,28 +26,28 @@ class Kind(Enum):
 class Revision:
     """`name` is what the user wrote; the hash of a commit is in lower case."""
 
-    kind: Kind
+    kind: RefKind
     name: str = ""
 
     @property
     def is_full_commit(self) -> bool:
-        return self.kind is Kind.COMMIT and any(form.fullmatch(self.name) for form in (_SHA1, _SHA256))
+        return self.kind is RefKind.COMMIT and any(form.fullmatch(self.name) for form in (_SHA1, _SHA256))
 
     @property
     def object_format(self) -> str:
         """Of the repository, as far as the name tells."""
-        return "sha256" if self.kind is Kind.COMMIT and len(self.name) > 40 else "sha1"
+        return "sha256" if self.kind is RefKind.COMMIT and len(self.name) > 40 else "sha1"
 
     @property
     def remote_ref(self) -> str:
         match self.kind:
-            case Kind.BRANCH:
+            case RefKind.BRANCH:
                 return f"refs/heads/{self.name}"
-            case Kind.TAG:
+            case RefKind.TAG:
                 return f"refs/tags/{self.name}"
-            case Kind.COMMIT:
+            case RefKind.COMMIT:
                 return self.name
-            case Kind.DEFAULT:
+            case RefKind.DEFAULT:
                 return "HEAD"
 
     @property
@@ -55,7 +55,7 @@ class Revision:
         return (f"+{self.remote_ref}:{LOCAL_REF}",)
 
     def missing(self, repository: str) -> ContentError:
-        if self.kind is Kind.COMMIT:
+        if self.kind is RefKind.COMMIT:
             return _commit_error(self.name, f"repository {repository!r} has no such commit")
         what = f'{self.kind.value} "{self.name}"' if self.name else "commit yet"
         return ContentError(
@@ -77,15 +77,15 @@ def revision_of(ref: GitRef) -> Revision:
         commit = ref.commit.lower()
         if not (_SHA256.fullmatch(commit) or _ABBREVIATED.fullmatch(commit)):
             raise _commit_error(ref.commit[:100], "not a hash of 4 to 40 hexadecimal digits, or 64 with SHA-256")
-        return Revision(kind=Kind.COMMIT, name=commit)
-    for kind, name in ((Kind.BRANCH, ref.branch), (Kind.TAG, ref.tag)):
+        return Revision(kind=RefKind.COMMIT, name=commit)
+    for kind, name in ((RefKind.BRANCH, ref.branch), (RefKind.TAG, ref.tag)):
         if name:
             if len(name) > _LONGEST or _BAD_NAME.search(name):
                 raise ContentError(
                     f"bundle unpack git clone error: {name[:100]!r} is not a valid name of a {kind.value}"
                 )
             return Revision(kind=kind, name=name)
-    return Revision(kind=Kind.DEFAULT)
+    return Revision(kind=RefKind.DEFAULT)
 
 
 def _commit_error(name: str, reason: str) -> ContentError:

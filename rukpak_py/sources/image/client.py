@@ -19,9 +19,9 @@ from oras.provider import Registry
 from urllib3.exceptions import HTTPError
 
 from rukpak_py.core.errors import AccessError, UnavailableError
-from rukpak_py.sources.image.credentials import Credentials
-from rukpak_py.sources.image.reference import Reference
-from rukpak_py.sources.image.tokens import Login
+from rukpak_py.sources.image.credentials import RegistryCredentials
+from rukpak_py.sources.image.reference import ImageReference
+from rukpak_py.sources.image.tokens import RegistryLogin
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Connections, Session, chunks_of, read_body, retry_after
 from rukpak_py.sources.image.ways import OutOfReachError
 from rukpak_py.sources.tls import client_context
@@ -48,9 +48,9 @@ class Advice:
 class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
     def __init__(
         self,
-        reference: Reference,
+        reference: ImageReference,
         *,
-        credentials: Credentials | None,
+        credentials: RegistryCredentials | None,
         connections: Connections,
         advice: Advice,
         ca_bundle: str = "",
@@ -62,7 +62,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         self._host = _API_HOSTS.get(reference.registry, reference.registry).lower()
         self._origin = (self.prefix, self._host)
         self.session = Session(connections, client_context(ca_bundle), plain_http=plain_http)
-        self._login = Login(self.session, credentials, plain_http=plain_http, refused=self.refused)
+        self._login = RegistryLogin(self.session, credentials, plain_http=plain_http, refused=self.refused)
 
     def url(self, rest: str) -> str:
         """Of something in the repository."""

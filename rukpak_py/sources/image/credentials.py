@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.sources.image.reference import Reference
+from rukpak_py.sources.image.reference import ImageReference
 
 _CONFIG_JSON: Final = ".dockerconfigjson"
 _LEGACY_CONFIG: Final = ".dockercfg"
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Credentials:
+class RegistryCredentials:
     """A password, or an identity token, which only token services take."""
 
     user: str = ""
@@ -35,13 +35,13 @@ class Credentials:
     identity_token: str = field(default="", repr=False)
 
 
-class Entry(msgspec.Struct):
+class ConfiguredCredentials(msgspec.Struct):
     auth: str | None = None
     username: str | None = None
     password: str | None = None
     identitytoken: str | None = None
 
-    def credentials(self) -> Credentials | None:
+    def credentials(self) -> RegistryCredentials | None:
         """None for an entry that says nothing; ValueError, without its content, for a broken one."""
         user, password = self.username or "", self.password or ""
         if self.auth:
@@ -50,18 +50,18 @@ class Entry(msgspec.Struct):
             if not colon:
                 raise ValueError("no colon")
         if self.identitytoken:
-            return Credentials(user=user, identity_token=self.identitytoken)
+            return RegistryCredentials(user=user, identity_token=self.identitytoken)
         return login(user, password)
 
 
 class _Config(msgspec.Struct):
-    auths: dict[str, Entry] | None = None
+    auths: dict[str, ConfiguredCredentials] | None = None
 
 
-def login(user: str, secret: str) -> Credentials | None:
+def login(user: str, secret: str) -> RegistryCredentials | None:
     if user == _TOKEN_USER:
-        return Credentials(identity_token=secret)
-    return Credentials(user=user, password=secret) if user or secret else None
+        return RegistryCredentials(identity_token=secret)
+    return RegistryCredentials(user=user, password=secret) if user or secret else None
 
 
 def _decoded(text: str) -> str:
@@ -74,9 +74,9 @@ def _decoded(text: str) -> str:
 
 class Keychain:
     def __init__(self) -> None:
-        self._found: dict[str, list[Credentials]] = {}
+        self._found: dict[str, list[RegistryCredentials]] = {}
 
-    def add(self, location: str, credentials: Credentials) -> None:
+    def add(self, location: str, credentials: RegistryCredentials) -> None:
         """`location` is how a file names a registry: with a scheme or without, with a path or without."""
         host, slash, path = location.removeprefix("https://").removeprefix("http://").partition("/")
         path = _VERSION.sub("", slash + path, count=1)
@@ -88,7 +88,7 @@ class Keychain:
         if _CONFIG_JSON in data:
             entries = _document(data[_CONFIG_JSON], _Config).auths or {}
         elif _LEGACY_CONFIG in data:
-            entries = _document(data[_LEGACY_CONFIG], dict[str, Entry])
+            entries = _document(data[_LEGACY_CONFIG], dict[str, ConfiguredCredentials])
         else:
             raise AccessError(f"it has neither the key {_CONFIG_JSON} nor {_LEGACY_CONFIG}")
         for location, entry in entries.items():
@@ -99,7 +99,7 @@ class Keychain:
             if credentials is not None:
                 self.add(location, credentials)
 
-    def for_image(self, reference: Reference) -> list[Credentials]:
+    def for_image(self, reference: ImageReference) -> list[RegistryCredentials]:
         """All that fit, best first."""
         keys = sorted(self._found, reverse=True)
         found = [one for key in keys if _fits(key, reference) for one in self._found[key]]
@@ -115,7 +115,7 @@ def _document(data: bytes, form: type[T]) -> T:
         raise AccessError("its content cannot be decoded") from None  # the parser's message may quote it
 
 
-def _fits(key: str, reference: Reference) -> bool:
+def _fits(key: str, reference: ImageReference) -> bool:
     wanted_host, slash, wanted_path = key.partition("/")
     wanted, wanted_port = _split_port(wanted_host)
     given, given_port = _split_port(reference.registry)

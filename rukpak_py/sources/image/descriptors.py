@@ -35,13 +35,13 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
     manifests: list[Descriptor]
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class ImageManifest(msgspec.Struct, frozen=True, kw_only=True):
     config: Descriptor | None = None
     layers: list[Descriptor]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedPlatform:
     """Which image of several; both empty: the only one that fits."""
 
     name: str = ""
@@ -54,7 +54,7 @@ class Wanted:
         return f"{self.name}@{self.digest}" if self.name and self.digest else self.name or self.digest
 
 
-ANY = Wanted()
+ANY = WantedPlatform()
 
 
 def verified(

@@ -13,7 +13,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.descriptors import (
     ANY,
     Blobs,
-    Wanted,
+    WantedPlatform,
     check_entries,
     document,
 )
@@ -36,7 +36,7 @@ class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
     rootfs: _RootFileSystem
 
 
-def layers_of_archive(blobs: Blobs, *, limits: Limits, wanted: Wanted = ANY) -> Iterator[Iterator[bytes]]:
+def layers_of_archive(blobs: Blobs, *, limits: Limits, wanted: WantedPlatform = ANY) -> Iterator[Iterator[bytes]]:
     """The layers of the archive's image, lowest first, unpacked, each verified as it streams by."""
     image = _chosen(document(MANIFEST, blobs(MANIFEST), list[_Image], limits), wanted)
     check_entries(MANIFEST, len(image.layers), limits)
@@ -48,7 +48,7 @@ def layers_of_archive(blobs: Blobs, *, limits: Limits, wanted: Wanted = ANY) -> 
         yield unpacked(blobs(clean_path(path, limits)), digest, limits)
 
 
-def _chosen(images: list[_Image], wanted: Wanted) -> _Image:
+def _chosen(images: list[_Image], wanted: WantedPlatform) -> _Image:
     fitting = [image for image in images if not wanted or any(_names(tag, wanted) for tag in image.repo_tags or [])]
     if len(fitting) == 1:
         return fitting[0]
@@ -60,7 +60,7 @@ def _chosen(images: list[_Image], wanted: Wanted) -> _Image:
     )
 
 
-def _names(tag: str, wanted: Wanted) -> bool:
+def _names(tag: str, wanted: WantedPlatform) -> bool:
     """`docker save` leaves out what `podman save` writes: docker.io/library/."""
     return not wanted.digest and any(
         f"{start}{one}" == other

@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.sources.image.credentials import Credentials, Entry, login
-from rukpak_py.sources.image.reference import Reference
+from rukpak_py.sources.image.credentials import ConfiguredCredentials, RegistryCredentials, login
+from rukpak_py.sources.image.reference import ImageReference
 
 _DOCKER_HUB: Final = "https://index.docker.io/v1/"  # what docker calls docker.io
 _HELPER_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
@@ -25,7 +25,7 @@ _HELPER_SECONDS: Final = 60
 
 
 class _Config(msgspec.Struct, rename="camel"):
-    auths: dict[str, Entry] | None = None
+    auths: dict[str, ConfiguredCredentials] | None = None
     creds_store: str = ""
     cred_helpers: dict[str, str] | None = None
 
@@ -35,7 +35,7 @@ class _Answer(msgspec.Struct, rename="pascal"):
     secret: str = ""
 
 
-def credentials_for(reference: Reference) -> Credentials | None:
+def credentials_for(reference: ImageReference) -> RegistryCredentials | None:
     """None when nobody logged in there."""
     found = (_in_file(file, reference) for file in _files())
     return next((one for one in found if one is not None), None)
@@ -50,7 +50,7 @@ def _files() -> Iterator[Path]:
     yield Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "containers/auth.json"
 
 
-def _in_file(file: Path, reference: Reference) -> Credentials | None:
+def _in_file(file: Path, reference: ImageReference) -> RegistryCredentials | None:
     registry = reference.registry
     try:
         config = msgspec.json.decode(file.read_bytes(), type=_Config)
@@ -77,7 +77,7 @@ def _in_file(file: Path, reference: Reference) -> Credentials | None:
     return None
 
 
-def _names(reference: Reference) -> Iterator[str]:
+def _names(reference: ImageReference) -> Iterator[str]:
     """Keys of a file, the closest first."""
     parts = [reference.registry, *reference.repository.split("/")]
     for count in range(len(parts), 1, -1):
@@ -87,7 +87,7 @@ def _names(reference: Reference) -> Iterator[str]:
     yield f"https://{reference.registry}"
 
 
-def _of_helper(helper: str, name: str, file: Path) -> Credentials | None:
+def _of_helper(helper: str, name: str, file: Path) -> RegistryCredentials | None:
     if not _HELPER_NAME.fullmatch(helper):
         raise AccessError(f"{file} names a credential helper that cannot be a program")
     program = f"docker-credential-{helper}"

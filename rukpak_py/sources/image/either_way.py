@@ -10,7 +10,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import PodSettings
-from rukpak_py.sources.image.reference import Reference, parse_image
+from rukpak_py.sources.image.reference import ImageReference, parse_image
 from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.image.ways import ImageUnpack, OutOfReachError, PodWays, may_help
 from rukpak_py.sources.ports import Pods
@@ -36,21 +36,21 @@ def image_source(
     addresses: AddressPolicy,
     plain_http: frozenset[str],
     limits: Limits,
-) -> "EitherWay":
+) -> "RegistryOrPod":
     platform = unpacking.settings.platform
     direct = ImageSource(ports, addresses=addresses, plain_http=plain_http, limits=limits, platform=platform)
     pods = UnpackPods(unpacking.pods, ports.credentials, unpacking.settings, threads=direct.threads, limits=limits)
-    return EitherWay(direct, pods, unpacking.way, tell=unpacking.tell)
+    return RegistryOrPod(direct, pods, unpacking.way, tell=unpacking.tell)
 
 
-class EitherWay:
+class RegistryOrPod:
     def __init__(
         self, direct: ImageSource, pods: UnpackPods, setting: ImageUnpack, *, tell: Tell, ways: PodWays | None = None
     ) -> None:
         self._direct = direct
         self._pods = pods
         self._setting = setting
-        self._tell = tell
+        self._emit = tell
         self._ways = ways or PodWays()
 
     def lane(self, source: Source) -> str:
@@ -65,10 +65,10 @@ class EitherWay:
             case ImageUnpack.AUTO:
                 return await self._auto(request)
 
-    async def settle(self, bundle: str, uid: str, source: Source) -> None:
+    async def clean_up(self, bundle: str, uid: str, source: Source) -> None:
         """The content is stored: what becomes of the pod that it came from."""
         if source.image is not None and self._setting is not ImageUnpack.DIRECT:
-            await self._pods.settle(bundle, uid, source.image, always=self._setting is ImageUnpack.POD)
+            await self._pods.clean_up(bundle, uid, source.image, always=self._setting is ImageUnpack.POD)
 
     async def _by_pod(self, request: FetchRequest) -> Fetched | Waiting:
         spec, _ = _spec_of(request)
@@ -104,7 +104,7 @@ class EitherWay:
         raise AccessError(text) from error
 
     async def _instead(
-        self, request: FetchRequest, spec: ImageSpec, reference: Reference, cause: str
+        self, request: FetchRequest, spec: ImageSpec, reference: ImageReference, cause: str
     ) -> Fetched | Waiting:
         had_pod = self._pods.is_there(request.bundle)
         try:
@@ -113,7 +113,7 @@ class EitherWay:
             self._ways.forget(reference.registry, _image_of(spec))
             raise AccessError(f"{cause}; {error}") from error
         if not had_pod and isinstance(found, Waiting):
-            self._tell(request, f"Unpacking {spec.ref} by a pod, because {cause}")
+            self._emit(request, f"Unpacking {spec.ref} by a pod, because {cause}")
         if isinstance(found, Waiting) and found.message and not found.is_about_image:
             return Waiting(message=f"{found.message}; {cause}")
         return found
@@ -124,7 +124,7 @@ def _image_of(spec: ImageSpec) -> str:
     return f"{spec.ref} {spec.pull_secret}"
 
 
-def _spec_of(request: FetchRequest) -> tuple[ImageSpec, Reference]:
+def _spec_of(request: FetchRequest) -> tuple[ImageSpec, ImageReference]:
     if request.source.image is None:
         raise ContentError("bundle source image configuration is unset")
     return request.source.image, parse_image(request.source.image.ref)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rukpak_py.content.inflate import inflate
-from rukpak_py.content.tar_members import Kind, Member, TarMembers
+from rukpak_py.content.tar_members import Member, MemberKind, TarMembers
 from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
@@ -25,7 +25,7 @@ Entry: TypeAlias = bytes | Link | None
 WHITEOUT = ".wh."  # such names do not stand for files: they remove some of the layers below
 _OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."  # notes of an old file system, not content
-_LINKS = frozenset({Kind.SYMBOLIC_LINK, Kind.HARD_LINK})
+_LINKS = frozenset({MemberKind.SYMBOLIC_LINK, MemberKind.HARD_LINK})
 _MOST_PASSES = 3
 _MOST_OTHERS = 100_000  # links of paths that are not kept, and whiteouts
 
@@ -172,15 +172,15 @@ class ImageFiles:
             return
         self._count(path, member.size)
         match member.kind:
-            case Kind.DIRECTORY:
+            case MemberKind.DIRECTORY:
                 layer.entries.setdefault(path, None)
-            case Kind.FILE:
+            case MemberKind.FILE:
                 layer.entries[path] = members.read()
-            case Kind.SYMBOLIC_LINK:
+            case MemberKind.SYMBOLIC_LINK:
                 layer.entries[path] = Link(target=target_of(path, member.link))
-            case Kind.HARD_LINK:
+            case MemberKind.HARD_LINK:
                 self._add_hard_link(layer, path, clean_path(member.link.lstrip("/"), self.limits))
-            case Kind.DEVICE:
+            case MemberKind.DEVICE:
                 raise ContentError(f"{path!r} is a device or a FIFO")
 
     def _add_hard_link(self, layer: _Layer, path: str, target: str) -> None:

@@ -15,10 +15,10 @@ from rukpak_py.sources.image.descriptors import (
     ANY,
     Blobs,
     Descriptor,
+    ImageManifest,
     Index,
-    Manifest,
     Platform,
-    Wanted,
+    WantedPlatform,
     check_entries,
     document,
     new_hash,
@@ -46,7 +46,7 @@ def host_platform() -> Platform:
 
 
 def layers_of_layout(
-    blobs: Blobs, *, limits: Limits, host: Platform, wanted: Wanted = ANY
+    blobs: Blobs, *, limits: Limits, host: Platform, wanted: WantedPlatform = ANY
 ) -> Iterator[Iterator[bytes]]:
     """The layers of the layout's image, lowest first, each verified as it streams by."""
     index = document(INDEX, blobs(INDEX), Index, limits)
@@ -58,13 +58,13 @@ def layers_of_layout(
 
 def layers_of_flat_directory(blobs: Blobs, *, limits: Limits) -> Iterator[Iterator[bytes]]:
     """The same of what skopeo calls `dir:`."""
-    manifest = document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), Manifest, limits)
+    manifest = document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), ImageManifest, limits)
     check_entries("the image's manifest", len(manifest.layers), limits)
     for layer in manifest.layers:
         yield verified(blobs(_path(layer).rpartition("/")[2]), layer)
 
 
-def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted: Wanted) -> Manifest:
+def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted: WantedPlatform) -> ImageManifest:
     for _ in range(MOST_INDEXES):
         check_entries("the image's index", len(index.manifests), limits)
         chosen = choose(index.manifests, host, wanted)
@@ -72,14 +72,14 @@ def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted
             raise limits.exceeded("image_manifest_bytes", f"the size of manifest {chosen.digest}")
         chunks = verified(blobs(_path(chosen)), chosen)
         if chosen.media_type not in INDEX_TYPES:
-            return document(f"manifest {chosen.digest}", chunks, Manifest, limits)
+            return document(f"manifest {chosen.digest}", chunks, ImageManifest, limits)
         index = document(f"index {chosen.digest}", chunks, Index, limits)
         # The name was that of the index; the digest may be that of one of its images.
-        wanted = Wanted(digest=wanted.digest if chosen.digest != wanted.digest else "")
+        wanted = WantedPlatform(digest=wanted.digest if chosen.digest != wanted.digest else "")
     raise ContentError("the image's index leads from index to index and never to an image")
 
 
-def choose(descriptors: list[Descriptor], host: Platform, wanted: Wanted = ANY) -> Descriptor:
+def choose(descriptors: list[Descriptor], host: Platform, wanted: WantedPlatform = ANY) -> Descriptor:
     images = {descriptor.digest: descriptor for descriptor in descriptors if is_image(descriptor)}
     if not images:
         raise ContentError("the layout holds no image")

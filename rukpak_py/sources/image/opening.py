@@ -9,7 +9,7 @@ from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.docker_config import credentials_for
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
-from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, Reference, parse_registries
+from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_registries
 
 _ADVICE: Final = Advice(
     login="Log in with `docker login {registry}`",
@@ -18,7 +18,7 @@ _ADVICE: Final = Advice(
 )
 
 
-def open_image(reference: Reference, *, limits: Limits) -> Tree:
+def open_image(reference: ImageReference, *, limits: Limits) -> Tree:
     login = credentials_for(reference)
     plain_http = parse_registries(os.environ.get(PLAIN_HTTP_VARIABLE, ""))
     options = PullOptions(limits=limits, advice=_ADVICE, plain_http=plain_http)

@@ -3,7 +3,7 @@
 Level-triggered: each `fetch` looks at the pod as it is, does the next step, and answers `Waiting` until the content can
 be read; what happens to the pod brings the Bundle back. So nothing is held while a node pulls, and another process goes
 on where this one ended. A pod that failed is deleted, and made again only after a pause that doubles each time. Once
-the content is stored, `settle` deletes the pod, or lets it end and makes it again when somebody deletes it.
+the content is stored, `clean_up` deletes the pod, or lets it end and makes it again when somebody deletes it.
 """
 
 from concurrent.futures import Executor
@@ -88,7 +88,7 @@ class UnpackPods:
             case _:
                 raise AssertionError("a pod that is there is in one of the situations above")
 
-    async def settle(self, bundle: str, uid: str, spec: ImageSpec, *, always: bool) -> None:
+    async def clean_up(self, bundle: str, uid: str, spec: ImageSpec, *, always: bool) -> None:
         """The content is stored: what becomes of the pod. `always`: one that is kept belongs to every Bundle."""
         json = self._pods.get(bundle)
         if json is None:

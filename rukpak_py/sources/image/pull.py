@@ -20,7 +20,7 @@ from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import MIB, LimitError, Limits
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.image.client import Advice, NoTlsError, RegistryClient
-from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.descriptors import Descriptor, Platform, check_digest, document, new_hash, verified
 from rukpak_py.sources.image.layers import Keep, tree_of_image, unpacked
 from rukpak_py.sources.image.layout import MOST_INDEXES, host_platform
@@ -32,7 +32,7 @@ from rukpak_py.sources.image.manifests import (
     layers_of,
     read_document,
 )
-from rukpak_py.sources.image.reference import Reference
+from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.transport import Connections
 from rukpak_py.sources.image.ways import OutOfReachError
 from rukpak_py.sources.urls import DEFAULT_PORTS
@@ -58,10 +58,10 @@ class PullOptions:
 class ImagePull:
     """First `resolve`, then `tree`; `abort` in any case."""
 
-    def __init__(self, reference: Reference, logins: Sequence[Credentials], options: PullOptions) -> None:
+    def __init__(self, reference: ImageReference, logins: Sequence[RegistryCredentials], options: PullOptions) -> None:
         """Of the logins the first that the registry takes is used; without any it is asked as by nobody."""
         self._reference = reference
-        self._logins: Sequence[Credentials | None] = logins or (None,)
+        self._logins: Sequence[RegistryCredentials | None] = logins or (None,)
         self._options = options
         self._connections = Connections(_policy(reference, options))
         self._client = self._new_client(self._logins[0], plain_http=False)
@@ -69,7 +69,7 @@ class ImagePull:
         self._diff_ids: Sequence[str] = ()
         self._reading: Iterator[bytes] = iter(())  # the layer
 
-    def resolve(self) -> Reference:
+    def resolve(self) -> ImageReference:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
         _check_own_machine(self._reference, self._connections.addresses)
         failure: AccessError | None = None
@@ -93,7 +93,7 @@ class ImagePull:
         """End it, whoever waits for what; it is of no use after that."""
         self._connections.abort()
 
-    def _resolve(self, login: Credentials | None) -> Reference:
+    def _resolve(self, login: RegistryCredentials | None) -> ImageReference:
         try:
             self._client = self._new_client(login, plain_http=False)
             digest, found = self._top()
@@ -106,7 +106,7 @@ class ImagePull:
         self._diff_ids = self._configured()
         return self._reference.at(digest)
 
-    def _new_client(self, login: Credentials | None, *, plain_http: bool) -> RegistryClient:
+    def _new_client(self, login: RegistryCredentials | None, *, plain_http: bool) -> RegistryClient:
         return RegistryClient(
             self._reference,
             credentials=login,
@@ -201,14 +201,14 @@ class ImagePull:
         raise failure or UnavailableError(f"blob {blob.digest} breaks off after {position} of {blob.size} bytes")
 
 
-def _policy(reference: Reference, options: PullOptions) -> AddressPolicy | None:
+def _policy(reference: ImageReference, options: PullOptions) -> AddressPolicy | None:
     """A registry on loopback that the administrator named may be asked; nothing else is to lead there."""
     if options.addresses is None or not reference.is_on_loopback or reference.registry not in options.plain_http:
         return options.addresses
     return replace(options.addresses, allowed=(*options.addresses.allowed, *_LOOPBACK))
 
 
-def _check_own_machine(reference: Reference, addresses: AddressPolicy | None) -> None:
+def _check_own_machine(reference: ImageReference, addresses: AddressPolicy | None) -> None:
     """On another machine the name may be a registry: for a node, say. So it is unreachable, and not wrong."""
     if addresses is None or not reference.is_on_loopback:
         return

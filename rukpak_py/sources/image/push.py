@@ -13,7 +13,7 @@ from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.image.build import Blob, Image
 from rukpak_py.sources.image.client import Advice, RegistryClient
 from rukpak_py.sources.image.docker_config import credentials_for
-from rukpak_py.sources.image.reference import Reference
+from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.transport import Connections
 
 _STREAM: Final = "application/octet-stream"
@@ -24,7 +24,7 @@ _ADVICE: Final = Advice(
 )
 
 
-def push_image(image: Image, reference: Reference, *, plain_http: bool = False) -> None:
+def push_image(image: Image, reference: ImageReference, *, plain_http: bool = False) -> None:
     connections = Connections(None)
     try:
         _Push(reference, connections, plain_http=plain_http).push(image)
@@ -35,7 +35,7 @@ def push_image(image: Image, reference: Reference, *, plain_http: bool = False) 
 
 
 class _Push:
-    def __init__(self, reference: Reference, connections: Connections, *, plain_http: bool) -> None:
+    def __init__(self, reference: ImageReference, connections: Connections, *, plain_http: bool) -> None:
         self._tag = reference.tag
         self._client = RegistryClient(
             reference,

@@ -22,7 +22,7 @@ _HIGHEST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reference:
+class ImageReference:
     registry: str  # with its port
     repository: str
     tag: str
@@ -31,7 +31,7 @@ class Reference:
     def __str__(self) -> str:
         return f"{self.registry}/{self.repository}{f'@{self.digest}' if self.digest else f':{self.tag}'}"
 
-    def at(self, digest: str) -> "Reference":
+    def at(self, digest: str) -> "ImageReference":
         """The same image for ever."""
         return replace(self, digest=digest)
 
@@ -44,7 +44,7 @@ class Reference:
             return host == "localhost"
 
 
-def parse_reference(text: str) -> Reference:
+def parse_reference(text: str) -> ImageReference:
     """A reference by tag; ContentError for what is none."""
     if "@" in text:
         raise ContentError(f"{text[:300]!r} names an image by digest: its content makes the digest, give a tag")
@@ -57,14 +57,14 @@ def parse_reference(text: str) -> Reference:
     repository = found["repository"]
     if registry == _DEFAULT_REGISTRY and "/" not in repository:
         repository = f"library/{repository}"
-    return Reference(registry=registry, repository=repository, tag=found["tag"] or _DEFAULT_TAG)
+    return ImageReference(registry=registry, repository=repository, tag=found["tag"] or _DEFAULT_TAG)
 
 
 def _is_port(text: str | None) -> bool:
     return text is None or 0 < int(text[1:]) <= _HIGHEST_PORT
 
 
-def parse_image(text: str) -> Reference:
+def parse_image(text: str) -> ImageReference:
     """A reference by tag or by digest, as in a Pod; with both of them the digest counts."""
     name, at, digest = text.partition("@")
     if at and not _DIGEST.fullmatch(digest):

@@ -22,7 +22,7 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.bundle_files import kept_of_image
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layout import host_platform
-from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, Reference, parse_image
+from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
 from rukpak_py.sources.image.ways import OutOfReachError
 from rukpak_py.sources.ports import Credentials, PullSecrets, UnpackedImages
 from rukpak_py.sources.source import Fetched, FetchRequest
@@ -95,7 +95,7 @@ class ImageSource:
         tree = await self._ports.unpacked.find(str(reference), request.provisioner_class)
         return Fetched(tree=tree, resolved=_resolved(reference)) if tree is not None else None
 
-    def _pull(self, spec: ImageSpec, reference: Reference, keychain: "Keychain") -> "ImagePull":
+    def _pull(self, spec: ImageSpec, reference: ImageReference, keychain: "Keychain") -> "ImagePull":
         """The client is large, and loaded only where images are pulled."""
         from rukpak_py.sources.image.client import Advice  # noqa: PLC0415 - see above
         from rukpak_py.sources.image.pull import ImagePull, PullOptions  # noqa: PLC0415 - see above
@@ -136,18 +136,18 @@ class ImageSource:
         return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
 
-def _reference(source: Source) -> tuple[ImageSpec, Reference]:
+def _reference(source: Source) -> tuple[ImageSpec, ImageReference]:
     if source.image is None:
         raise ContentError("bundle source image configuration is unset")
     return source.image, parse_image(source.image.ref)
 
 
-def _resolved(reference: Reference) -> Source:
+def _resolved(reference: ImageReference) -> Source:
     """The pull secret is not part of it, as in the original."""
     return Source(type=SourceType.IMAGE, image=ImageSpec(ref=str(reference)))
 
 
-def _of_image(error: RukPakError, reference: Reference) -> RukPakError:
+def _of_image(error: RukPakError, reference: ImageReference) -> RukPakError:
     text = f"{reference} cannot be pulled: {error}"
     if isinstance(error, UnavailableError):
         kind = OutOfReachError if isinstance(error, OutOfReachError) else UnavailableError

@@ -17,7 +17,7 @@ import msgspec
 from oras.auth.utils import parse_auth_header
 
 from rukpak_py.core.errors import AccessError, UnavailableError
-from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Session, read_body, retry_after
 from rukpak_py.sources.image.ways import OutOfReachError
 
@@ -49,13 +49,13 @@ class _Held:
     until: float
 
 
-class Login:
+class RegistryLogin:
     """Of one client. `refused` makes the error for a login that is of no use."""
 
     def __init__(
         self,
         session: Session,
-        credentials: Credentials | None,
+        credentials: RegistryCredentials | None,
         *,
         plain_http: bool,
         refused: Callable[[str], AccessError],

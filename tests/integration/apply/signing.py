@@ -23,10 +23,10 @@ from rukpak_py.apply.target import Target
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.kube.calls import Answer, Call
+from rukpak_py.kube.calls import Call, HttpAnswer
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from rukpak_py.kube.errors import NotFoundError, Refusal, ServerUnavailableError
+from rukpak_py.kube.errors import ErrorAnswer, NotFoundError, ServerUnavailableError
 from rukpak_py.kube.resources import SECRETS
 from tests.integration.apply.room import Manifest, Room
 from tests.integration.apply.things import brought, definition
@@ -41,10 +41,10 @@ class RecordingClient(Client):
     calls: list[str]
     writes_left: float = inf
 
-    async def _send(self, call: Call) -> Answer:
+    async def _send(self, call: Call) -> HttpAnswer:
         if call.method != "GET":
             if self.writes_left <= 0:
-                raise ServerUnavailableError(Refusal(subject=call.verb, message="no connection"))
+                raise ServerUnavailableError(ErrorAnswer(subject=call.verb, message="no connection"))
             self.writes_left -= 1
         self.calls.append(f"{call.verb} {call.resource.plural if call.resource is not None else call.path}")
         return await super()._send(call)

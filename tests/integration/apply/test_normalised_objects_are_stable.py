@@ -9,7 +9,7 @@ import pytest
 
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.core.objects import GroupVersionKind, canonical_json
-from rukpak_py.kube.answers import Applied
+from rukpak_py.kube.answers import ApplyAnswer
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
@@ -43,7 +43,7 @@ class Bench:
         result = normalise(named, namespaced=resource.namespaced, default_namespace=self.namespace)
         return resource, result.manifest
 
-    async def apply(self, resource: Resource, wanted: dict[str, Any]) -> Applied:
+    async def apply(self, resource: Resource, wanted: dict[str, Any]) -> ApplyAnswer:
         name, namespace = wanted["metadata"]["name"], wanted["metadata"].get("namespace", "")
         if not resource.namespaced:
             self._cluster_scoped[resource, name] = None

@@ -13,11 +13,11 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.client import Advice
-from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
-from rukpak_py.sources.image.reference import Reference, parse_image
+from rukpak_py.sources.image.reference import ImageReference, parse_image
 from tests.integration.images.registry import (
     PASSWORD,
     USER,
@@ -34,7 +34,7 @@ from tests.unit.sources.image.image_registry import DOCKER_INDEX, DOCKER_MANIFES
 
 pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
 ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
-LOGIN = Credentials(user=USER, password=PASSWORD)
+LOGIN = RegistryCredentials(user=USER, password=PASSWORD)
 FILES = {"manifests/a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"}
 
 
@@ -50,8 +50,8 @@ def contents() -> Contents:
 
 
 def pulled(
-    registry: Registry, name: str, logins: Sequence[Credentials] = (LOGIN,), **options: Any
-) -> tuple[Reference, Tree]:
+    registry: Registry, name: str, logins: Sequence[RegistryCredentials] = (LOGIN,), **options: Any
+) -> tuple[ImageReference, Tree]:
     given = {"addresses": LOOPBACK, "ca_bundle": registry.authority, **options}
     pull = ImagePull(
         parse_image(f"{registry.address}/{name}"), logins, PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE, **given)
@@ -109,7 +109,7 @@ def test_who_may_not_read_is_told(registry: Registry, contents: Contents) -> Non
     registry.push(contents, "team/private", login=basic())
     with pytest.raises(AccessError, match="it wants a login"):
         pulled(registry, "team/private:v1", ())
-    wrong = Credentials(user=USER, password="wrong")
+    wrong = RegistryCredentials(user=USER, password="wrong")
     with pytest.raises(AccessError, match="refuses: authentication required"):
         pulled(registry, "team/private:v1", (wrong,))
     assert dict(pulled(registry, "team/private:v1", (wrong, LOGIN))[1]) == FILES

@@ -111,9 +111,9 @@ class Bench:
                     return found
                 await until(lambda seen=seen: seen != self.changes, seconds=PATIENCE_SECONDS)  # type: ignore[misc]  # now
 
-    async def settle(self, pods: UnpackPods, request: FetchRequest) -> None:
+    async def clean_up(self, pods: UnpackPods, request: FetchRequest) -> None:
         assert request.source.image is not None
-        await pods.settle(request.bundle, request.uid, request.source.image, always=False)
+        await pods.clean_up(request.bundle, request.uid, request.source.image, always=False)
 
     async def pod(self, request: FetchRequest) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(await self.client.get(PODS, self.namespace, request.bundle))
@@ -130,7 +130,7 @@ class Bench:
         """Settled again, as at every change: the watch hears of the end of a pod a moment after the API server."""
 
         async def is_another() -> bool:
-            await self.settle(pods, request)
+            await self.clean_up(pods, request)
             field_selector = f"metadata.name={request.bundle}"
             found = (await self.client.list_metadata(PODS, self.namespace, field_selector=field_selector)).items
             return any(one.metadata.uid != uid for one in found)
@@ -212,7 +212,7 @@ async def test_both_ways_give_the_same_digest(bench: Bench, registry: Registry, 
         found = await bench.fetched(pods, request)
         assert found.tree.digest == wanted.tree.digest
         assert found.resolved == wanted.resolved
-        await bench.settle(pods, request)
+        await bench.clean_up(pods, request)
         await bench.until_gone(request)
 
 
@@ -332,7 +332,7 @@ async def test_killed_meanwhile_another_process_goes_on_with_the_pod(
         fetched = await bench.fetched(pods, request)
         assert (await bench.pod(request))["metadata"]["uid"] == former
         assert dict(fetched.tree) == files
-        await bench.settle(pods, request)
+        await bench.clean_up(pods, request)
         await bench.until_gone(request)
 
 
@@ -344,7 +344,7 @@ async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, r
         uid = (await bench.until_pod(request, "Running"))["metadata"]["uid"]
     async with bench.pods(keep=True) as pods:
         await bench.fetched(pods, request)
-        await bench.settle(pods, request)
+        await bench.clean_up(pods, request)
         ended = await bench.until_pod(request, "Succeeded")
         assert ended["metadata"]["uid"] == uid
         assert ended["metadata"]["labels"] == {
@@ -354,7 +354,7 @@ async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, r
         await bench.client.delete(PODS, bench.namespace, request.bundle)
         await bench.until_another(pods, request, uid)
         await bench.until_pod(request, "Running")
-        await bench.settle(pods, request)
+        await bench.clean_up(pods, request)
         await bench.until_pod(request, "Succeeded")
     assert bench.created == 2
 
@@ -373,7 +373,7 @@ async def test_the_role_of_the_chart_is_enough(bench: Bench, registry: Registry)
     bench.client = bench.client.acting_as(f"system:serviceaccount:{bench.namespace}:operator")
     async with bench.pods(keep=True) as pods:
         assert dict((await bench.fetched(pods, request)).tree) == {"manifests/a.yaml": b"a: 1"}
-        await bench.settle(pods, request)
+        await bench.clean_up(pods, request)
         await bench.until_pod(request, "Succeeded")
     async with bench.pods() as pods:
         await bench.until(pods, request, lambda _: True)  # a pod that has ended is of no use, and goes

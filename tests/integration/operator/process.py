@@ -20,7 +20,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from e2e.cluster.ports import free_ports
-from rukpak_py.core.metrics import Request
+from rukpak_py.core.metrics import RequestLabels
 from tests.integration.operator.preloaded import Preloaded
 from tests.waiting import eventually
 
@@ -135,14 +135,14 @@ class Operator:
             await asyncio.sleep(INTERVAL)
         return code
 
-    async def requests(self) -> Counter[Request]:
+    async def requests(self) -> Counter[RequestLabels]:
         """How often each kind of request was sent since this process began."""
-        counts: Counter[Request] = Counter()
+        counts: Counter[RequestLabels] = Counter()
         for family in text_string_to_metric_families(await self.metrics()):
             if family.name == "rest_client_requests":
                 for sample in family.samples:
                     if sample.name.endswith("_total"):
-                        counts[Request(**sample.labels)] += int(sample.value)
+                        counts[RequestLabels(**sample.labels)] += int(sample.value)
         return counts
 
     async def metric(self, name: str, **labels: str) -> float:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.order import Phase, custom_kinds_of, is_builtin, phase_of
+from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, is_builtin, phase_of
 from rukpak_py.core.objects import GroupKind, GroupVersionKind
 
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -14,44 +14,44 @@ ADMISSION = "admissionregistration.k8s.io/v1"
 @pytest.mark.parametrize(
     ("api_version", "kind", "phase"),
     [
-        ("v1", "Namespace", Phase.NAMESPACES),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", Phase.CRDS),
-        ("v1", "ServiceAccount", Phase.ACCOUNTS),
-        (RBAC, "Role", Phase.ROLES),
-        (RBAC, "ClusterRole", Phase.ROLES),
-        (RBAC, "RoleBinding", Phase.BINDINGS),
-        (RBAC, "ClusterRoleBinding", Phase.BINDINGS),
-        ("v1", "ConfigMap", Phase.CONFIG),
-        ("v1", "Secret", Phase.CONFIG),
-        ("networking.k8s.io/v1", "NetworkPolicy", Phase.CONFIG),
-        ("scheduling.k8s.io/v1", "PriorityClass", Phase.CONFIG),
-        ("a.built.in/v1", "Shop", Phase.CUSTOM_RESOURCES),
-        ("v1", "SomethingNew", Phase.CONFIG),
-        ("storage.k8s.io/v1", "StorageClass", Phase.STORAGE),
-        ("v1", "PersistentVolumeClaim", Phase.STORAGE),
-        ("v1", "Service", Phase.SERVICES),
-        ("networking.k8s.io/v1", "Ingress", Phase.SERVICES),
-        ("apps/v1", "Deployment", Phase.WORKLOADS),
-        ("batch/v1", "CronJob", Phase.WORKLOADS),
-        ("autoscaling/v2", "HorizontalPodAutoscaler", Phase.WORKLOADS),
-        (ADMISSION, "ValidatingWebhookConfiguration", Phase.WEBHOOKS),
-        (ADMISSION, "ValidatingAdmissionPolicy", Phase.WEBHOOKS),
-        ("apiregistration.k8s.io/v1", "APIService", Phase.API_SERVICES),
-        ("metrics.k8s.io/v1", "NodeMetrics", Phase.CUSTOM_RESOURCES),
-        ("gateway.networking.k8s.io/v1", "Gateway", Phase.CUSTOM_RESOURCES),
+        ("v1", "Namespace", ApplyPhase.NAMESPACES),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", ApplyPhase.CRDS),
+        ("v1", "ServiceAccount", ApplyPhase.ACCOUNTS),
+        (RBAC, "Role", ApplyPhase.ROLES),
+        (RBAC, "ClusterRole", ApplyPhase.ROLES),
+        (RBAC, "RoleBinding", ApplyPhase.BINDINGS),
+        (RBAC, "ClusterRoleBinding", ApplyPhase.BINDINGS),
+        ("v1", "ConfigMap", ApplyPhase.CONFIG),
+        ("v1", "Secret", ApplyPhase.CONFIG),
+        ("networking.k8s.io/v1", "NetworkPolicy", ApplyPhase.CONFIG),
+        ("scheduling.k8s.io/v1", "PriorityClass", ApplyPhase.CONFIG),
+        ("a.built.in/v1", "Shop", ApplyPhase.CUSTOM_RESOURCES),
+        ("v1", "SomethingNew", ApplyPhase.CONFIG),
+        ("storage.k8s.io/v1", "StorageClass", ApplyPhase.STORAGE),
+        ("v1", "PersistentVolumeClaim", ApplyPhase.STORAGE),
+        ("v1", "Service", ApplyPhase.SERVICES),
+        ("networking.k8s.io/v1", "Ingress", ApplyPhase.SERVICES),
+        ("apps/v1", "Deployment", ApplyPhase.WORKLOADS),
+        ("batch/v1", "CronJob", ApplyPhase.WORKLOADS),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", ApplyPhase.WORKLOADS),
+        (ADMISSION, "ValidatingWebhookConfiguration", ApplyPhase.WEBHOOKS),
+        (ADMISSION, "ValidatingAdmissionPolicy", ApplyPhase.WEBHOOKS),
+        ("apiregistration.k8s.io/v1", "APIService", ApplyPhase.API_SERVICES),
+        ("metrics.k8s.io/v1", "NodeMetrics", ApplyPhase.CUSTOM_RESOURCES),
+        ("gateway.networking.k8s.io/v1", "Gateway", ApplyPhase.CUSTOM_RESOURCES),
     ],
 )
-def test_the_phase_of_a_kind(api_version: str, kind: str, phase: Phase) -> None:
+def test_the_phase_of_a_kind(api_version: str, kind: str, phase: ApplyPhase) -> None:
     assert phase_of(GroupVersionKind.parse(api_version, kind), custom=False) is phase
 
 
 def test_what_a_crd_serves_comes_last_whatever_its_group() -> None:
     gvk = GroupVersionKind("networking.k8s.io", "v1", "Ingress")
-    assert phase_of(gvk, custom=True) is Phase.CUSTOM_RESOURCES
+    assert phase_of(gvk, custom=True) is ApplyPhase.CUSTOM_RESOURCES
 
 
 def test_the_phases_are_in_the_order_of_the_design() -> None:
-    assert [phase.name for phase in sorted(Phase)] == [
+    assert [phase.name for phase in sorted(ApplyPhase)] == [
         "NAMESPACES",
         "CRDS",
         "ACCOUNTS",

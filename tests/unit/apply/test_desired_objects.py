@@ -18,7 +18,7 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.desired import Desired, desire
-from rukpak_py.apply.order import Phase
+from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, Object
@@ -155,7 +155,7 @@ def test_a_definition_says_what_it_brings() -> None:
     }
     want = desire(Object.from_manifest(crd), owner=OWNER, namespaced=False, default_namespace="ns", custom=False)
     assert want.defines == {GroupKind("shop.example.org", "Basket")}
-    assert want.phase is Phase.CRDS
+    assert want.phase is ApplyPhase.CRDS
     assert want.key.namespace == ""
 
 

@@ -7,7 +7,7 @@ from rukpak_py.apply.results import ChangeSet, FailureKind
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube import errors
-from rukpak_py.kube.errors import ApiError, Cause, Refusal
+from rukpak_py.kube.errors import ApiError, Cause, ErrorAnswer
 from tests.unit.apply.lives import key
 
 CUSTOM = GroupVersionKind("shop.example.org", "v1", "Basket")
@@ -32,7 +32,9 @@ CUSTOM = GroupVersionKind("shop.example.org", "v1", "Basket")
     ],
 )
 def test_every_refusal_of_the_server_is_one_kind_of_failure(kind: type[ApiError], expected: FailureKind) -> None:
-    failure = failure_of(key(), kind(Refusal(subject="apply ConfigMap ns/a", status=400, message="why", retry_after=7)))
+    failure = failure_of(
+        key(), kind(ErrorAnswer(subject="apply ConfigMap ns/a", status=400, message="why", retry_after=7))
+    )
     assert (failure.kind, failure.message, failure.retry_after) == (expected, "ConfigMap ns/a: why", 7)
 
 
@@ -53,7 +55,7 @@ def test_so_is_every_failure_of_ours(error: RukPakError, expected: FailureKind) 
 
 @pytest.mark.parametrize("kind", [errors.SchemaError, errors.KindNotServedError])
 def test_the_server_may_not_know_a_custom_kind_or_its_schema_yet(kind: type[ApiError]) -> None:
-    error = kind(Refusal(subject="s", status=500, message="m"))
+    error = kind(ErrorAnswer(subject="s", status=500, message="m"))
     assert failure_of(key(gvk=CUSTOM), error).kind is FailureKind.LAGGING
 
 
@@ -62,7 +64,7 @@ def test_an_immutable_field_is_told_with_what_helps() -> None:
         reason="FieldValueInvalid", field="spec.selector", message='Invalid value: {"a":null}: field is immutable'
     )
     message = 'Deployment.apps "web" is invalid: spec.selector: Invalid value: {"a":null}: field is immutable'
-    error = errors.InvalidError(Refusal(subject="s", status=422, reason="Invalid", message=message, causes=[cause]))
+    error = errors.InvalidError(ErrorAnswer(subject="s", status=422, reason="Invalid", message=message, causes=[cause]))
     web = key("web", gvk=GroupVersionKind("apps", "v1", "Deployment"), namespace="shop")
     text = "Deployment shop/web: spec.selector: field is immutable"
     assert failure_of(web, error, when_immutable="put it back").message == f"{text}; put it back"
@@ -71,14 +73,14 @@ def test_an_immutable_field_is_told_with_what_helps() -> None:
 
 def test_what_is_wrong_otherwise_is_told_without_that() -> None:
     cause = Cause(reason="FieldValueInvalid", field="spec.replicas", message="Invalid value: -1: must not be negative")
-    error = errors.InvalidError(Refusal(subject="s", status=422, reason="Invalid", message="m", causes=[cause]))
+    error = errors.InvalidError(ErrorAnswer(subject="s", status=422, reason="Invalid", message="m", causes=[cause]))
     text = "ConfigMap ns/a: spec.replicas: Invalid value: -1: must not be negative"
     assert failure_of(key(), error, when_immutable="put it back").message == text
 
 
 def test_a_failure_is_one_line() -> None:
     error = errors.FieldConflictError(
-        Refusal(subject="s", status=409, message='conflicts with "a":\n- .spec.x\n- .spec.y')
+        ErrorAnswer(subject="s", status=409, message='conflicts with "a":\n- .spec.x\n- .spec.y')
     )
     assert failure_of(key(), error).message == 'ConfigMap ns/a: conflicts with "a": - .spec.x - .spec.y'
 

@@ -15,7 +15,7 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.order import Phase
+from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.plan import WRITES, Action, Plan, decide, make_plan
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from tests.manifests import config_map
@@ -205,7 +205,7 @@ def test_the_order_of_the_content_does_not_matter(order: list[str]) -> None:
     changes = plan(order).changes
     assert changes == plan(["a", "b", "c"]).changes
     phases = [change.desired.phase for change in changes]
-    assert phases == sorted(phases) == [Phase.NAMESPACES] * 3 + [Phase.CONFIG] * 3
+    assert phases == sorted(phases) == [ApplyPhase.NAMESPACES] * 3 + [ApplyPhase.CONFIG] * 3
 
 
 def test_pruning_goes_the_other_way() -> None:

@@ -10,7 +10,7 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.plan import Change, decide
 from rukpak_py.apply.replacing import REPLACE, advice, why_not_deleted, why_replaced
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.errors import Cause, InvalidError, Refusal
+from rukpak_py.kube.errors import Cause, ErrorAnswer, InvalidError
 from tests.unit.apply.lives import OUR_LABELS, OWNER, desired, live, owned
 
 CLAIM = GroupVersionKind("", "v1", "PersistentVolumeClaim")
@@ -73,7 +73,7 @@ def test_what_helps_depends_on_whose_it_was(given: Change, why: str, expected: s
     ],
 )
 def test_a_replacement_says_why(causes: list[tuple[str, str]], expected: str) -> None:
-    refusal = Refusal(
+    refusal = ErrorAnswer(
         subject="s",
         status=422,
         reason="Invalid",

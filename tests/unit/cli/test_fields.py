@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.cli.fields import Change, Difference, differences
+from rukpak_py.cli.fields import Difference, FieldChange, differences
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab", max_size=2),
@@ -54,8 +54,8 @@ def test_what_differs(old: Any, new: Any, expected: list[tuple[str, str]]) -> No
 
 def test_values_are_kept() -> None:
     assert list(differences({"a": 1, "b": [2]}, {"a": 3, "b": []})) == [
-        Difference(change=Change.CHANGED, path="a", old=1, new=3),
-        Difference(change=Change.REMOVED, path="b[0]", old=2),
+        Difference(change=FieldChange.CHANGED, path="a", old=1, new=3),
+        Difference(change=FieldChange.REMOVED, path="b[0]", old=2),
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rukpak_py.content.store import Form, Store
+from rukpak_py.content.store import Store, StoredForm
 from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -160,9 +160,9 @@ def test_a_sweep_keeps_what_is_referred_to(store: Store) -> None:
 def test_the_converted_form_is_served_where_there_is_one_and_goes_with_its_content(store: Store) -> None:
     digest, plain = store.put(TREE, OTHER), store.put(tree_of(b"kind: z\n"))
     for bundle, of, form, expected in (
-        ("a", digest, Form.CONVERTED, OTHER),
-        ("b", digest, Form.ORIGINAL, TREE),
-        ("c", plain, Form.CONVERTED, tree_of(b"kind: z\n")),
+        ("a", digest, StoredForm.CONVERTED, OTHER),
+        ("b", digest, StoredForm.ORIGINAL, TREE),
+        ("c", plain, StoredForm.CONVERTED, tree_of(b"kind: z\n")),
     ):
         store.link(bundle, of, form)
         for file in ((store.directory / f"{bundle}.tgz").open("rb"), store.open_archive(of, form)):
@@ -179,11 +179,11 @@ def test_the_converted_form_is_served_where_there_is_one_and_goes_with_its_conte
 def test_a_converted_form_without_its_content_does_not_count(store: Store) -> None:
     digest = store.put(TREE, OTHER)
     file_of(store, TREE).unlink()
-    assert store.open_archive(digest, Form.CONVERTED) is None
+    assert store.open_archive(digest, StoredForm.CONVERTED) is None
     with pytest.raises(UnavailableError):
-        store.link("a", digest, Form.CONVERTED)
+        store.link("a", digest, StoredForm.CONVERTED)
     assert store.put(TREE, OTHER) == digest
-    store.link("a", digest, Form.CONVERTED)
+    store.link("a", digest, StoredForm.CONVERTED)
 
 
 def test_a_sweep_leaves_what_is_not_ours(store: Store) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import orjson
 
 from rukpak_py.api.source import Source
-from rukpak_py.content.store import Form
+from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
@@ -19,7 +19,7 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.answers import Listing, live_object
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import AlreadyExistsError, ApiError, NotFoundError, Refusal, StaleError
+from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ErrorAnswer, NotFoundError, StaleError
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.resources import Resource
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
@@ -29,7 +29,7 @@ LATER = "2026-01-02T00:00:00Z"
 
 
 def refusal(kind: type[ApiError], message: str = "refused") -> ApiError:
-    return kind(Refusal(subject="test", status=400, message=message))
+    return kind(ErrorAnswer(subject="test", status=400, message=message))
 
 
 @dataclass
@@ -166,7 +166,7 @@ class FakeContent:
     async def has(self, digest: str) -> bool:
         return digest in self.stored
 
-    async def link(self, bundle: str, digest: str, _form: Form) -> None:
+    async def link(self, bundle: str, digest: str, _form: StoredForm) -> None:
         if digest not in self.stored:
             raise UnavailableError("not there")
         self.links[bundle] = digest
@@ -256,7 +256,7 @@ class FakeSources:
             return self.waiting
         return Fetched(tree=self.tree, resolved=self.resolved or request.source)
 
-    async def settle(self, bundle: str, _uid: str, _source: Source) -> None:
+    async def clean_up(self, bundle: str, _uid: str, _source: Source) -> None:
         self.settled.append(bundle)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core import x509
-from rukpak_py.core.ca_bundles import Caller, ca_bundle_patch, callers, trusts
+from rukpak_py.core.ca_bundles import WebhookClient, ca_bundle_patch, callers, trusts
 
 NOW = datetime.now(UTC)
 CA = x509.issue_ca(NOW)
@@ -61,7 +61,7 @@ def test_a_patch_tests_the_name_that_it_is_for() -> None:
 def test_webhooks_of_others_are_neither_patched_nor_judged() -> None:
     manifest = configuration(ours=ENCODED, theirs="dGhlaXJz")
 
-    def is_ours(caller: Caller) -> bool:
+    def is_ours(caller: WebhookClient) -> bool:
         return caller.name == "ours"
 
     assert ca_bundle_patch(manifest, CA.certificate, is_ours=is_ours) == []

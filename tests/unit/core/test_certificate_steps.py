@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rukpak_py.core import x509
-from rukpak_py.core.certificates import Observed, Step, is_usable, next_step, trust_of
+from rukpak_py.core.certificates import Observed, RotationStep, is_usable, next_step, trust_of
 from rukpak_py.core.x509 import KeyPair
 
 NOW = datetime.now(UTC)
@@ -46,41 +46,47 @@ ROTATING = Observed(
 )
 
 CASES = {
-    "all is well": (GOOD, Step.NOTHING),
-    "there is nothing yet": (Observed(), Step.ISSUE_AUTHORITY),
-    "the signer is lost": (replace(GOOD, signer=None), Step.ISSUE_AUTHORITY),
-    "the signer is junk": (replace(GOOD, signer=JUNK), Step.ISSUE_AUTHORITY),
-    "the signer's key is another's": (replace(GOOD, signer=OTHER_KEY), Step.ISSUE_AUTHORITY),
-    "the signer is due": (replace(GOOD, signer=DUE), Step.ISSUE_AUTHORITY),
-    "the trust is lost": (replace(GOOD, trust=b""), Step.PUBLISH_TRUST),
-    "the trust is junk": (replace(GOOD, trust=b"junk"), Step.PUBLISH_TRUST),
-    "the trust lacks a new signer": (replace(GOOD, signer=FORMER), Step.PUBLISH_TRUST),
-    "the trust lacks who signed what is served": (replace(ROTATING, trust=CA.certificate), Step.PUBLISH_TRUST),
-    "callers do not have the trust": (replace(GOOD, is_injected=False), Step.INJECT_TRUST),
-    "trust comes before serving": (replace(GOOD, is_injected=False, serving=None), Step.INJECT_TRUST),
-    "the serving pair is due": (replace(GOOD, serving=SERVING_DUE), Step.ISSUE_SERVING),
-    "the serving pair is lost": (replace(GOOD, serving=None), Step.ISSUE_SERVING),
-    "... and the process is young": (replace(GOOD, serving=None, is_propagated=False), Step.ISSUE_SERVING),
-    "... and never served": (replace(GOOD, serving=None, in_use=None, is_propagated=False), Step.ISSUE_SERVING),
-    "the serving pair is junk": (replace(GOOD, serving=JUNK), Step.ISSUE_SERVING),
-    "the serving key is another's": (replace(GOOD, serving=OTHER_KEY), Step.ISSUE_SERVING),
-    "the serving pair has other names": (replace(GOOD, serving=SERVING_ELSEWHERE), Step.ISSUE_SERVING),
-    "the serving pair is a stranger's": (replace(GOOD, serving=SERVING_OF_STRANGER), Step.ISSUE_SERVING),
-    "a new authority is not relied on yet": (ROTATING, Step.WAIT_FOR_PROPAGATION),
-    "a new authority is relied on": (replace(ROTATING, is_propagated=True), Step.ISSUE_SERVING),
-    "the former pair expired": (replace(ROTATING, serving=SERVING_OF_FORMER_EXPIRED, in_use=None), Step.ISSUE_SERVING),
+    "all is well": (GOOD, RotationStep.NOTHING),
+    "there is nothing yet": (Observed(), RotationStep.ISSUE_AUTHORITY),
+    "the signer is lost": (replace(GOOD, signer=None), RotationStep.ISSUE_AUTHORITY),
+    "the signer is junk": (replace(GOOD, signer=JUNK), RotationStep.ISSUE_AUTHORITY),
+    "the signer's key is another's": (replace(GOOD, signer=OTHER_KEY), RotationStep.ISSUE_AUTHORITY),
+    "the signer is due": (replace(GOOD, signer=DUE), RotationStep.ISSUE_AUTHORITY),
+    "the trust is lost": (replace(GOOD, trust=b""), RotationStep.PUBLISH_TRUST),
+    "the trust is junk": (replace(GOOD, trust=b"junk"), RotationStep.PUBLISH_TRUST),
+    "the trust lacks a new signer": (replace(GOOD, signer=FORMER), RotationStep.PUBLISH_TRUST),
+    "the trust lacks who signed what is served": (replace(ROTATING, trust=CA.certificate), RotationStep.PUBLISH_TRUST),
+    "callers do not have the trust": (replace(GOOD, is_injected=False), RotationStep.INJECT_TRUST),
+    "trust comes before serving": (replace(GOOD, is_injected=False, serving=None), RotationStep.INJECT_TRUST),
+    "the serving pair is due": (replace(GOOD, serving=SERVING_DUE), RotationStep.ISSUE_SERVING),
+    "the serving pair is lost": (replace(GOOD, serving=None), RotationStep.ISSUE_SERVING),
+    "... and the process is young": (replace(GOOD, serving=None, is_propagated=False), RotationStep.ISSUE_SERVING),
+    "... and never served": (replace(GOOD, serving=None, in_use=None, is_propagated=False), RotationStep.ISSUE_SERVING),
+    "the serving pair is junk": (replace(GOOD, serving=JUNK), RotationStep.ISSUE_SERVING),
+    "the serving key is another's": (replace(GOOD, serving=OTHER_KEY), RotationStep.ISSUE_SERVING),
+    "the serving pair has other names": (replace(GOOD, serving=SERVING_ELSEWHERE), RotationStep.ISSUE_SERVING),
+    "the serving pair is a stranger's": (replace(GOOD, serving=SERVING_OF_STRANGER), RotationStep.ISSUE_SERVING),
+    "a new authority is not relied on yet": (ROTATING, RotationStep.WAIT_FOR_PROPAGATION),
+    "a new authority is relied on": (replace(ROTATING, is_propagated=True), RotationStep.ISSUE_SERVING),
+    "the former pair expired": (
+        replace(ROTATING, serving=SERVING_OF_FORMER_EXPIRED, in_use=None),
+        RotationStep.ISSUE_SERVING,
+    ),
     "... in use as well": (
         replace(ROTATING, serving=SERVING_OF_FORMER_EXPIRED, in_use=SERVING_OF_FORMER_EXPIRED),
-        Step.ISSUE_SERVING,
+        RotationStep.ISSUE_SERVING,
     ),
-    "lost while a new authority is not relied on": (replace(ROTATING, serving=None), Step.RESTORE_SERVING),
-    "ruined while a new authority is not relied on": (replace(ROTATING, serving=JUNK), Step.RESTORE_SERVING),
-    "lost when a new authority is relied on": (replace(ROTATING, serving=None, is_propagated=True), Step.ISSUE_SERVING),
+    "lost while a new authority is not relied on": (replace(ROTATING, serving=None), RotationStep.RESTORE_SERVING),
+    "ruined while a new authority is not relied on": (replace(ROTATING, serving=JUNK), RotationStep.RESTORE_SERVING),
+    "lost when a new authority is relied on": (
+        replace(ROTATING, serving=None, is_propagated=True),
+        RotationStep.ISSUE_SERVING,
+    ),
 }
 
 
 @pytest.mark.parametrize(("seen", "expected"), CASES.values(), ids=CASES.keys())
-def test_one_step_after_the_other(seen: Observed, expected: Step) -> None:
+def test_one_step_after_the_other(seen: Observed, expected: RotationStep) -> None:
     assert next_step(seen, HOSTS, NOW) is expected
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
-from rukpak_py.content.store import Form
+from rukpak_py.content.store import StoredForm
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment, served_form, varies
+from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment, is_nondeterministic, served_form
 from rukpak_py.formats.helm.format import HelmFormat
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.formats.registry_v1.converted import ConvertedFormat
@@ -55,7 +55,7 @@ def test_a_deployment_that_cannot_install_it_says_which_could(bundle: str, deplo
 
 def test_in_which_form_content_is_served() -> None:
     forms = [served_form(name) for name in (PLAIN_CLASS, REGISTRY_CLASS, HELM_CLASS)]
-    assert forms == [Form.ORIGINAL, Form.CONVERTED, Form.CONVERTED]
+    assert forms == [StoredForm.ORIGINAL, StoredForm.CONVERTED, StoredForm.CONVERTED]
 
 
 def test_only_charts_may_be_rendered_differently_each_time() -> None:
@@ -64,4 +64,4 @@ def test_only_charts_may_be_rendered_differently_each_time() -> None:
         Classes(REGISTRY_CLASS, REGISTRY_CLASS),
         Classes(HELM_CLASS, HELM_CLASS),
     ]
-    assert [varies(one) for one in classes] == [False, False, True]
+    assert [is_nondeterministic(one) for one in classes] == [False, False, True]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.kube.causes import CAUSE_CHARACTERS, concise_message, is_immutable_change
-from rukpak_py.kube.errors import Cause, InvalidError, Refusal
+from rukpak_py.kube.errors import Cause, ErrorAnswer, InvalidError
 from rukpak_py.kube.status_errors import error_of
 from tests.unit.kube.test_refusals_are_understood import status
 
@@ -139,6 +139,6 @@ def test_what_is_withheld_of_a_secret_stays_withheld() -> None:
 @given(st.text(), st.text())
 def test_no_text_is_too_odd(field: str, message: str) -> None:
     causes = [Cause(reason="FieldValueInvalid", field=field, message=message)]
-    error = InvalidError(Refusal(subject="s", status=422, reason="Invalid", message="m", causes=causes))
+    error = InvalidError(ErrorAnswer(subject="s", status=422, reason="Invalid", message="m", causes=causes))
     assert len(concise_message(error)) <= CAUSE_CHARACTERS
     assert "\n" not in concise_message(error)

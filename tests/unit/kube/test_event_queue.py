@@ -3,14 +3,14 @@
 from datetime import UTC, datetime
 
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.event_queue import QUEUE_BYTES, EventQueue, Note, Reference
+from rukpak_py.kube.event_queue import QUEUE_BYTES, EventQueue, EventSubject, Note
 
 BUNDLE = GroupVersionKind("core.rukpak.io", "v1alpha1", "Bundle")
 LANES = 4
 
 
 def note(name: str, message: str = "") -> Note:
-    about = Reference(gvk=BUNDLE, name=name, uid=name)
+    about = EventSubject(gvk=BUNDLE, name=name, uid=name)
     return Note(about=about, type="Normal", reason="Unpacked", message=message, at=datetime.now(UTC))
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.kube.errors import ServerUnavailableError
-from rukpak_py.kube.exec import CommandError, Ending, Frames, output_of, run_command
+from rukpak_py.kube.exec import ExecEnding, ExecError, ExecFrames, output_of, run_command
 from tests.unit.kube.fake_api import serving
 
 SUCCESS = b'\x03{"metadata":{},"status":"Success"}'
@@ -77,7 +77,7 @@ async def test_output_is_whole_however_it_is_cut(data: bytes, sizes: list[int], 
 async def test_no_frames_are_understood_without_a_success(frames: list[bytes]) -> None:
     """Whatever a server sends: nothing but a status that says so is a success."""
     frames = [frame for frame in frames if not frame.startswith(b"\x03")]
-    with pytest.raises(CommandError):
+    with pytest.raises(ExecError):
         await collected(Socket(*frames))
 
 
@@ -89,31 +89,31 @@ async def test_the_command_may_end_when_all_of_it_came_and_not_before() -> None:
 
 async def test_output_that_was_lost_on_the_way_is_no_success() -> None:
     """Seen: a status that says success, after two thirds of the output."""
-    with pytest.raises(CommandError, match="the end of the output of the command is missing"):
+    with pytest.raises(ExecError, match="the end of the output of the command is missing"):
         await collected(Socket(b"\x01abc", SUCCESS), END)
 
 
 async def test_a_connection_that_breaks_off_says_what_was_said() -> None:
-    with pytest.raises(CommandError, match="broke off before its end") as failed:
+    with pytest.raises(ExecError, match="broke off before its end") as failed:
         await collected(Socket(b"\x01abc", b"\x02tar: a: No such\nfile"))
     assert failed.value.errors == "tar: a: No such file"
 
 
 @pytest.mark.parametrize(("digits", "code"), [("2", 2), ("137", 137), ("", None), ("-1", None), ("9999", None)])
 async def test_an_exit_code_is_told(digits: str, code: int | None) -> None:
-    with pytest.raises(CommandError, match="command terminated: no") as failed:
+    with pytest.raises(ExecError, match="command terminated: no") as failed:
         await collected(Socket(b"\x02no", failure(digits)))
     assert failed.value.code == code
 
 
 @pytest.mark.parametrize("frame", [b"", b"\x00", b"\x04x", b"\xfe"])
 async def test_a_frame_of_no_channel_is_refused(frame: bytes) -> None:
-    with pytest.raises(CommandError, match="frame"):
+    with pytest.raises(ExecError, match="frame"):
         await collected(Socket(frame, SUCCESS))
 
 
 async def test_a_text_is_no_frame() -> None:
-    with pytest.raises(CommandError, match="text"):
+    with pytest.raises(ExecError, match="text"):
         await collected(Socket(b"x", kind=aiohttp.WSMsgType.TEXT))
 
 
@@ -122,7 +122,7 @@ async def test_silence_ends() -> None:
         async def receive(self, timeout: float) -> Any:  # noqa: ASYNC109 - as aiohttp's
             raise TimeoutError
 
-    with pytest.raises(CommandError, match="silent for 5 s"):
+    with pytest.raises(ExecError, match="silent for 5 s"):
         await collected(Silent())
 
 
@@ -136,18 +136,18 @@ async def test_a_redirect_is_not_followed() -> None:
 
 
 def test_what_is_remembered_of_errors_is_bounded() -> None:
-    frames = Frames()
+    frames = ExecFrames()
     for _ in range(100):
         assert frames.output(b"\x02" + b"x" * 1000) == b""
         assert frames.output(b"\x03" + b"y" * 1000) == b""
-    with pytest.raises(CommandError, match="cannot be read") as failed:
+    with pytest.raises(ExecError, match="cannot be read") as failed:
         frames.end()
     assert len(failed.value.errors) == 8192
 
 
 @given(st.lists(st.binary(max_size=8), max_size=30))
 def test_what_is_held_back_is_never_more_than_an_end(pieces: list[bytes]) -> None:
-    ending = Ending(end=END)
+    ending = ExecEnding(end=END)
     passed = b"".join(map(ending.pass_on, pieces))
     whole = b"".join(pieces)
     assert passed == whole[: max(0, len(whole) - len(END))]

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from rukpak_py.kube.answers import live_object
-from rukpak_py.kube.errors import NotFoundError, Refusal, ServerUnavailableError
+from rukpak_py.kube.errors import ErrorAnswer, NotFoundError, ServerUnavailableError
 from rukpak_py.kube.lease import Holder, LeaderElector, LeaseLostError, LeaseSettings
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import LEASES, Resource
@@ -32,7 +32,7 @@ class OneLease:
     async def get(self, _resource: Resource, _namespace: str, _name: str) -> bytes:
         self._up()
         if self.lease is None:
-            raise NotFoundError(Refusal(subject="test", status=404, message="no lease"))
+            raise NotFoundError(ErrorAnswer(subject="test", status=404, message="no lease"))
         return orjson.dumps(self.lease)
 
     async def create(self, _resource: Resource, _namespace: str, body: bytes) -> LiveObject:
@@ -54,7 +54,7 @@ class OneLease:
 
     def _up(self) -> None:
         if self.is_down:
-            raise ServerUnavailableError(Refusal(subject="test", message="down"))
+            raise ServerUnavailableError(ErrorAnswer(subject="test", message="down"))
 
     @property
     def holder(self) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.kube.errors import ForbiddenError
-from rukpak_py.kube.port_forward import CHUNK, LOOPBACK, Frames, PodPort, PortForward, PortForwardError
+from rukpak_py.kube.port_forward import CHUNK, LOOPBACK, PodPort, PortForward, PortForwardError, PortForwardFrames
 from tests.unit.kube.fake_api import serving
 
 TARGET = PodPort(namespace="system", pod="core-1", port=8443)
@@ -27,7 +27,7 @@ Socket = Callable[[web.WebSocketResponse], Awaitable[None]]
 def test_what_was_sent_arrives_however_it_is_cut(data: bytes, cuts: list[int]) -> None:
     stream = NUMBER + data
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    frames = Frames(TARGET)
+    frames = PortForwardFrames(TARGET)
     pieces = [stream[start:end] for start, end in pairwise(places)]
     assert b"".join(frames.received(b"\0" + piece) for piece in pieces) == data
 
@@ -36,20 +36,20 @@ def test_what_was_sent_arrives_however_it_is_cut(data: bytes, cuts: list[int]) -
 def test_only_the_port_that_was_asked_for_is_taken(number: int) -> None:
     frame = b"\0" + number.to_bytes(2, "little") + b"data"
     if number == TARGET.port:
-        assert Frames(TARGET).received(frame) == b"data"
+        assert PortForwardFrames(TARGET).received(frame) == b"data"
         return
     with pytest.raises(PortForwardError, match="forwards another port"):
-        Frames(TARGET).received(frame)
+        PortForwardFrames(TARGET).received(frame)
 
 
 @given(frame=st.binary(max_size=64))
 def test_no_message_is_more_than_refused(frame: bytes) -> None:
     with suppress(PortForwardError):
-        assert len(Frames(TARGET).received(frame)) <= len(frame)
+        assert len(PortForwardFrames(TARGET).received(frame)) <= len(frame)
 
 
 def test_an_error_is_told_in_one_line() -> None:
-    frames = Frames(TARGET)
+    frames = PortForwardFrames(TARGET)
     assert frames.received(b"\1" + NUMBER) == b""
     with pytest.raises(PortForwardError, match=r"^forward to port 8443 of Pod system/core-1: connection refused now$"):
         frames.received(b"\1connection refused\n now")

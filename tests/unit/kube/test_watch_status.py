@@ -2,15 +2,15 @@
 
 import pytest
 
-from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, Refusal, ServerUnavailableError
+from rukpak_py.kube.errors import ApiError, ErrorAnswer, ForbiddenError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import NAMESPACES
 from rukpak_py.kube.watch_status import WatchTracker
 
 GRANTED = None
-FORBIDDEN = ForbiddenError(Refusal(subject="watch Namespace", status=403, message="no right"))
-ABSENT = KindNotServedError(Refusal(subject="watch Namespace", status=404, message="not found"))
-BUSY = ServerUnavailableError(Refusal(subject="watch Namespace", status=503, message="later"))
-AWAY = ServerUnavailableError(Refusal(subject="watch Namespace", message="no answer"))
+FORBIDDEN = ForbiddenError(ErrorAnswer(subject="watch Namespace", status=403, message="no right"))
+ABSENT = KindNotServedError(ErrorAnswer(subject="watch Namespace", status=404, message="not found"))
+BUSY = ServerUnavailableError(ErrorAnswer(subject="watch Namespace", status=503, message="later"))
+AWAY = ServerUnavailableError(ErrorAnswer(subject="watch Namespace", message="no answer"))
 
 
 @pytest.mark.parametrize(

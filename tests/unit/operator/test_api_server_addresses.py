@@ -7,11 +7,11 @@ import pytest
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.kube.errors import NotFoundError, Refusal, ServerUnavailableError
+from rukpak_py.kube.errors import ErrorAnswer, NotFoundError, ServerUnavailableError
 from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.sources.addresses import AddressPolicy
 
-REFUSAL = Refusal(subject="test", status=404, message="not found")
+REFUSAL = ErrorAnswer(subject="test", status=404, message="not found")
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
 
 

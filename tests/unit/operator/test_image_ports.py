@@ -9,7 +9,7 @@ from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.kube.errors import NotFoundError, Refusal
+from rukpak_py.kube.errors import ErrorAnswer, NotFoundError
 from rukpak_py.operator.adapters import AccountPullSecrets, StoredImages
 from tests.unit.bundles import tree_of
 
@@ -24,7 +24,7 @@ class Accounts:
     async def get(self, _resource: object, namespace: str, name: str) -> bytes:
         assert (namespace, name) == ("rukpak-system", "default")
         if self.answer is None:
-            raise NotFoundError(Refusal(subject="test", status=404, message="not found"))
+            raise NotFoundError(ErrorAnswer(subject="test", status=404, message="not found"))
         return canonical_json(self.answer)
 
 

@@ -9,8 +9,8 @@ from rukpak_py.core.errors import UnavailableError
 from rukpak_py.server.access import (
     ALLOWED_SECONDS,
     REVIEWS,
-    Access,
-    Credentials,
+    AccessControl,
+    ClientCredentials,
     ForbiddenPathError,
     Identity,
     UnauthenticatedError,
@@ -55,14 +55,14 @@ def server() -> Server:
 
 
 @pytest.fixture
-def access(server: Server) -> Access:
-    return Access(server, clock=lambda: server.now)
+def access(server: Server) -> AccessControl:
+    return AccessControl(server, clock=lambda: server.now)
 
 
-TOKEN = Credentials(token="t")
+TOKEN = ClientCredentials(token="t")
 
 
-async def test_a_yes_is_remembered_for_a_while_and_for_one_path(server: Server, access: Access) -> None:
+async def test_a_yes_is_remembered_for_a_while_and_for_one_path(server: Server, access: AccessControl) -> None:
     assert await access.check(TOKEN, "GET", "/a") == ANN
     assert server.asked == ["who is t", "may ann get /a"]
     server.now = ALLOWED_SECONDS - 0.1
@@ -77,7 +77,7 @@ async def test_a_yes_is_remembered_for_a_while_and_for_one_path(server: Server, 
     assert len(server.asked) == 8
 
 
-async def test_a_no_is_not_remembered_and_ends_every_yes_c17(server: Server, access: Access) -> None:
+async def test_a_no_is_not_remembered_and_ends_every_yes_c17(server: Server, access: AccessControl) -> None:
     await access.check(TOKEN, "GET", "/a")
     server.allowed = False
     for _ in range(2):
@@ -89,7 +89,7 @@ async def test_a_no_is_not_remembered_and_ends_every_yes_c17(server: Server, acc
     assert await access.check(TOKEN, "GET", "/a") == ANN
 
 
-async def test_a_token_that_has_ended_ends_every_yes_c17(server: Server, access: Access) -> None:
+async def test_a_token_that_has_ended_ends_every_yes_c17(server: Server, access: AccessControl) -> None:
     await access.check(TOKEN, "GET", "/a")
     server.users.clear()
     for path in ("/b", "/a"):
@@ -98,35 +98,35 @@ async def test_a_token_that_has_ended_ends_every_yes_c17(server: Server, access:
 
 
 @pytest.mark.parametrize("user", ["", " ", "\t"])
-async def test_a_token_of_nobody_c8(server: Server, access: Access, user: str) -> None:
+async def test_a_token_of_nobody_c8(server: Server, access: AccessControl, user: str) -> None:
     server.users["t"] = Identity(user=user)
     with pytest.raises(UnauthenticatedError):
         await access.check(TOKEN, "GET", "/a")
     assert server.asked == ["who is t"]
 
 
-async def test_without_a_token_nobody_is_asked(server: Server, access: Access) -> None:
+async def test_without_a_token_nobody_is_asked(server: Server, access: AccessControl) -> None:
     with pytest.raises(UnauthenticatedError):
-        await access.check(Credentials(), "GET", "/a")
+        await access.check(ClientCredentials(), "GET", "/a")
     assert not server.asked
 
 
-async def test_a_certificate_needs_no_review_of_a_token(server: Server, access: Access) -> None:
+async def test_a_certificate_needs_no_review_of_a_token(server: Server, access: AccessControl) -> None:
     bob = Identity(user="bob")
-    assert await access.check(Credentials(certificate=bob, token="t"), "DELETE", "/a") == bob
+    assert await access.check(ClientCredentials(certificate=bob, token="t"), "DELETE", "/a") == bob
     assert server.asked == ["may bob delete /a"]
-    await access.check(Credentials(certificate=Identity(user="carol")), "DELETE", "/a")
+    await access.check(ClientCredentials(certificate=Identity(user="carol")), "DELETE", "/a")
     assert server.asked[1:] == ["may carol delete /a"], "what was allowed to one is not allowed to another"
 
 
-async def test_a_server_that_does_not_answer_allows_nothing(server: Server, access: Access) -> None:
+async def test_a_server_that_does_not_answer_allows_nothing(server: Server, access: AccessControl) -> None:
     server.is_down = True
     with pytest.raises(UnavailableError):
         await access.check(TOKEN, "GET", "/a")
 
 
-async def test_strangers_do_not_take_all_places(server: Server, access: Access) -> None:
-    checks = (access.check(Credentials(token=str(number)), "GET", "/a") for number in range(100))
+async def test_strangers_do_not_take_all_places(server: Server, access: AccessControl) -> None:
+    checks = (access.check(ClientCredentials(token=str(number)), "GET", "/a") for number in range(100))
     results = await asyncio.gather(*checks, return_exceptions=True)
     assert all(isinstance(result, UnauthenticatedError) for result in results)
     assert server.most == REVIEWS

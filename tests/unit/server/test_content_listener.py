@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.source import Source, UploadSource
-from rukpak_py.controllers.jobs import ContentBudget, Turns
+from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core import x509
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.server.access import Access, Identity
+from rukpak_py.server.access import AccessControl, Identity
 from rukpak_py.server.archives import Archive
 from rukpak_py.server.certificates import load_pair
 from rukpak_py.server.content import ContentApp
@@ -104,9 +104,9 @@ class Bench:
         bundles: Bundles = Bundles(),  # noqa: B008 - a value
     ) -> AsyncIterator[ContentListener]:
         limits = limits or Limits()
-        unpacking = Unpacking(turns=Turns(), budget=ContentBudget(), has_content=nothing, uploaded=lambda _: None)
+        unpacking = Unpacking(turns=KeyedLock(), budget=ContentBudget(), has_content=nothing, uploaded=lambda _: None)
         app = ContentApp(
-            access=Access(Everybody()),
+            access=AccessControl(Everybody()),
             bundles=bundles,
             content=Content(self.folder / "archive", why),
             uploads=Uploads(UploadDirectory(self.folder / "uploads", limits), bundles, unpacking),

@@ -12,10 +12,10 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.content.tar import read_archive
-from rukpak_py.controllers.jobs import ContentBudget, Turns
+from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.server.uploads import RefusedError, Unpacking, Uploads
+from rukpak_py.server.uploads import Unpacking, UploadRefusedError, Uploads
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
 from tests.unit.controllers.values import bundle, unpacked
 from tests.unit.sources.websites import tgz
@@ -38,7 +38,7 @@ class Bench:
     live: list[Bundle]  # what each read answers; the last one stays
     stored: set[str] = field(default_factory=set)
     woken: list[str] = field(default_factory=list)
-    turns: Turns = field(default_factory=Turns)
+    turns: KeyedLock = field(default_factory=KeyedLock)
     why_not: str | None = None
 
     async def read(self, _name: str) -> Bundle:
@@ -100,7 +100,7 @@ async def test_what_was_unpacked_does_not_change(bench: Bench) -> None:
     await bench.put(BODY)
     bench.live, bench.stored = [PINNED], {DIGEST}
     for other in (OTHER, b"no archive"):
-        with pytest.raises(RefusedError, match="cannot change content of existing bundle") as refused:
+        with pytest.raises(UploadRefusedError, match="cannot change content of existing bundle") as refused:
             await bench.put(other)
         assert refused.value.status == 409
     assert bench.upload == BODY
@@ -109,7 +109,7 @@ async def test_what_was_unpacked_does_not_change(bench: Bench) -> None:
 async def test_a_bundle_that_is_unpacked_while_an_upload_arrives(bench: Bench) -> None:
     """Of other content, which nobody may be told was accepted."""
     bench.live = [WAITING, WAITING, PINNED]
-    with pytest.raises(RefusedError, match="bundle has already been unpacked"):
+    with pytest.raises(UploadRefusedError, match="bundle has already been unpacked"):
         await bench.put(OTHER)
     assert (bench.upload, bench.woken) == (b"", [])
 
@@ -129,7 +129,7 @@ async def test_a_lost_upload_is_kept_again_though_its_content_is_there(bench: Be
 async def test_an_upload_that_ends_when_this_replica_leads_no_more(bench: Bench) -> None:
     """Who leads next would not hear of it."""
     bench.why_not = "does not lead"
-    with pytest.raises(RefusedError, match="does not lead") as refused:
+    with pytest.raises(UploadRefusedError, match="does not lead") as refused:
         await bench.put(BODY)
     assert refused.value.status == 503
     assert (bench.upload, bench.woken) == (b"", [])
@@ -155,7 +155,7 @@ async def test_an_upload_waits_for_its_turn(bench: Bench) -> None:
 )
 async def test_bundles_that_take_no_upload(bench: Bench, live: Bundle, text: str) -> None:
     bench.live = [live]
-    with pytest.raises(RefusedError, match=text):
+    with pytest.raises(UploadRefusedError, match=text):
         await bench.put(BODY)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from rukpak_py.core.metrics import REGISTRY
 from rukpak_py.server.webhook_configuration import ConfigurationState, ConfigurationStatus
-from rukpak_py.server.webhook_monitor import Report, WebhookMonitor
+from rukpak_py.server.webhook_monitor import MonitorReport, WebhookMonitor
 
 GRACE, REPEAT = 5.0, 1800.0
 OK = ConfigurationStatus(ConfigurationState.OK)
@@ -19,7 +19,7 @@ def monitor() -> WebhookMonitor:
     return WebhookMonitor(grace=GRACE, repeat=REPEAT)
 
 
-def said(report: Report | None) -> Told:
+def said(report: MonitorReport | None) -> Told:
     return (report.reason, report.is_logged, report.is_event) if report is not None else None
 
 

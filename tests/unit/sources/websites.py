@@ -22,7 +22,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources import http
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.http_download import Downloads
-from rukpak_py.sources.source import Fetched, FetchRequest, at_once
+from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
 
 LOOPBACK = AddressPolicy(allowed=parse_networks("127.0.0.0/8,::1"))
 STRICT = AddressPolicy()
@@ -183,7 +183,7 @@ class Reader:
     limits: Limits = DEFAULT_LIMITS
     environ: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
-    content_arrives: Callable[[], Awaitable[None]] = at_once
+    content_arrives: Callable[[], Awaitable[None]] = no_wait
 
     @property
     def source(self) -> http.HttpSource:

@@ -12,7 +12,7 @@ from rukpak_py.api.bundle import Bundle, BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.api.names import Phase, Reason
+from rukpak_py.api.names import BundlePhase, Reason
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
@@ -65,7 +65,7 @@ class DeletionHooks:
         if not deployment.status.delete_hooks or state is None:
             return None
         if skips_hooks(deployment):
-            self._stage.tell_skipped(deployment, "deletion")
+            self._stage.emit_skipped(deployment, "deletion")
             return None
         attempt = self._attempt(deployment, state, await self._values.of(deployment))
         if attempt is None:
@@ -114,7 +114,7 @@ def _recorded(deployment: BundleDeployment) -> Bundle | None:
     template = history[0].template if history and history[0].bundle == name else None
     if template is None:
         return None
-    status = BundleStatus(phase=Phase.UNPACKED)
+    status = BundleStatus(phase=BundlePhase.UNPACKED)
     return Bundle(metadata=ObjectMeta(name=name), spec=template.spec, status=status)
 
 

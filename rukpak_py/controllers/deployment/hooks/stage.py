@@ -38,7 +38,7 @@ class HookStage:
         self._writer = writer
         self._events = events
         self._deleted: dict[str, set[str]] = {}  # by deployment: uids of objects whose deletion was asked for
-        self._told: dict[str, str] = {}  # by deployment: for what it was told that hooks are skipped
+        self._emitted: dict[str, str] = {}  # by deployment: for what it was told that hooks are skipped
 
     async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> Unfinished | None:
         """None: nothing is left to be run."""
@@ -47,7 +47,7 @@ class HookStage:
             return None
         run, deployment = run_of(attempt, event), attempt.deployment
         if skips_hooks(deployment):
-            self.tell_skipped(deployment, f"{run.revision} {run.since}")
+            self.emit_skipped(deployment, f"{run.revision} {run.since}")
             return None
         records, asked = run.records(deployment.status), _asked(deployment)
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
@@ -60,11 +60,11 @@ class HookStage:
                 await self._delete(deployment.metadata.uid, delete)
                 return None
 
-    def tell_skipped(self, deployment: BundleDeployment, what: str) -> None:
+    def emit_skipped(self, deployment: BundleDeployment, what: str) -> None:
         """Once for each installation, and for the deletion."""
         metadata = deployment.metadata
-        if self._told.get(metadata.uid) != what:
-            self._told[metadata.uid] = what
+        if self._emitted.get(metadata.uid) != what:
+            self._emitted[metadata.uid] = what
             reason, text = EventReason.HOOKS_SKIPPED, texts.HOOKS_SKIPPED
             self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 
@@ -72,7 +72,7 @@ class HookStage:
         """The deployment is gone."""
         self._jobs.forget(uid)
         self._deleted.pop(uid, None)
-        self._told.pop(uid, None)
+        self._emitted.pop(uid, None)
 
     async def close(self) -> None:
         await self._jobs.close()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.apply.health.fields import OddStatus, condition, mappings, optional_number, text
+from rukpak_py.apply.health.fields import MalformedStatus, condition, mappings, optional_number, text
 from rukpak_py.core.objects import GroupKind
 
 JOB = GroupKind("batch", "Job")
@@ -35,7 +35,7 @@ def verdict(kind: GroupKind, manifest: Mapping[str, Any]) -> Verdict | None:
         if kind == JOB:
             return _of_job(manifest)
         return _of_pod(manifest) if kind == POD else SUCCEEDED
-    except OddStatus:
+    except MalformedStatus:
         return None
 
 
@@ -43,7 +43,7 @@ def time_limit(kind: GroupKind, manifest: Mapping[str, Any], seconds: float) -> 
     """A Job that may be active for longer has that time."""
     try:
         active = optional_number(manifest, "spec.activeDeadlineSeconds") if kind == JOB else None
-    except OddStatus:
+    except MalformedStatus:
         active = None
     return max(seconds, active + ACTIVE_GRACE_SECONDS) if active is not None and active > seconds else seconds
 

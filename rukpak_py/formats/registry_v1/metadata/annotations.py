@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1.bundle import Metadata
+from rukpak_py.formats.registry_v1.bundle import BundleMetadata
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
 from rukpak_py.formats.type_defects import TypeDefect, Wanted
 
@@ -22,7 +22,7 @@ DEFAULT_CHANNEL = f"{PREFIX}channel.default.v1"
 _ANNOTATIONS = "annotations"
 
 
-def decode_metadata(document: Any) -> tuple[Metadata, list[TypeDefect]]:
+def decode_metadata(document: Any) -> tuple[BundleMetadata, list[TypeDefect]]:
     """What the annotations file says, and every value of a wrong type."""
     defects: list[TypeDefect] = []
     found: dict[str, str] = {}
@@ -35,7 +35,7 @@ def decode_metadata(document: Any) -> tuple[Metadata, list[TypeDefect]]:
                 defects.append(TypeDefect(path=(key,), wanted=Wanted.OBJECT, got=annotations))
     elif document is not None:
         defects.append(TypeDefect(path=(), wanted=Wanted.OBJECT, got=document))
-    metadata = Metadata(
+    metadata = BundleMetadata(
         package=found.get(PACKAGE, ""),
         channels=found.get(CHANNELS, ""),
         default_channel=found.get(DEFAULT_CHANNEL, ""),

@@ -10,7 +10,7 @@ from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.registry_v1.bundle import Csv, Dependency, Metadata
+from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Dependency
 from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
 from rukpak_py.formats.registry_v1.metadata import properties
 from rukpak_py.formats.registry_v1.metadata.annotations import (
@@ -32,22 +32,22 @@ class _UndecodableError(Exception):
     """The defect was told."""
 
 
-def read_metadata(tree: Tree, defects: Defects, limits: Limits) -> Metadata:
+def read_metadata(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadata:
     annotations = _read_annotations(tree, defects, limits)
     return replace(annotations, dependencies=_dependencies(tree, limits))
 
 
-def _read_annotations(tree: Tree, defects: Defects, limits: Limits) -> Metadata:
+def _read_annotations(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadata:
     if ANNOTATIONS_FILE not in tree:
         _tell_missing(tree, defects)
-        return Metadata(package="")
+        return BundleMetadata(package="")
     try:
         document = _load(ANNOTATIONS_FILE, tree, defects, limits)
     except _UndecodableError:
-        return Metadata(package="")
+        return BundleMetadata(package="")
     metadata, found = decode_metadata(document)
     for defect in found:
-        _tell(ANNOTATIONS_FILE, defect, defects)
+        _report_defect(ANNOTATIONS_FILE, defect, defects)
     return metadata
 
 
@@ -68,7 +68,7 @@ def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> C
         return csv
     of_file, found = properties.of_file(document)
     for defect in found:
-        _tell(PROPERTIES_FILE, defect, defects)
+        _report_defect(PROPERTIES_FILE, defect, defects)
     return _annotated(csv, properties.merged(of_annotation, of_file))
 
 
@@ -113,5 +113,5 @@ def _load(file: str, tree: Tree, defects: Defects, limits: Limits) -> Any:
         raise _UndecodableError from error
 
 
-def _tell(file: str, defect: TypeDefect, defects: Defects) -> None:
+def _report_defect(file: str, defect: TypeDefect, defects: Defects) -> None:
     defects.add(METADATA, wrong_type(defects, Place(file=file, path=defect.path), defect))

@@ -12,12 +12,12 @@ from rukpak_py.content.tree import TreeBuilder
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.formats.registry_v1.aggregated_roles import aggregated_roles
-from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
 from rukpak_py.formats.registry_v1.render.config_values import typed_config
 from rukpak_py.formats.registry_v1.render.deployments import deployments
-from rukpak_py.formats.registry_v1.render.installation import Installation
-from rukpak_py.formats.registry_v1.render.merge import Entry, merged
+from rukpak_py.formats.registry_v1.render.installation import RenderTarget
+from rukpak_py.formats.registry_v1.render.merge import MergedObject, merged
 from rukpak_py.formats.registry_v1.render.rbac import cluster_roles, roles, service_accounts
 from rukpak_py.formats.registry_v1.render.services import certificates, webhook_services
 from rukpak_py.formats.registry_v1.render.shipped import definitions, other_objects
@@ -30,7 +30,7 @@ from rukpak_py.formats.rules import Locator
 
 __all__ = ["install_namespace", "render"]
 
-Generator: TypeAlias = Callable[[Installation], Iterable[Json]]
+Generator: TypeAlias = Callable[[RenderTarget], Iterable[Json]]
 
 _BEFORE_SHIPPED: tuple[Generator, ...] = (service_accounts, roles, cluster_roles, definitions)
 _AFTER_SHIPPED: tuple[Generator, ...] = (
@@ -44,7 +44,7 @@ _DEFAULTS = RenderOptions()
 _NO_PLACES = Locator(TreeBuilder().build())
 
 
-def render(bundle: Bundle, options: RenderOptions = _DEFAULTS, locator: Locator | None = None) -> list[Json]:
+def render(bundle: RegistryBundle, options: RenderOptions = _DEFAULTS, locator: Locator | None = None) -> list[Json]:
     """ContentError when it cannot be installed so; a locator adds lines and columns to what is wrong with it."""
     makes_certificates = options.certificates != Certificates.NONE
     demand_renderable(InstallRequest(bundle=bundle, makes_certificates=makes_certificates), locator or _NO_PLACES)
@@ -54,9 +54,9 @@ def render(bundle: Bundle, options: RenderOptions = _DEFAULTS, locator: Locator 
     return [*manifests, *aggregated_roles(bundle)] if options.aggregated_roles else manifests
 
 
-def installed(bundle: Bundle, options: RenderOptions = _DEFAULTS) -> Installation:
+def installed(bundle: RegistryBundle, options: RenderOptions = _DEFAULTS) -> RenderTarget:
     namespace = install_namespace(bundle, options.install_namespace)
-    return Installation(
+    return RenderTarget(
         bundle=bundle,
         namespace=namespace,
         targets=target_namespaces(bundle, namespace, options.watch_namespaces),
@@ -65,14 +65,14 @@ def installed(bundle: Bundle, options: RenderOptions = _DEFAULTS) -> Installatio
     )
 
 
-def _entries(installation: Installation) -> Iterator[Entry]:
-    yield from map(Entry, _generated(installation, _BEFORE_SHIPPED))
+def _entries(installation: RenderTarget) -> Iterator[MergedObject]:
+    yield from map(MergedObject, _generated(installation, _BEFORE_SHIPPED))
     for document, manifest in zip(installation.bundle.others, other_objects(installation), strict=True):
-        yield Entry(manifest, document.file)
-    yield from map(Entry, _generated(installation, _AFTER_SHIPPED))
+        yield MergedObject(manifest, document.file)
+    yield from map(MergedObject, _generated(installation, _AFTER_SHIPPED))
 
 
-def _of_allowed_size(entries: Iterator[Entry], limits: Limits) -> Iterator[Entry]:
+def _of_allowed_size(entries: Iterator[MergedObject], limits: Limits) -> Iterator[MergedObject]:
     """Objects share parts, so they take little memory until they are written; and each namespace adds some."""
     size = RenderedSize(limits)
     for entry in entries:
@@ -80,5 +80,5 @@ def _of_allowed_size(entries: Iterator[Entry], limits: Limits) -> Iterator[Entry
         yield entry
 
 
-def _generated(installation: Installation, generators: tuple[Generator, ...]) -> Iterator[Json]:
+def _generated(installation: RenderTarget, generators: tuple[Generator, ...]) -> Iterator[Json]:
     return chain.from_iterable(generator(installation) for generator in generators)

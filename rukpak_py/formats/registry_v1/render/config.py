@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.bundle import Bundle, InstallMode, Json
+from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.render.config_values import (
     DEPLOYMENT_CONFIG,
     described,
@@ -36,7 +36,7 @@ class Config:
         return None if self.watch_namespace is None else (self.watch_namespace,)
 
 
-def checked_config(bundle: Bundle, install_namespace: str, value: Any) -> Config:
+def checked_config(bundle: RegistryBundle, install_namespace: str, value: Any) -> Config:
     if not isinstance(value, dict):
         raise _refusal(bundle, f"invalid type: got {json_type(value)}, want object")
     problems = list(_problems(bundle, install_namespace, value))
@@ -45,12 +45,12 @@ def checked_config(bundle: Bundle, install_namespace: str, value: Any) -> Config
     return Config(watch_namespace=value.get(_WATCH), deployment_config=value.get(DEPLOYMENT_CONFIG))
 
 
-def _refusal(bundle: Bundle, problem: str) -> ContentError:
+def _refusal(bundle: RegistryBundle, problem: str) -> ContentError:
     prefix = "invalid ClusterExtension configuration: " if bundle.parity else ""
     return ContentError(f"{prefix}invalid configuration: {problem}")
 
 
-def _problems(bundle: Bundle, install_namespace: str, value: Json) -> Iterator[str]:
+def _problems(bundle: RegistryBundle, install_namespace: str, value: Json) -> Iterator[str]:
     known = {DEPLOYMENT_CONFIG}
     modes = set(bundle.csv.supported_modes)
     if modes & {InstallMode.OWN, InstallMode.SINGLE}:
@@ -65,7 +65,7 @@ def _problems(bundle: Bundle, install_namespace: str, value: Json) -> Iterator[s
         yield f'unknown field "{name}"' + (_NO_CHOICE if is_hinted else did_you_mean(name, known))
 
 
-def _problems_of_watch(bundle: Bundle, modes: set[str], install_namespace: str, watched: Any) -> Iterator[str]:
+def _problems_of_watch(bundle: RegistryBundle, modes: set[str], install_namespace: str, watched: Any) -> Iterator[str]:
     problems = list(_problems_of_name(modes, install_namespace, watched))
     if problems and bundle.parity and InstallMode.ALL in modes:
         yield f'invalid value for field "{_WATCH}"'

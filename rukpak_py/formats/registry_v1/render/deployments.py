@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json
 from rukpak_py.formats.registry_v1.render.certificates import Serving
 from rukpak_py.formats.registry_v1.render.deployment_config import configured
-from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.render.installation import RenderTarget
 
 _MOUNTS = {
     "webhook-cert": "/tmp/k8s-webhook-server/serving-certs",  # noqa: S108  # a path in the operator's container
@@ -18,7 +18,7 @@ _MOUNTS = {
 _FILES = {"webhook-cert": "tls", "apiservice-cert": "apiserver"}
 
 
-def deployments(installation: Installation) -> Iterator[Json]:
+def deployments(installation: RenderTarget) -> Iterator[Json]:
     served = {webhook.deployment_name for webhook in installation.bundle.csv.webhooks}
     for entry in installation.bundle.csv.deployments:
         deployment = _deployment(installation, entry)
@@ -27,7 +27,7 @@ def deployments(installation: Installation) -> Iterator[Json]:
         yield configured(deployment, installation.deployment_config)
 
 
-def _deployment(installation: Installation, entry: DeploymentEntry) -> Json:
+def _deployment(installation: RenderTarget, entry: DeploymentEntry) -> Json:
     """What later steps change is new here: the metadata, the spec, its template and the pod's spec."""
     head = installation.object("apps/v1", "Deployment", entry.name)
     if entry.label:

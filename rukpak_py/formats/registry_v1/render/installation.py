@@ -3,15 +3,15 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from rukpak_py.formats.registry_v1.bundle import Bundle, Json
+from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import Provider
 
 ALL_NAMESPACES = ("",)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Installation:
-    bundle: Bundle
+class RenderTarget:
+    bundle: RegistryBundle
     namespace: str
     targets: tuple[str, ...]  # the namespaces that the operator watches; ("",) is all of them
     certificates: Provider | None

@@ -12,14 +12,14 @@ from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.registry_v1.bundle import Json
 
 
-class Entry(NamedTuple):
+class MergedObject(NamedTuple):
     manifest: Json
     file: str = ""  # that ships it; generated objects have none
 
 
-def merged(entries: Iterable[Entry]) -> list[Json]:
+def merged(entries: Iterable[MergedObject]) -> list[Json]:
     """In the order in which each identity first appears; what has no name yet (generateName) has none."""
-    kept: dict[tuple[str, ...], Entry] = {}
+    kept: dict[tuple[str, ...], MergedObject] = {}
     for number, entry in enumerate(entries):
         key = _identity(entry.manifest)
         key = key if key[-1] else (str(number),)
@@ -33,7 +33,7 @@ def _identity(manifest: Json) -> tuple[str, ...]:
     return tuple(str(name or "") for name in names)
 
 
-def _combined(first: Entry, second: Entry) -> Entry:
+def _combined(first: MergedObject, second: MergedObject) -> MergedObject:
     if canonical_json(first.manifest) == canonical_json(second.manifest):
         return first if first.file else second
     shipped, generated = (first, second) if first.file else (second, first)
@@ -42,11 +42,11 @@ def _combined(first: Entry, second: Entry) -> Entry:
             case "v1", "ServiceAccount":
                 return shipped
             case "v1", "Service":
-                return Entry(_service(shipped.manifest, generated.manifest), shipped.file)
+                return MergedObject(_service(shipped.manifest, generated.manifest), shipped.file)
     raise ContentError(_difference(first, second))
 
 
-def _difference(first: Entry, second: Entry) -> str:
+def _difference(first: MergedObject, second: MergedObject) -> str:
     _, kind, namespace, name = _identity(first.manifest)
     named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
     places = list(dict.fromkeys(entry.file or "what is generated for the CSV" for entry in (first, second)))

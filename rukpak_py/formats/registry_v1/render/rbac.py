@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rukpak_py.core.gojson import Fields, deep_hash
-from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, Json, Permission
+from rukpak_py.formats.registry_v1.bundle import Csv, CsvPermission, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.joined_names import join
-from rukpak_py.formats.registry_v1.render.installation import Installation
+from rukpak_py.formats.registry_v1.render.installation import RenderTarget
 
 _DEFAULT_ACCOUNT = "default"
 _GROUP = "rbac.authorization.k8s.io"
 _VERSION = f"{_GROUP}/v1"
 
 
-def service_accounts(installation: Installation) -> Iterator[Json]:
+def service_accounts(installation: RenderTarget) -> Iterator[Json]:
     """By name: upstream's order is random."""
     bundle = installation.bundle
     names = set(_of_permissions(bundle))
@@ -32,18 +32,18 @@ def service_accounts(installation: Installation) -> Iterator[Json]:
         yield installation.object("v1", "ServiceAccount", name)
 
 
-def _of_permissions(bundle: Bundle) -> Iterator[str]:
+def _of_permissions(bundle: RegistryBundle) -> Iterator[str]:
     for permission in (*bundle.csv.permissions, *bundle.csv.cluster_permissions):
         yield permission.service_account
 
 
-def _of_deployments(bundle: Bundle) -> Iterator[str]:
+def _of_deployments(bundle: RegistryBundle) -> Iterator[str]:
     for deployment in bundle.csv.deployments:
         pod = (deployment.spec.get("template") or {}).get("spec") or {}
         yield pod.get("serviceAccountName") or pod.get("serviceAccount") or ""
 
 
-def roles(installation: Installation) -> Iterator[Json]:
+def roles(installation: RenderTarget) -> Iterator[Json]:
     if installation.watches_everything:
         return
     for target in installation.targets:
@@ -54,7 +54,7 @@ def roles(installation: Installation) -> Iterator[Json]:
             yield _binding(installation, permission, name, {"name": name, "namespace": target}, "Role")
 
 
-def cluster_roles(installation: Installation) -> Iterator[Json]:
+def cluster_roles(installation: RenderTarget) -> Iterator[Json]:
     csv = installation.bundle.csv
     promoted = map(_promoted, csv.permissions) if installation.watches_everything else ()
     for permission in (*csv.cluster_permissions, *promoted):
@@ -68,13 +68,13 @@ def cluster_roles(installation: Installation) -> Iterator[Json]:
         yield _binding(installation, permission, name, {"name": name}, "ClusterRole")
 
 
-def _promoted(permission: Permission) -> Permission:
+def _promoted(permission: CsvPermission) -> CsvPermission:
     rules: Sequence[Json] = permission.rules or ()
     read_namespaces = {"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["namespaces"]}
     return replace(permission, rules=[*rules, read_namespaces])
 
 
-def _binding(installation: Installation, permission: Permission, role: str, metadata: Json, kind: str) -> Json:
+def _binding(installation: RenderTarget, permission: CsvPermission, role: str, metadata: Json, kind: str) -> Json:
     subject = {"kind": "ServiceAccount", "name": _account_of(permission), "namespace": installation.namespace}
     return {
         "apiVersion": _VERSION,
@@ -85,15 +85,15 @@ def _binding(installation: Installation, permission: Permission, role: str, meta
     }
 
 
-def _account_of(permission: Permission) -> str:
+def _account_of(permission: CsvPermission) -> str:
     return permission.service_account or _DEFAULT_ACCOUNT
 
 
-def _role_name(csv: Csv, permission: Permission) -> str:
+def _role_name(csv: Csv, permission: CsvPermission) -> str:
     return join(f"{csv.name}-{_account_of(permission)}", permission_hash(permission))
 
 
-def permission_hash(permission: Permission) -> str:
+def permission_hash(permission: CsvPermission) -> str:
     """The account is hashed as it is written: empty stays empty."""
     rules = None if permission.rules is None else [_rule(rule) for rule in permission.rules]
     return deep_hash(Fields.of(serviceAccountName=permission.service_account, rules=rules))

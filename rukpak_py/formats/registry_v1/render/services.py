@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, Webhook
 from rukpak_py.formats.registry_v1.render.certificates import Serving, certificate_objects
-from rukpak_py.formats.registry_v1.render.installation import Installation, annotated
+from rukpak_py.formats.registry_v1.render.installation import RenderTarget, annotated
 
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 
-def webhook_services(installation: Installation) -> Iterator[Json]:
+def webhook_services(installation: RenderTarget) -> Iterator[Json]:
     webhooks: dict[str, list[Webhook]] = {}
     for webhook in installation.bundle.csv.webhooks:
         webhooks.setdefault(webhook.deployment_name, []).append(webhook)
@@ -18,18 +18,18 @@ def webhook_services(installation: Installation) -> Iterator[Json]:
         yield _service(installation, deployment, webhooks[deployment.name])
 
 
-def certificates(installation: Installation) -> Sequence[Json]:
+def certificates(installation: RenderTarget) -> Sequence[Json]:
     names = [deployment.name for deployment in _serving(installation)]
     return certificate_objects(names, installation.namespace, installation.certificates)
 
 
-def _serving(installation: Installation) -> list[DeploymentEntry]:
+def _serving(installation: RenderTarget) -> list[DeploymentEntry]:
     csv = installation.bundle.csv
     named = {webhook.deployment_name for webhook in csv.webhooks}
     return [deployment for deployment in csv.deployments if deployment.name in named]
 
 
-def _service(installation: Installation, deployment: DeploymentEntry, webhooks: Sequence[Webhook]) -> Json:
+def _service(installation: RenderTarget, deployment: DeploymentEntry, webhooks: Sequence[Webhook]) -> Json:
     serving = Serving.of(deployment.name, installation.namespace)
     selector = (deployment.spec.get("selector") or {}).get("matchLabels")
     service = {

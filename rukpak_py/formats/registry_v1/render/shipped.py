@@ -9,11 +9,11 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import Definition, Json, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, OLD_DEFINITIONS, SUPPORTED
-from rukpak_py.formats.registry_v1.render.installation import Installation, annotated
+from rukpak_py.formats.registry_v1.render.installation import RenderTarget, annotated
 from rukpak_py.formats.registry_v1.render.webhooks import injection, service_reference
 
 
-def definitions(installation: Installation) -> Iterator[Json]:
+def definitions(installation: RenderTarget) -> Iterator[Json]:
     webhooks = installation.bundle.csv.webhooks_of(WebhookType.CONVERSION)
     converters = {name: webhook for webhook in webhooks for name in webhook.conversion_crds}
     for definition in installation.bundle.definitions:
@@ -25,12 +25,12 @@ def definitions(installation: Installation) -> Iterator[Json]:
             yield _converted(installation, definition, manifest, webhook)
 
 
-def _is_passed_through(installation: Installation, definition: Definition) -> bool:
+def _is_passed_through(installation: RenderTarget, definition: Definition) -> bool:
     """Upstream forces the old version through the new one's fields, and loses what does not fit."""
     return not installation.bundle.parity and definition.document.api_version == OLD_DEFINITIONS
 
 
-def _converted(installation: Installation, definition: Definition, manifest: Json, webhook: Webhook) -> Json:
+def _converted(installation: RenderTarget, definition: Definition, manifest: Json, webhook: Webhook) -> Json:
     spec = manifest.get("spec") or {}
     if spec.get("preserveUnknownFields"):
         message = (
@@ -52,13 +52,13 @@ def _converted(installation: Installation, definition: Definition, manifest: Jso
     return annotated(converted, injection(installation, webhook), instead_of=instead_of)
 
 
-def other_objects(installation: Installation) -> Iterator[Json]:
+def other_objects(installation: RenderTarget) -> Iterator[Json]:
     """In reading order, one for each document."""
     for document in installation.bundle.others:
         yield _placed(installation, document)
 
 
-def _placed(installation: Installation, document: Document) -> Json:
+def _placed(installation: RenderTarget, document: Document) -> Json:
     metadata = document.manifest.get("metadata", {})
     if metadata is None:
         return document.manifest  # upstream cannot set a field of null, and goes on

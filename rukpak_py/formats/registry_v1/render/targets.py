@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import SUGGESTED_NAMESPACE, Bundle, InstallMode
+from rukpak_py.formats.registry_v1.bundle import SUGGESTED_NAMESPACE, InstallMode, RegistryBundle
 
 
-def install_namespace(bundle: Bundle, given: str | None = None) -> str:
+def install_namespace(bundle: RegistryBundle, given: str | None = None) -> str:
     """As given, else as the CSV suggests, else named after the package; rule RV1-919 tells of names that cannot be."""
     return given or bundle.csv.annotations.get(SUGGESTED_NAMESPACE) or f"{bundle.metadata.package}-system"
 
 
-def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | None = None) -> tuple[str, ...]:
+def target_namespaces(bundle: RegistryBundle, namespace: str, given: Sequence[str] | None = None) -> tuple[str, ...]:
     modes = bundle.csv.supported_modes
     targets = _default(bundle, namespace) if not given else tuple(given)
     if not bundle.parity:
@@ -30,7 +30,7 @@ def target_namespaces(bundle: Bundle, namespace: str, given: Sequence[str] | Non
     return targets
 
 
-def _default(bundle: Bundle, namespace: str) -> tuple[str, ...]:
+def _default(bundle: RegistryBundle, namespace: str) -> tuple[str, ...]:
     modes = bundle.csv.supported_modes
     if InstallMode.ALL in modes:
         return ("",)

@@ -8,25 +8,25 @@ from collections.abc import Iterator
 
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, Json, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.render.certificates import Serving
-from rukpak_py.formats.registry_v1.render.installation import Installation, annotated
+from rukpak_py.formats.registry_v1.render.installation import RenderTarget, annotated
 
 _VERSION = "admissionregistration.k8s.io/v1"
 _COPIED = ("rules", "failurePolicy", "matchPolicy", "objectSelector", "timeoutSeconds")
 _REQUIRED = ("sideEffects", "admissionReviewVersions")  # written even when they are not given
 
 
-def validating_configurations(installation: Installation) -> Iterator[Json]:
+def validating_configurations(installation: RenderTarget) -> Iterator[Json]:
     for webhook in installation.bundle.csv.webhooks_of(WebhookType.VALIDATING):
         yield _configuration(installation, webhook, "ValidatingWebhookConfiguration", _entry(installation, webhook))
 
 
-def mutating_configurations(installation: Installation) -> Iterator[Json]:
+def mutating_configurations(installation: RenderTarget) -> Iterator[Json]:
     for webhook in installation.bundle.csv.webhooks_of(WebhookType.MUTATING):
         entry = _entry(installation, webhook) | _given(webhook, ("reinvocationPolicy",))
         yield _configuration(installation, webhook, "MutatingWebhookConfiguration", entry)
 
 
-def service_reference(installation: Installation, webhook: Webhook, path: str | None) -> Json:
+def service_reference(installation: RenderTarget, webhook: Webhook, path: str | None) -> Json:
     port = webhook.container_port
     return {
         "namespace": installation.namespace,
@@ -36,7 +36,7 @@ def service_reference(installation: Installation, webhook: Webhook, path: str | 
     }
 
 
-def injection(installation: Installation, webhook: Webhook) -> dict[str, str]:
+def injection(installation: RenderTarget, webhook: Webhook) -> dict[str, str]:
     """The annotations by which whoever makes the certificate finds what calls by its CA."""
     if installation.certificates is None:
         return {}
@@ -44,14 +44,14 @@ def injection(installation: Installation, webhook: Webhook) -> dict[str, str]:
     return dict(installation.certificates.inject(serving))
 
 
-def _configuration(installation: Installation, webhook: Webhook, kind: str, entry: Json) -> Json:
+def _configuration(installation: RenderTarget, webhook: Webhook, kind: str, entry: Json) -> Json:
     head = installation.object(_VERSION, kind, entry["name"])
     if not installation.bundle.parity:
         del head["metadata"]["namespace"]
     return annotated({**head, "webhooks": [entry]}, injection(installation, webhook))
 
 
-def _entry(installation: Installation, webhook: Webhook) -> Json:
+def _entry(installation: RenderTarget, webhook: Webhook) -> Json:
     return {
         "name": webhook.generate_name.removesuffix("-"),
         "clientConfig": {"service": service_reference(installation, webhook, webhook.webhook_path)},
@@ -65,7 +65,7 @@ def _given(webhook: Webhook, fields: tuple[str, ...]) -> Json:
     return {field: webhook.typed[field] for field in fields if field in webhook.typed}
 
 
-def _namespace_selector(installation: Installation) -> Json:
+def _namespace_selector(installation: RenderTarget) -> Json:
     if "" in installation.targets:
         return {}
     expression = {

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.bundle import Bundle, DeploymentEntry, Document
+from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Document, RegistryBundle
 from rukpak_py.formats.rules import Family, Problem
 
-FAMILY: Family[Bundle] = Family(title="Service accounts", origin="rukpak-py")
+FAMILY: Family[RegistryBundle] = Family(title="Service accounts", origin="rukpak-py")
 
 
 @FAMILY.rule(
@@ -18,7 +18,7 @@ FAMILY: Family[Bundle] = Family(title="Service accounts", origin="rukpak-py")
     ),
     severity=Severity.WARNING,
 )
-def accounts_are_created(bundle: Bundle) -> Iterator[Problem]:
+def accounts_are_created(bundle: RegistryBundle) -> Iterator[Problem]:
     created = {"default", *_named_by_permissions(bundle), *_shipped(bundle)}
     for entry in bundle.csv.deployments:
         account, field = _runs_as(entry)
@@ -39,7 +39,7 @@ def accounts_are_created(bundle: Bundle) -> Iterator[Problem]:
     severity=Severity.WARNING,
     origin="the operator-framework/api library, as an error",
 )
-def accounts_are_not_shipped_as_well(bundle: Bundle) -> Iterator[Problem]:
+def accounts_are_not_shipped_as_well(bundle: RegistryBundle) -> Iterator[Problem]:
     generated = {*_named_by_permissions(bundle), *(_runs_as(entry)[0] for entry in bundle.csv.deployments)} - {
         "default"
     }
@@ -60,12 +60,12 @@ def _runs_as(entry: DeploymentEntry) -> tuple[str, str]:
     return "default", "serviceAccountName"
 
 
-def _named_by_permissions(bundle: Bundle) -> set[str]:
+def _named_by_permissions(bundle: RegistryBundle) -> set[str]:
     entries = (*bundle.csv.permissions, *bundle.csv.cluster_permissions)
     return {entry.service_account for entry in entries if entry.service_account}
 
 
-def _shipped(bundle: Bundle) -> dict[str, Document]:
+def _shipped(bundle: RegistryBundle) -> dict[str, Document]:
     return {
         document.name: document
         for document in bundle.others

@@ -8,12 +8,12 @@ from typing import Any
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.formats.registry_v1.bundle import Bundle, Document
+from rukpak_py.formats.registry_v1.bundle import Document, RegistryBundle
 from rukpak_py.formats.registry_v1.joined_names import service_name
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, SUPPORTED
 from rukpak_py.formats.rules import Family, Problem
 
-FAMILY: Family[Bundle] = Family(title="Objects of one name", origin="rukpak-py")
+FAMILY: Family[RegistryBundle] = Family(title="Objects of one name", origin="rukpak-py")
 
 
 @FAMILY.rule(
@@ -21,7 +21,7 @@ FAMILY: Family[Bundle] = Family(title="Objects of one name", origin="rukpak-py")
     title="Objects of one name are equal",
     hint="Remove one of them, or rename it. Namespaces do not tell them apart: both go to the install namespace.",
 )
-def objects_of_one_name_are_equal(bundle: Bundle) -> Iterator[Problem]:
+def objects_of_one_name_are_equal(bundle: RegistryBundle) -> Iterator[Problem]:
     for first, again in _repeated(bundle):
         if _in_cluster(first) != _in_cluster(again):
             yield Problem(
@@ -36,7 +36,7 @@ def objects_of_one_name_are_equal(bundle: Bundle) -> Iterator[Problem]:
     hint="Remove the repetition.",
     severity=Severity.WARNING,
 )
-def objects_are_there_once(bundle: Bundle) -> Iterator[Problem]:
+def objects_are_there_once(bundle: RegistryBundle) -> Iterator[Problem]:
     for first, again in _repeated(bundle):
         if _in_cluster(first) == _in_cluster(again):
             yield Problem(
@@ -51,7 +51,7 @@ def objects_are_there_once(bundle: Bundle) -> Iterator[Problem]:
     hint="Rename one of the deployments: dots count as `-` in the name of its Service, and only the first 55 "
     "characters count.",
 )
-def services_are_distinct(bundle: Bundle) -> Iterator[Problem]:
+def services_are_distinct(bundle: RegistryBundle) -> Iterator[Problem]:
     serving = {webhook.deployment_name for webhook in bundle.csv.webhooks}
     first: dict[str, str] = {}
     for entry in bundle.csv.deployments:
@@ -66,7 +66,7 @@ def services_are_distinct(bundle: Bundle) -> Iterator[Problem]:
             )
 
 
-def _repeated(bundle: Bundle) -> Iterator[tuple[Document, Document]]:
+def _repeated(bundle: RegistryBundle) -> Iterator[tuple[Document, Document]]:
     """Each further object with the first one of its name."""
     seen: dict[tuple[str, ...], Document] = {}
     for document in bundle.others:

@@ -8,7 +8,7 @@ from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.definitions import (
-    Written,
+    WrittenDefinition,
     each_definition,
     preserves_unknown_fields,
 )
@@ -37,7 +37,7 @@ _ONLY_WITH_WEBHOOK: Final = "Forbidden: should not be set when strategy is not s
     "`.status.phase`.",
 )
 @each_definition
-def columns_are_valid(definition: Written) -> Iterator[Problem]:
+def columns_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
         for below, column in entries(version, "additionalPrinterColumns"):
             for field, reason in _column_reasons(column):
@@ -67,7 +67,7 @@ def _column_reasons(column: Json) -> Iterator[tuple[str, str]]:
     hint="specReplicasPath begins with `.spec.`, labelSelectorPath with `.spec.` or `.status.`.",
 )
 @each_definition
-def scaling_is_valid(definition: Written) -> Iterator[Problem]:
+def scaling_is_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
         value = at(version, "subresources", "scale")
         if isinstance(value, dict):
@@ -96,7 +96,7 @@ def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
     hint="Write the path of a field of type string, boolean or integer as the schema has it: `.spec.color`.",
 )
 @each_definition
-def selectable_fields_exist(definition: Written) -> Iterator[Problem]:
+def selectable_fields_exist(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
         paths: list[str] = []
         for below, selected in entries(version, "selectableFields"):
@@ -132,7 +132,7 @@ def _selection_reason(path: str, earlier: list[str], schema: Json) -> str:
     hint="Set `deprecated: true`, and write one line of at most 256 bytes, or leave the warning to the server.",
 )
 @each_definition
-def deprecation_warnings_are_valid(definition: Written) -> Iterator[Problem]:
+def deprecation_warnings_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for path, version in definition.versions:
         warning = version.get("deprecationWarning")
         if isinstance(warning, str) and (
@@ -159,7 +159,7 @@ def _warning_reason(warning: str, *, is_deprecated: bool) -> str:
     "Webhooks convert only where unknown fields are pruned.",
 )
 @each_definition
-def the_conversion_strategy_is_known(definition: Written) -> Iterator[Problem]:
+def the_conversion_strategy_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return
     strategy = text(definition.spec, "conversion", "strategy")
@@ -181,7 +181,7 @@ def the_conversion_strategy_is_known(definition: Written) -> Iterator[Problem]:
     "https `url`; with `strategy: None` remove the webhook.",
 )
 @each_definition
-def the_conversion_client_is_valid(definition: Written) -> Iterator[Problem]:
+def the_conversion_client_is_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return
     client = at(definition.document.manifest, *_WEBHOOK, "clientConfig")
@@ -257,7 +257,7 @@ def _url_path_reasons(path: str) -> Iterator[str]:
     hint="List the versions of ConversionReview that the webhook answers: `conversionReviewVersions: [v1]`.",
 )
 @each_definition
-def review_versions_are_valid(definition: Written) -> Iterator[Problem]:
+def review_versions_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return
     given = at(definition.document.manifest, *_WEBHOOK, "conversionReviewVersions")
@@ -287,5 +287,5 @@ def _review_reasons(versions: list[str], *, is_webhook: bool) -> Iterator[tuple[
         yield (), f"Invalid value: [{shown}]: must include at least one of {', '.join(_REVIEW_VERSIONS)}"
 
 
-def _converts_by_webhook(definition: Written) -> bool:
+def _converts_by_webhook(definition: WrittenDefinition) -> bool:
     return text(definition.spec, "conversion", "strategy") == "Webhook"

@@ -30,7 +30,7 @@ _APPROVAL_LINK: Final = "see https://github.com/kubernetes/enhancements/pull/111
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Written:
+class WrittenDefinition:
     """A CRD as it was written. `versions` are its mappings with their paths."""
 
     document: Document
@@ -45,7 +45,7 @@ class Written:
         return self.document.place(*path, on_key=on_key)
 
 
-OfDefinition: TypeAlias = Callable[[Written], Iterable[Problem]]
+OfDefinition: TypeAlias = Callable[[WrittenDefinition], Iterable[Problem]]
 
 
 def each_definition(check: OfDefinition) -> Check[Reading]:
@@ -59,9 +59,9 @@ def each_definition(check: OfDefinition) -> Check[Reading]:
     return judged
 
 
-def _written(document: Document) -> Written:
+def _written(document: Document) -> WrittenDefinition:
     versions = list(entries(document.manifest, "spec", "versions"))
-    return Written(document=document, spec=mapping(document.manifest, "spec"), versions=versions)
+    return WrittenDefinition(document=document, spec=mapping(document.manifest, "spec"), versions=versions)
 
 
 @FAMILY.rule(
@@ -100,7 +100,7 @@ def definitions_are_of_v1(reading: Reading) -> Iterator[Problem]:
     "and annotations are `<prefix>/<name>`.",
 )
 @each_definition
-def metadata_are_valid(definition: Written) -> Iterator[Problem]:
+def metadata_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     yield from object_metadata.problems(definition.document)
     if namespace := text(definition.document.manifest, "metadata", "namespace"):
         message = f"CRD '{name_of(definition.document)}' names the namespace '{namespace}', but CRDs have none"
@@ -117,7 +117,7 @@ def metadata_are_valid(definition: Written) -> Iterator[Problem]:
     hint="The name must be spec.names.plural, a dot, and spec.group: correct the one of the three that is wrong.",
 )
 @each_definition
-def the_name_is_plural_and_group(definition: Written) -> Iterator[Problem]:
+def the_name_is_plural_and_group(definition: WrittenDefinition) -> Iterator[Problem]:
     expected = f"{text(definition.spec, 'names', 'plural')}.{definition.group}"
     for field in ("name", "generateName"):
         name = text(definition.document.manifest, "metadata", field)
@@ -132,7 +132,7 @@ def the_name_is_plural_and_group(definition: Written) -> Iterator[Problem]:
     hint="Write the API group as a domain with a dot in it, in lower case: `example.com`.",
 )
 @each_definition
-def the_group_is_a_domain(definition: Written) -> Iterator[Problem]:
+def the_group_is_a_domain(definition: WrittenDefinition) -> Iterator[Problem]:
     place = definition.place("spec", "group")
     if not definition.group:
         yield Problem(message="spec.group: Required value", place=place)
@@ -150,7 +150,7 @@ def the_group_is_a_domain(definition: Written) -> Iterator[Problem]:
     "`api-approved.kubernetes.io` as a URL; if not, let its value begin with `unapproved`.",
 )
 @each_definition
-def protected_groups_are_approved(definition: Written) -> Iterator[Problem]:
+def protected_groups_are_approved(definition: WrittenDefinition) -> Iterator[Problem]:
     group = definition.group
     if group not in {"k8s.io", "kubernetes.io"} and not group.endswith((".k8s.io", ".kubernetes.io")):
         return
@@ -170,7 +170,7 @@ def protected_groups_are_approved(definition: Written) -> Iterator[Problem]:
     hint="Write `scope: Namespaced`, or `scope: Cluster`.",
 )
 @each_definition
-def the_scope_is_known(definition: Written) -> Iterator[Problem]:
+def the_scope_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
     scope = text(definition.spec, "scope")
     place = definition.place("spec", "scope")
     if not scope:
@@ -186,7 +186,7 @@ def the_scope_is_known(definition: Written) -> Iterator[Problem]:
     hint="Use letters, digits and `-` only, beginning with a letter; upper case in kind and listKind only.",
 )
 @each_definition
-def names_are_valid(definition: Written) -> Iterator[Problem]:
+def names_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for field, name in _names(definition).items():
         if reason := _name_reason(field, name):
             yield Problem(message=f"spec.names.{field}: {reason}", place=definition.place("spec", "names", field))
@@ -198,7 +198,7 @@ def names_are_valid(definition: Written) -> Iterator[Problem]:
                 yield Problem(message=message, place=definition.place("spec", "names", field, index))
 
 
-def _names(definition: Written) -> dict[str, str]:
+def _names(definition: WrittenDefinition) -> dict[str, str]:
     names = mapping(definition.spec, "names")
     kind = text(names, "kind")
     return {
@@ -224,7 +224,7 @@ def _name_reason(field: str, name: str) -> str:
     hint="Name the list `<kind>List`, or leave listKind out.",
 )
 @each_definition
-def kind_and_list_kind_differ(definition: Written) -> Iterator[Problem]:
+def kind_and_list_kind_differ(definition: WrittenDefinition) -> Iterator[Problem]:
     names = _names(definition)
     if names["kind"] and names["kind"] == names["listKind"]:
         message = f'spec.names.listKind: Invalid value: "{names["kind"]}": kind and listKind may not be the same'
@@ -237,7 +237,7 @@ def kind_and_list_kind_differ(definition: Written) -> Iterator[Problem]:
     hint="Name versions `v1`, `v1beta1` and so on, each once.",
 )
 @each_definition
-def version_names_are_valid(definition: Written) -> Iterator[Problem]:
+def version_names_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for path, version in definition.versions:
         name = text(version, "name")
         if reasons := dns.dns_1035_label(name):
@@ -255,7 +255,7 @@ def version_names_are_valid(definition: Written) -> Iterator[Problem]:
     hint="Set `storage: true` in one entry of spec.versions, and `storage: false` in the others.",
 )
 @each_definition
-def one_version_is_stored(definition: Written) -> Iterator[Problem]:
+def one_version_is_stored(definition: WrittenDefinition) -> Iterator[Problem]:
     stored = [text(version, "name") for _, version in definition.versions if version.get("storage") is True]
     if len(stored) != 1:
         found = ", ".join(stored) or "none"
@@ -270,7 +270,7 @@ def one_version_is_stored(definition: Written) -> Iterator[Problem]:
     "`x-kubernetes-preserve-unknown-fields: true`.",
 )
 @each_definition
-def unknown_fields_are_not_preserved(definition: Written) -> Iterator[Problem]:
+def unknown_fields_are_not_preserved(definition: WrittenDefinition) -> Iterator[Problem]:
     if preserves_unknown_fields(definition):
         message = (
             "spec.preserveUnknownFields: Invalid value: true: cannot set to true, "
@@ -279,5 +279,5 @@ def unknown_fields_are_not_preserved(definition: Written) -> Iterator[Problem]:
         yield Problem(message=message, place=definition.place("spec", "preserveUnknownFields", on_key=True))
 
 
-def preserves_unknown_fields(definition: Written) -> bool:
+def preserves_unknown_fields(definition: WrittenDefinition) -> bool:
     return definition.spec.get("preserveUnknownFields") is True

@@ -1,14 +1,14 @@
 """All rules for registry+v1 bundles, by what they judge.
 
-A family judges a Bundle (what was read), a Reading (the files too, also when there is no bundle), or an InstallRequest.
-A new family is added to the tuple of its subject, or to the profile that asks for it.
+A family judges a RegistryBundle (what was read), a Reading (the files too, also when there is no bundle), or an
+InstallRequest. A new family is added to the tuple of its subject, or to the profile that asks for it.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import (
     accounts,
@@ -44,7 +44,7 @@ class Profile(StrEnum):
     OLM_V1 = "olmv1"  # what operator-controller refuses to install
 
 
-BUNDLE_FAMILIES: tuple[Family[Bundle], ...] = (
+BUNDLE_FAMILIES: tuple[Family[RegistryBundle], ...] = (
     renderable.FAMILY,
     own.FAMILY,
     names.FAMILY,

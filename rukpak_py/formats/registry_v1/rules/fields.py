@@ -10,12 +10,12 @@ from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.builtin_types import checked
-from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.rules import Family, Problem, path_text
 from rukpak_py.formats.type_defects import RANGES
 
-FAMILY: Family[Bundle] = Family(title="Fields of shipped objects", origin="rukpak-py")
-INTEGERS: Family[Bundle] = Family(title="Integers of shipped objects", origin="rukpak-py")
+FAMILY: Family[RegistryBundle] = Family(title="Fields of shipped objects", origin="rukpak-py")
+INTEGERS: Family[RegistryBundle] = Family(title="Integers of shipped objects", origin="rukpak-py")
 
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
 
@@ -26,7 +26,7 @@ _ROLES: Final = frozenset({"Role", "ClusterRole"})
     hint="Correct the spelling (case counts), move it to where it belongs, or remove it: it is left out.",
     severity=Severity.WARNING,
 )
-def fields_of_objects_are_known(bundle: Bundle) -> Iterator[Problem]:
+def fields_of_objects_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         has_rules = document.kind in _ROLES
         for path in checked(document.manifest).undeclared:
@@ -40,7 +40,7 @@ def fields_of_objects_are_known(bundle: Bundle) -> Iterator[Problem]:
     title="Integers of shipped objects fit their types",
     hint="Write a number that fits: the API server takes it for another one.",
 )
-def integers_of_objects_fit(bundle: Bundle) -> Iterator[Problem]:
+def integers_of_objects_fit(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         for overflow in checked(document.manifest).overflows:
             hint = RANGES[overflow.wanted]

@@ -6,11 +6,11 @@ from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Bundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, CHANNELS, DEFAULT_CHANNEL, PACKAGE
 from rukpak_py.formats.rules import Family, Place, Problem
 
-FAMILY: Family[Bundle] = Family(title="Names in metadata/annotations.yaml", origin="rukpak-py")
+FAMILY: Family[RegistryBundle] = Family(title="Names in metadata/annotations.yaml", origin="rukpak-py")
 
 _NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
 
@@ -21,7 +21,7 @@ _NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
     hint="Write `stable,beta`: blanks, brackets and quotes become part of a name.",
     severity=Severity.WARNING,
 )
-def channels_are_names(bundle: Bundle) -> Iterator[Problem]:
+def channels_are_names(bundle: RegistryBundle) -> Iterator[Problem]:
     for key, written in ((CHANNELS, bundle.metadata.channels), (DEFAULT_CHANNEL, bundle.metadata.default_channel)):
         channels = written.split(",") if key == CHANNELS else [written]
         odd = [channel for channel in channels if not channel or _NO_PART_OF_A_NAME.search(channel)]
@@ -39,7 +39,7 @@ def channels_are_names(bundle: Bundle) -> Iterator[Problem]:
     hint="Use lower case letters, digits and `-` only: catalogs, namespaces and labels are named after the package.",
     severity=Severity.WARNING,
 )
-def the_package_name_is_valid(bundle: Bundle) -> Iterator[Problem]:
+def the_package_name_is_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     package = bundle.metadata.package
     if package and (reasons := dns.subdomain(package)):
         yield Problem(message=f"package name {package!r} is invalid: {', '.join(reasons)}", place=_annotation(PACKAGE))

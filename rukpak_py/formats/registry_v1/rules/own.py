@@ -5,13 +5,13 @@ from difflib import get_close_matches
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPACE, Bundle, InstallMode, Webhook
+from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPACE, InstallMode, RegistryBundle, Webhook
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import at, mapping, text
 from rukpak_py.formats.rules import Family, Place, Problem, path_text
 
-FAMILY: Family[Bundle] = Family(title="Further checks", origin="rukpak-py")
+FAMILY: Family[RegistryBundle] = Family(title="Further checks", origin="rukpak-py")
 READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-py")
 
 
@@ -21,7 +21,7 @@ READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-
     hint="Add the operator's deployment, permissions and CRDs; nothing changes in a cluster that installs this bundle.",
     severity=Severity.WARNING,
 )
-def something_is_rendered(bundle: Bundle) -> Iterator[Problem]:
+def something_is_rendered(bundle: RegistryBundle) -> Iterator[Problem]:
     csv = bundle.csv
     if not (bundle.definitions or bundle.others or csv.deployments or csv.permissions or csv.cluster_permissions):
         yield Problem(message="the bundle has no objects", place=csv.document.place())
@@ -54,7 +54,7 @@ def _is_told(place: Place) -> bool:
     hint=f"Write the port at which the Service answers, or remove the field: {DEFAULT_PORT} is the default.",
     severity=Severity.WARNING,
 )
-def container_ports_are_ports(bundle: Bundle) -> Iterator[Problem]:
+def container_ports_are_ports(bundle: RegistryBundle) -> Iterator[Problem]:
     """Numbers that are too high are no port of a cluster either: RV1-938 tells."""
     for webhook in bundle.csv.webhooks:
         port = at(bundle.csv.document.manifest, *webhook.path, "containerPort")
@@ -71,7 +71,7 @@ def container_ports_are_ports(bundle: Bundle) -> Iterator[Problem]:
     hint="Nothing to do for rukpak. Other installers do not set the namespace, and cannot create the object.",
     severity=Severity.WARNING,
 )
-def autoscalers_have_a_namespace(bundle: Bundle) -> Iterator[Problem]:
+def autoscalers_have_a_namespace(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         if document.kind == AUTOSCALER and not (document.manifest.get("metadata") or {}).get("namespace"):
             yield Problem(
@@ -85,7 +85,7 @@ def autoscalers_have_a_namespace(bundle: Bundle) -> Iterator[Problem]:
     title="Webhooks of one deployment and containerPort have one targetPort",
     hint="Give the webhooks different containerPorts, or the same targetPort.",
 )
-def webhook_ports_are_distinct(bundle: Bundle) -> Iterator[Problem]:
+def webhook_ports_are_distinct(bundle: RegistryBundle) -> Iterator[Problem]:
     """They share a Service, whose ports are named by their numbers."""
     served = {entry.name for entry in bundle.csv.deployments}
     first: dict[tuple[str, int], Webhook] = {}
@@ -111,7 +111,7 @@ def webhook_ports_are_distinct(bundle: Bundle) -> Iterator[Problem]:
     hint=f"Set the CSV's annotation {SUGGESTED_NAMESPACE} to a DNS label of at most 63 characters.",
     severity=Severity.WARNING,
 )
-def install_namespace_is_valid(bundle: Bundle) -> Iterator[Problem]:
+def install_namespace_is_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     suggested = bundle.csv.annotations.get(SUGGESTED_NAMESPACE)
     namespace = suggested or f"{bundle.metadata.package}-system"
     is_told = not suggested and dns.subdomain(bundle.metadata.package)  # RV1-005 and RV1-931 do
@@ -131,7 +131,7 @@ def install_namespace_is_valid(bundle: Bundle) -> Iterator[Problem]:
     severity=Severity.WARNING,
     may_be_error=True,
 )
-def install_modes_are_known(bundle: Bundle) -> Iterator[Problem]:
+def install_modes_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     """It is an error when there is no other way to install the bundle."""
     supported = set(bundle.csv.supported_modes)
     fatal = supported and not supported & set(InstallMode)
@@ -151,7 +151,7 @@ def install_modes_are_known(bundle: Bundle) -> Iterator[Problem]:
     severity=Severity.WARNING,
     hint="Give the CRDs different kinds or groups, or merge them into one: a cluster serves only the first of them.",
 )
-def kinds_are_defined_once(bundle: Bundle) -> Iterator[Problem]:
+def kinds_are_defined_once(bundle: RegistryBundle) -> Iterator[Problem]:
     first: dict[tuple[str, str], str] = {}
     for definition in bundle.definitions:
         spec = mapping(definition.document.manifest, "spec")

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Bundle, Csv, InstallMode, Json, Webhook, WebhookType
+from rukpak_py.formats.registry_v1.bundle import Csv, InstallMode, Json, RegistryBundle, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, PACKAGE
 from rukpak_py.formats.rules import Family, Place, Problem
 
-FAMILY: Family[Bundle] = Family(title="What can be rendered", origin="operator-controller, its renderer")
+FAMILY: Family[RegistryBundle] = Family(title="What can be rendered", origin="operator-controller, its renderer")
 
 _FORBIDDEN_GROUPS: Final = frozenset({"*", "olm.operatorframework.io"})
 _ADMISSION: Final = "admissionregistration.k8s.io"
@@ -34,7 +34,7 @@ _FORBIDDEN_ADMISSION_RESOURCES: Final = frozenset(
     title="No two deployments of the CSV have the same name",
     hint="Give each deployment of spec.install.spec.deployments a name of its own, or remove the repetition.",
 )
-def deployments_are_unique(bundle: Bundle) -> Iterator[Problem]:
+def deployments_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     places = {entry.name: _at(bundle.csv, *entry.path, "name") for entry in bundle.csv.deployments}
     counted = Counter(entry.name for entry in bundle.csv.deployments)
     for name in sorted(name for name, count in counted.items() if count > 1):
@@ -49,7 +49,7 @@ def deployments_are_unique(bundle: Bundle) -> Iterator[Problem]:
     title="A deployment's name is a DNS-1123 subdomain",
     hint="Use lower case letters, digits, `-` and `.` only, at most 253 of them, with a letter or digit at both ends.",
 )
-def deployment_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
+def deployment_names_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     entries = {entry.name: entry for entry in bundle.csv.deployments}
     for name, entry in sorted(entries.items()):
         reasons = sorted(dns.subdomain(name))
@@ -66,7 +66,7 @@ def deployment_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
     hint="Remove one of the CRDs, or merge their versions into one.",
     origin="operator-controller, its renderer; operator-framework/api",
 )
-def definitions_are_unique(bundle: Bundle) -> Iterator[Problem]:
+def definitions_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     documents = {definition.name: definition.document for definition in bundle.definitions}
     counted = Counter(definition.name for definition in bundle.definitions)
     for name in sorted(name for name, count in counted.items() if count > 1):
@@ -82,7 +82,7 @@ def definitions_are_unique(bundle: Bundle) -> Iterator[Problem]:
     hint="Add the CRD to manifests/, or remove the entry from customresourcedefinitions.owned.",
     origin="operator-controller, its renderer; operator-framework/api",
 )
-def owned_definitions_exist(bundle: Bundle) -> Iterator[Problem]:
+def owned_definitions_exist(bundle: RegistryBundle) -> Iterator[Problem]:
     present = {definition.name for definition in bundle.definitions}
     # The first entry of each name: a definition is listed once per version.
     missing = {owned.name: owned for owned in reversed(bundle.csv.owned) if owned.name not in present}
@@ -100,7 +100,7 @@ def owned_definitions_exist(bundle: Bundle) -> Iterator[Problem]:
     title="The package has a name",
     hint=f"Set the annotation {PACKAGE} in metadata/annotations.yaml.",
 )
-def package_has_a_name(bundle: Bundle) -> Iterator[Problem]:
+def package_has_a_name(bundle: RegistryBundle) -> Iterator[Problem]:
     if not bundle.metadata.package:
         yield Problem(
             message="package name is empty",
@@ -114,7 +114,7 @@ def package_has_a_name(bundle: Bundle) -> Iterator[Problem]:
     hint="CRDs are converted for the whole cluster: support AllNamespaces only, or remove the conversion webhook.",
     origin="operator-controller, its renderer; operator-framework/api",
 )
-def conversion_is_for_all_namespaces(bundle: Bundle) -> Iterator[Problem]:
+def conversion_is_for_all_namespaces(bundle: RegistryBundle) -> Iterator[Problem]:
     modes = bundle.csv.supported_modes
     if modes == [InstallMode.ALL]:
         return
@@ -134,7 +134,7 @@ def conversion_is_for_all_namespaces(bundle: Bundle) -> Iterator[Problem]:
     title="A webhook's deployment is in the CSV",
     hint="Set deploymentName to the name of a deployment in spec.install.spec.deployments.",
 )
-def webhooks_have_a_deployment(bundle: Bundle) -> Iterator[Problem]:
+def webhooks_have_a_deployment(bundle: RegistryBundle) -> Iterator[Problem]:
     present = {entry.name for entry in bundle.csv.deployments}
     orphans = [webhook for webhook in bundle.csv.webhooks if webhook.deployment_name not in present]
     for webhook in sorted(orphans, key=lambda orphan: (orphan.deployment_name, *_by_type_and_name(orphan))):
@@ -152,7 +152,7 @@ def webhooks_have_a_deployment(bundle: Bundle) -> Iterator[Problem]:
     title="No two webhooks of a type have the same name",
     hint="Give each webhook of a type its own generateName: it becomes the name of a cluster-wide object.",
 )
-def webhook_names_are_unique(bundle: Bundle) -> Iterator[Problem]:
+def webhook_names_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     """Outside of parity the names of the objects are compared, which have lost one `-` at the end."""
     keys = [(webhook.type, _object_name(bundle, webhook)) for webhook in bundle.csv.webhooks]
     last = dict(zip(keys, bundle.csv.webhooks, strict=True))
@@ -168,7 +168,7 @@ def webhook_names_are_unique(bundle: Bundle) -> Iterator[Problem]:
     title="A webhook's name is a DNS-1123 subdomain",
     hint="Use lower case letters, digits, `-` and `.` only, at most 253 of them, with a letter or digit at both ends.",
 )
-def webhook_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
+def webhook_names_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     """Outside of parity the name of the object is judged, which has lost one `-` at the end."""
     webhooks = {_by_type_and_name(webhook): webhook for webhook in bundle.csv.webhooks}
     for (kind, name), webhook in sorted(webhooks.items()):
@@ -185,7 +185,7 @@ def webhook_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
     title="A CRD is converted by one webhook",
     hint="Name the CRD in the conversionCRDs of one conversion webhook, once.",
 )
-def definitions_have_one_conversion(bundle: Bundle) -> Iterator[Problem]:
+def definitions_have_one_conversion(bundle: RegistryBundle) -> Iterator[Problem]:
     references: dict[str, list[tuple[Webhook, int]]] = {}
     for webhook in bundle.csv.webhooks_of(WebhookType.CONVERSION):
         for index, definition in enumerate(webhook.conversion_crds):
@@ -207,7 +207,7 @@ def definitions_have_one_conversion(bundle: Bundle) -> Iterator[Problem]:
     title="A conversion webhook converts owned CRDs",
     hint="List the CRD in customresourcedefinitions.owned, or remove it from conversionCRDs.",
 )
-def converted_definitions_are_owned(bundle: Bundle) -> Iterator[Problem]:
+def converted_definitions_are_owned(bundle: RegistryBundle) -> Iterator[Problem]:
     owned = {entry.name for entry in bundle.csv.owned}
     webhooks = bundle.csv.webhooks_of(WebhookType.CONVERSION)
     for webhook in sorted(webhooks, key=lambda webhook: webhook.generate_name):
@@ -227,7 +227,7 @@ def converted_definitions_are_owned(bundle: Bundle) -> Iterator[Problem]:
     title="Admission webhooks are not called for all groups, OLM, or webhook configurations",
     hint="Name the groups and resources that the webhook is for. A webhook that fails must not block its own repair.",
 )
-def webhook_rules_are_allowed(bundle: Bundle) -> Iterator[Problem]:
+def webhook_rules_are_allowed(bundle: RegistryBundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
         if webhook.type == WebhookType.CONVERSION:
             continue  # a type that nobody knows is judged like admission, as upstream does
@@ -250,7 +250,7 @@ def webhook_rules_are_allowed(bundle: Bundle) -> Iterator[Problem]:
         "workloads and webhooks, and a bundle holds no namespaces."
     ),
 )
-def objects_are_supported(bundle: Bundle) -> Iterator[Problem]:
+def objects_are_supported(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         if document.kind not in SUPPORTED:
             yield Problem(
@@ -277,7 +277,7 @@ def _at(csv: Csv, *path: str | int) -> Place:
     return csv.document.place(*path)
 
 
-def _object_name(bundle: Bundle, webhook: Webhook) -> str:
+def _object_name(bundle: RegistryBundle, webhook: Webhook) -> str:
     return webhook.generate_name if bundle.parity else webhook.generate_name.removesuffix("-")
 
 

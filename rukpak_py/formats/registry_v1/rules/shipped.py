@@ -7,13 +7,13 @@ from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Bundle, Document
+from rukpak_py.formats.registry_v1.bundle import Document, RegistryBundle
 from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS, SUPPORTED
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.rules import Family, Problem, path_text
 
-FAMILY: Family[Bundle] = Family(title="What a cluster refuses: shipped objects", origin="Kubernetes")
+FAMILY: Family[RegistryBundle] = Family(title="What a cluster refuses: shipped objects", origin="Kubernetes")
 
 _TYPES: Final = frozenset({"array", "boolean", "integer", "number", "object", "string"})
 _TEXTS: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("stringData", "data")}
@@ -40,7 +40,7 @@ _SINGLE: Final = ("items", "additionalProperties", "not")
     hint="Give schema.openAPIV3Schema; the least is `type: object` with `x-kubernetes-preserve-unknown-fields: true`.",
     severity=Severity.WARNING,
 )
-def versions_have_a_schema(bundle: Bundle) -> Iterator[Problem]:
+def versions_have_a_schema(bundle: RegistryBundle) -> Iterator[Problem]:
     for definition in bundle.definitions:
         document = definition.document
         if document.api_version == OLD_DEFINITIONS:
@@ -57,7 +57,7 @@ def versions_have_a_schema(bundle: Bundle) -> Iterator[Problem]:
     hint=f"Write one of {', '.join(sorted(_TYPES))}.",
     severity=Severity.WARNING,
 )
-def schema_types_are_known(bundle: Bundle) -> Iterator[Problem]:
+def schema_types_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for definition in bundle.definitions:
         document = definition.document
         for path, version in entries(document.manifest, "spec", "versions"):
@@ -90,7 +90,7 @@ def _unknown_types(schema: Any) -> Iterator[tuple[Path, str]]:
     hint="Put the value in quotes; a list or an object is written as a string, with `|` behind the key.",
     severity=Severity.WARNING,
 )
-def values_are_texts(bundle: Bundle) -> Iterator[Problem]:
+def values_are_texts(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         for field in _TEXTS.get(document.kind, ()) if document.api_version == "v1" else ():
             for key, value in mapping(document.manifest, field).items():
@@ -105,7 +105,7 @@ def values_are_texts(bundle: Bundle) -> Iterator[Problem]:
     hint="Add the `apiVersion` of its kind.",
     severity=Severity.WARNING,
 )
-def objects_have_a_version(bundle: Bundle) -> Iterator[Problem]:
+def objects_have_a_version(bundle: RegistryBundle) -> Iterator[Problem]:
     """RV1-301 tells of CRDs that begin a file, RV1-013 of kinds that are not supported."""
     later = [one.document for one in bundle.definitions if one.document.index or one.document.inside]
     for document in (*later, *bundle.others):
@@ -122,7 +122,7 @@ def objects_have_a_version(bundle: Bundle) -> Iterator[Problem]:
     hint="Begin with a lower case letter; lower case letters, digits and `-` may follow, at most 63 characters in all.",
     severity=Severity.WARNING,
 )
-def service_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
+def service_names_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         is_service = (document.kind, document.api_version) == ("Service", "v1")
         if is_service and document.name and (reasons := dns.dns_1035_label(document.name)):
@@ -136,7 +136,7 @@ def service_names_are_valid(bundle: Bundle) -> Iterator[Problem]:
     hint="Correct the spelling (case counts), or remove the field: a cluster drops it, and with it the permission.",
     severity=Severity.WARNING,
 )
-def rules_of_roles_are_known(bundle: Bundle) -> Iterator[Problem]:
+def rules_of_roles_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         if document.kind in _ROLES:
             for path in _unknown_fields(document):

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, Bundle, InstallMode
+from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, InstallMode, RegistryBundle
 from rukpak_py.formats.registry_v1.rules.first_documents import at
 from rukpak_py.formats.rules import Family, Place, Problem
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstallRequest:
-    bundle: Bundle
+    bundle: RegistryBundle
     makes_certificates: bool = True  # False: there is no certificate provider
 
 
@@ -122,7 +122,7 @@ def has_no_dependencies(request: InstallRequest) -> Iterator[Problem]:
         )
 
 
-def _dependencies(bundle: Bundle) -> Iterator[tuple[str, Place]]:
+def _dependencies(bundle: RegistryBundle) -> Iterator[tuple[str, Place]]:
     """As the properties that a catalog makes of them."""
     for dependency in bundle.metadata.dependencies:
         if dependency.type in _DEPENDENCY_PROPERTIES:
@@ -133,5 +133,5 @@ def _dependencies(bundle: Bundle) -> Iterator[tuple[str, Place]]:
             yield "olm.gvk.required", bundle.csv.document.place("spec", field, "required", index)
 
 
-def _install_modes(bundle: Bundle) -> Place:
+def _install_modes(bundle: RegistryBundle) -> Place:
     return bundle.csv.document.place("spec", "installModes", on_key=True)

@@ -7,10 +7,10 @@ from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.bundle import Bundle, Webhook, WebhookType
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle, Webhook, WebhookType
 from rukpak_py.formats.rules import Family, Problem
 
-FAMILY: Family[Bundle] = Family(title="What a cluster refuses: webhooks", origin="Kubernetes")
+FAMILY: Family[RegistryBundle] = Family(title="What a cluster refuses: webhooks", origin="Kubernetes")
 
 _Told: TypeAlias = tuple[Path, str]  # where in the definition, and what is wrong there
 
@@ -34,7 +34,7 @@ _LONGEST_WAIT: Final = 30
     severity=Severity.WARNING,
     origin="rukpak-py",
 )
-def types_are_known(bundle: Bundle) -> Iterator[Problem]:
+def types_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
         if webhook.type not in set(WebhookType):
             (near,) = get_close_matches(webhook.type, list(WebhookType), n=1) or [""]
@@ -51,7 +51,7 @@ def types_are_known(bundle: Bundle) -> Iterator[Problem]:
     hint="Correct the value: a cluster refuses the whole webhook configuration.",
     severity=Severity.WARNING,
 )
-def values_are_known(bundle: Bundle) -> Iterator[Problem]:
+def values_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
         found: Iterator[_Told] = _of_calling(webhook)
         if webhook.type != WebhookType.CONVERSION:

@@ -5,11 +5,13 @@ from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Bundle, DeploymentEntry, Json
+from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.rules.first_documents import entries, mapping
 from rukpak_py.formats.rules import Family, Place, Problem
 
-FAMILY: Family[Bundle] = Family(title="What a cluster refuses: deployments and permissions", origin="Kubernetes")
+FAMILY: Family[RegistryBundle] = Family(
+    title="What a cluster refuses: deployments and permissions", origin="Kubernetes"
+)
 
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
 _TEMPLATE: Final = ("spec", "template")
@@ -21,7 +23,7 @@ _TEMPLATE: Final = ("spec", "template")
     hint="Give spec.selector.matchLabels, and the same labels in spec.template.metadata.labels.",
     severity=Severity.WARNING,
 )
-def deployments_select_their_pods(bundle: Bundle) -> Iterator[Problem]:
+def deployments_select_their_pods(bundle: RegistryBundle) -> Iterator[Problem]:
     for entry in bundle.csv.deployments:
         selector = mapping(entry.spec, "selector")
         wanted = mapping(selector, "matchLabels")
@@ -42,7 +44,7 @@ def deployments_select_their_pods(bundle: Bundle) -> Iterator[Problem]:
     "DNS label: lower case letters, digits and `-`.",
     severity=Severity.WARNING,
 )
-def deployments_have_containers(bundle: Bundle) -> Iterator[Problem]:
+def deployments_have_containers(bundle: RegistryBundle) -> Iterator[Problem]:
     for entry in bundle.csv.deployments:
         pod = mapping(entry.spec, "template", "spec")
         if not pod.get("containers"):
@@ -73,7 +75,7 @@ def _of_container(name: str, image: str, *, is_again: bool) -> Iterator[str]:
     hint="Keys are `<prefix>/<name>`; names and values are letters, digits, `-`, `_` and `.`, at most 63 of them.",
     severity=Severity.WARNING,
 )
-def labels_are_valid(bundle: Bundle) -> Iterator[Problem]:
+def labels_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     for entry in bundle.csv.deployments:
         for key, value in mapping(entry.spec, "template", "metadata", "labels").items():
             for reason in (*dns.qualified_name(key), *dns.label_value(value)):
@@ -87,7 +89,7 @@ def labels_are_valid(bundle: Bundle) -> Iterator[Problem]:
     hint="Give `verbs`, and `apiGroups` with `resources`, or in cluster permissions `nonResourceURLs` alone.",
     severity=Severity.WARNING,
 )
-def rules_grant_something(bundle: Bundle) -> Iterator[Problem]:
+def rules_grant_something(bundle: RegistryBundle) -> Iterator[Problem]:
     for rule, place in _rules(bundle):
         if problem := _useless(rule):
             yield Problem(message=problem, place=place)
@@ -103,7 +105,7 @@ def _useless(rule: Json) -> str:
     return "" if rule.get("apiGroups") else "a rule has resources but no apiGroups"
 
 
-def _rules(bundle: Bundle) -> Iterator[tuple[Json, Place]]:
+def _rules(bundle: RegistryBundle) -> Iterator[tuple[Json, Place]]:
     for permission in (*bundle.csv.permissions, *bundle.csv.cluster_permissions):
         for index, rule in enumerate(permission.rules or []):
             yield rule or {}, bundle.csv.document.place(*permission.path, "rules", index)
@@ -113,5 +115,5 @@ def _rules(bundle: Bundle) -> Iterator[tuple[Json, Place]]:
                 yield rule, document.place(*path)
 
 
-def _problem(bundle: Bundle, entry: DeploymentEntry, message: str, *path: str | int) -> Problem:
+def _problem(bundle: RegistryBundle, entry: DeploymentEntry, message: str, *path: str | int) -> Problem:
     return Problem(message=message, place=bundle.csv.document.place(*entry.path, *path))

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.permissions.grants import Holder, Reference, grants_of
+from rukpak_py.apply.permissions.grants import RoleReference, RoleSubject, grants_of
 from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.core.errors import ContentError
 from tests.unit.cli.objects import RBAC, binding, manifest, role, rule
 
-ROBOT = Holder("ServiceAccount", "apps", "robot")
+ROBOT = RoleSubject("ServiceAccount", "apps", "robot")
 GET_PODS = rule("get")
 
 
@@ -26,12 +26,12 @@ def test_a_role_binding_grants_a_cluster_role_in_its_namespace_only() -> None:
 
 def test_roles_of_other_namespaces_are_others() -> None:
     found = grants_of([role("reader", GET_PODS, namespace="there"), binding("b", "reader", namespace="here")])
-    assert found.references == [Reference(ROBOT, "here", "Role", "reader")]
-    assert found.permissions == {Holder("Role", "there", "reader"): {Permission("there", "get", "", "pods")}}
+    assert found.references == [RoleReference(ROBOT, "here", "Role", "reader")]
+    assert found.permissions == {RoleSubject("Role", "there", "reader"): {Permission("there", "get", "", "pods")}}
 
 
 def test_a_role_that_is_not_here_stays_a_reference() -> None:
-    assert grants_of([binding("b", "view")]).references == [Reference(ROBOT, "", "ClusterRole", "view")]
+    assert grants_of([binding("b", "view")]).references == [RoleReference(ROBOT, "", "ClusterRole", "view")]
 
 
 def test_a_role_without_a_binding_waits_for_somebody() -> None:
@@ -42,13 +42,13 @@ def test_a_role_without_a_binding_waits_for_somebody() -> None:
 def test_an_aggregated_role_adds_to_another() -> None:
     labels = {f"{RBAC}/aggregate-to-admin": "true", f"{RBAC}/aggregate-to-view": "false"}
     found = grants_of([role("extra", GET_PODS, labels=labels)])
-    assert list(found.permissions) == [Holder("ClusterRole", "", "admin")]
+    assert list(found.permissions) == [RoleSubject("ClusterRole", "", "admin")]
 
 
 def test_roles_that_the_server_fills_are_references() -> None:
     filled = role("filled", GET_PODS) | {"aggregationRule": {"clusterRoleSelectors": []}}
     found = grants_of([filled, binding("b", "filled")])
-    assert (found.permissions, found.references) == ({}, [Reference(ROBOT, "", "ClusterRole", "filled")])
+    assert (found.permissions, found.references) == ({}, [RoleReference(ROBOT, "", "ClusterRole", "filled")])
 
 
 def test_a_namesake_of_another_group_is_no_role() -> None:

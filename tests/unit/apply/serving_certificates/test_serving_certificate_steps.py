@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rukpak_py.apply.serving_certificates.steps import (
     MOST_TRUSTED,
     CertificateSettings,
+    CertificateStep,
     Injection,
-    Step,
     Stored,
     issue,
     look_again_at,
@@ -39,40 +39,44 @@ def having(bundle: bytes) -> Injection:
 
 
 LACKING = Injection()
-CASES: dict[str, tuple[Stored | None, Injection, datetime, Step]] = {
-    "there is no Secret": (None, LACKING, NOW, Step.ISSUE),
-    "the Secret was deleted": (None, having(GOOD.trust), NOW, Step.ISSUE),
-    "all is well": (GOOD, having(GOOD.trust), NOW, Step.NOTHING),
-    "the caller is new": (GOOD, LACKING, NOW, Step.INJECT),
-    "somebody else's CA stands there": (GOOD, having(ELSEWHERE.trust), NOW, Step.PUBLISH_TRUST),
-    "the certificate or its key is ruined": (replace(GOOD, certificate=b""), having(GOOD.trust), NOW, Step.ISSUE),
+CASES: dict[str, tuple[Stored | None, Injection, datetime, CertificateStep]] = {
+    "there is no Secret": (None, LACKING, NOW, CertificateStep.ISSUE),
+    "the Secret was deleted": (None, having(GOOD.trust), NOW, CertificateStep.ISSUE),
+    "all is well": (GOOD, having(GOOD.trust), NOW, CertificateStep.NOTHING),
+    "the caller is new": (GOOD, LACKING, NOW, CertificateStep.INJECT),
+    "somebody else's CA stands there": (GOOD, having(ELSEWHERE.trust), NOW, CertificateStep.PUBLISH_TRUST),
+    "the certificate or its key is ruined": (
+        replace(GOOD, certificate=b""), having(GOOD.trust), NOW, CertificateStep.ISSUE
+    ),
     "the Service was renamed": (
-        Stored(certificate=ELSEWHERE.pair.certificate, trust=ELSEWHERE.trust), LACKING, NOW, Step.ISSUE
+        Stored(certificate=ELSEWHERE.pair.certificate, trust=ELSEWHERE.trust), LACKING, NOW, CertificateStep.ISSUE
     ),
-    "the certificate expired": (GOOD, having(GOOD.trust), NOW + timedelta(days=366), Step.ISSUE),
-    "nobody knows its CA": (replace(GOOD, trust=b"junk"), LACKING, NOW, Step.ISSUE),
-    "only the callers know its CA": (replace(GOOD, trust=b"junk"), having(GOOD.trust), NOW, Step.PUBLISH_TRUST),
-    "the label was taken off": (replace(GOOD, is_labelled=False), having(GOOD.trust), NOW, Step.LABEL),
-    "it is due": (GOOD, having(GOOD.trust), LATER, Step.STAGE),
-    "it is due and a caller is new": (GOOD, LACKING, LATER, Step.INJECT),
-    "the next pair is stored": (STAGED, having(GOOD.trust), LATER, Step.INJECT),
-    "every caller has the next CA": (STAGED, having(STAGED.trust), LATER, Step.RECORD_TRUST),
-    "that was recorded": (RECORDED, having(STAGED.trust), LATER, Step.WAIT),
-    "and was long ago": (RECORDED, having(STAGED.trust), LATER + timedelta(seconds=60), Step.SWITCH),
-    "a caller lost it": (RECORDED, having(GOOD.trust), LATER, Step.RESTART_PROPAGATION),
-    "the clock was wrong": (RECORDED, having(STAGED.trust), LATER - timedelta(seconds=1), Step.RECORD_TRUST),
+    "the certificate expired": (GOOD, having(GOOD.trust), NOW + timedelta(days=366), CertificateStep.ISSUE),
+    "nobody knows its CA": (replace(GOOD, trust=b"junk"), LACKING, NOW, CertificateStep.ISSUE),
+    "only the callers know its CA": (
+        replace(GOOD, trust=b"junk"), having(GOOD.trust), NOW, CertificateStep.PUBLISH_TRUST
+    ),
+    "the label was taken off": (replace(GOOD, is_labelled=False), having(GOOD.trust), NOW, CertificateStep.LABEL),
+    "it is due": (GOOD, having(GOOD.trust), LATER, CertificateStep.STAGE),
+    "it is due and a caller is new": (GOOD, LACKING, LATER, CertificateStep.INJECT),
+    "the next pair is stored": (STAGED, having(GOOD.trust), LATER, CertificateStep.INJECT),
+    "every caller has the next CA": (STAGED, having(STAGED.trust), LATER, CertificateStep.RECORD_TRUST),
+    "that was recorded": (RECORDED, having(STAGED.trust), LATER, CertificateStep.WAIT),
+    "and was long ago": (RECORDED, having(STAGED.trust), LATER + timedelta(seconds=60), CertificateStep.SWITCH),
+    "a caller lost it": (RECORDED, having(GOOD.trust), LATER, CertificateStep.RESTART_PROPAGATION),
+    "the clock was wrong": (RECORDED, having(STAGED.trust), LATER - timedelta(seconds=1), CertificateStep.RECORD_TRUST),
     "the next pair is for other names": (
-        replace(GOOD, next_certificate=ELSEWHERE.pair.certificate), having(GOOD.trust), LATER, Step.STAGE
+        replace(GOOD, next_certificate=ELSEWHERE.pair.certificate), having(GOOD.trust), LATER, CertificateStep.STAGE
     ),
-    "the current one is ruined meanwhile": (replace(STAGED, certificate=b""), LACKING, LATER, Step.SWITCH),
+    "the current one is ruined meanwhile": (replace(STAGED, certificate=b""), LACKING, LATER, CertificateStep.SWITCH),
     "it expired while a caller could not be reached": (
-        STAGED, having(GOOD.trust), NOW + timedelta(days=365), Step.SWITCH
+        STAGED, having(GOOD.trust), NOW + timedelta(days=365), CertificateStep.SWITCH
     ),
     "a CA expired": (
         Stored(certificate=NEXT.pair.certificate, trust=NEXT.trust),
         having(NEXT.trust),
         NOW + timedelta(days=366),
-        Step.PUBLISH_TRUST,
+        CertificateStep.PUBLISH_TRUST,
     ),
 }  # fmt: skip
 
@@ -95,7 +99,7 @@ def test_a_secret_that_is_deleted_again_and_again_does_not_make_the_trust_grow()
         caller = having(issued.trust)
     stored = Stored(certificate=issued.pair.certificate, trust=issued.trust)
     assert len(x509.split(issued.trust)) == MOST_TRUSTED
-    assert next_step(stored, [caller], HOSTS, NOW, SETTINGS) is Step.NOTHING
+    assert next_step(stored, [caller], HOSTS, NOW, SETTINGS) is CertificateStep.NOTHING
     assert trust_of(stored, [caller], NOW) == issued.trust
 
 
@@ -114,35 +118,35 @@ class World:
         """A pass that is killed after so many steps."""
         for _ in range(steps):
             step = next_step(self.stored, self.callers, HOSTS, self.now, SETTINGS)
-            if step in {Step.NOTHING, Step.WAIT}:
+            if step in {CertificateStep.NOTHING, CertificateStep.WAIT}:
                 return
             self._take(step)
             self.fresh = [one for one in self.fresh if not self._is_trusted(one)]
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: CertificateStep) -> None:
         stored, now = self.stored, self.now
-        if step is Step.ISSUE or stored is None:
+        if step is CertificateStep.ISSUE or stored is None:
             issued = issue(stored, self.callers, HOSTS, now, SETTINGS)
             self.fresh.append(issued.pair.certificate)
             self._serve(Stored(certificate=issued.pair.certificate, trust=issued.trust))
-        elif step is Step.STAGE:
+        elif step is CertificateStep.STAGE:
             issued = issue(stored, self.callers, HOSTS, now, SETTINGS)
             self.stored = replace(
                 stored, next_certificate=issued.pair.certificate, trust=issued.trust, trusted_since=None
             )
-        elif step is Step.PUBLISH_TRUST:
+        elif step is CertificateStep.PUBLISH_TRUST:
             self.stored = replace(stored, trust=trust_of(stored, self.callers, now))
-        elif step is Step.INJECT:  # one caller is one write
+        elif step is CertificateStep.INJECT:  # one caller is one write
             lacking = next(index for index, caller in enumerate(self.callers) if caller.bundle != stored.trust)
             self.set_caller(lacking, stored.trust)
-        elif step is Step.SWITCH:
+        elif step is CertificateStep.SWITCH:
             if x509.has_expired(stored.certificate, now):
                 self.fresh.append(stored.next_certificate)
             else:
                 self.everybody_has_trusted(stored.next_certificate)
             self._serve(replace(stored, certificate=stored.next_certificate, next_certificate=b"", trusted_since=None))
         else:
-            self.stored = replace(stored, trusted_since=now if step is Step.RECORD_TRUST else None)
+            self.stored = replace(stored, trusted_since=now if step is CertificateStep.RECORD_TRUST else None)
 
     def _serve(self, stored: Stored) -> None:
         self.stored = stored
@@ -201,4 +205,7 @@ def test_no_history_of_passes_and_crashes_refuses_a_request(events: list[tuple[s
             assert not world.untrusted()
     world.passes(20)
     assert not world.untrusted()
-    assert next_step(world.stored, world.callers, HOSTS, world.now, SETTINGS) in {Step.NOTHING, Step.WAIT}
+    assert next_step(world.stored, world.callers, HOSTS, world.now, SETTINGS) in {
+        CertificateStep.NOTHING,
+        CertificateStep.WAIT,
+    }

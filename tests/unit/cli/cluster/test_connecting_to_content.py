@@ -8,14 +8,14 @@ import pytest
 from aiohttp import web
 
 from rukpak_py.cli.cluster import content_server as module
-from rukpak_py.cli.cluster.content_server import Archive, ContentServer, RefusedError, content_server
+from rukpak_py.cli.cluster.content_server import ContentServer, DownloadedArchive, ServerRefusedError, content_server
 from rukpak_py.core import x509
 from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.credentials import FixedToken
 from tests.unit.cli.content_servers import Direct, pem, serving
 
-ARCHIVE = Archive(pieces=(b"a" * 100_000, b"b" * 10))
+ARCHIVE = DownloadedArchive(pieces=(b"a" * 100_000, b"b" * 10))
 ALICE = Connection(server="https://api", token=FixedToken("canary"))
 
 
@@ -79,10 +79,10 @@ async def test_an_authority_that_is_none_is_told(text: bytes) -> None:
 REFUSALS = {
     401: (AccessError, r"does not accept the credentials of the kubeconfig: because$"),
     403: (AccessError, r"^because\. Who reads needs the ClusterRole bundle-reader"),
-    404: (RefusedError, "^because$"),
-    409: (RefusedError, "^because$"),
-    413: (RefusedError, "^because$"),
-    500: (RefusedError, "^because$"),
+    404: (ServerRefusedError, "^because$"),
+    409: (ServerRefusedError, "^because$"),
+    413: (ServerRefusedError, "^because$"),
+    500: (ServerRefusedError, "^because$"),
 }
 
 
@@ -104,22 +104,22 @@ async def test_a_refusal_in_the_middle_of_a_large_upload_is_heard() -> None:
         response.force_close()
         return response
 
-    large = Archive(pieces=(bytes(40_000_000),))
+    large = DownloadedArchive(pieces=(bytes(40_000_000),))
     async with serving(refuse) as way, asking(way) as server:
-        with pytest.raises(RefusedError, match="because"):
+        with pytest.raises(ServerRefusedError, match="because"):
             await server.upload("b", large, lambda _: None)
 
 
 async def test_a_refusal_without_words_has_its_status() -> None:
     async with serving(web.Response(status=418)) as way, asking(way) as server:
-        with pytest.raises(RefusedError, match='unexpected response "418 I\'m a Teapot"'):
+        with pytest.raises(ServerRefusedError, match='unexpected response "418 I\'m a Teapot"'):
             await downloaded(server)
 
 
 async def test_a_redirect_is_not_followed() -> None:
     elsewhere = web.Response(status=307, headers={"Location": "https://elsewhere.example/"})
     async with serving(elsewhere) as way, asking(way) as server:
-        with pytest.raises(RefusedError, match="unexpected response"):
+        with pytest.raises(ServerRefusedError, match="unexpected response"):
             await server.upload("b", ARCHIVE, lambda _: None)
     assert len(way.seen) == 1
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from rukpak_py.cli.reports import github, json_document, sarif, text
-from rukpak_py.cli.reports.report import Described, Report
+from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.cli.terminal import Style
 from rukpak_py.core.findings import Finding, Severity
 from tests.unit.cli.streams import pipe, terminal
@@ -25,9 +25,9 @@ ERROR = Finding(
     path="spec.name",
 )
 WARNING = Finding(rule="RV1-913", severity=Severity.WARNING, message="odd, but works")
-REPORT = Report(path="bundles/a", format="registry+v1", findings=(WARNING, ERROR))
+REPORT = CommandReport(path="bundles/a", format="registry+v1", findings=(WARNING, ERROR))
 NAMES = Described(title="Names are valid", hint="Choose another.", severity=Severity.WARNING)
-UNREADABLE = Report(path="bundles/b", failure="there is no such file or directory")
+UNREADABLE = CommandReport(path="bundles/b", failure="there is no such file or directory")
 
 
 def test_text_for_files_is_one_line_per_finding() -> None:
@@ -43,7 +43,9 @@ def test_text_for_files_is_one_line_per_finding() -> None:
 
 
 def test_advice_for_several_in_a_row_is_given_once() -> None:
-    lines = list(text.lines_of(Report(path="a", findings=(ERROR, replace(ERROR, line=13), WARNING)), Style(pipe())))
+    lines = list(
+        text.lines_of(CommandReport(path="a", findings=(ERROR, replace(ERROR, line=13), WARNING)), Style(pipe()))
+    )
     assert [line.strip() for line in lines if "hint" in line] == ["hint: Use lower case."]
     assert lines.index("      hint: Use lower case.") == 5
 
@@ -63,7 +65,7 @@ def test_words_are_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     word = "w" * 60
     found = Finding(rule="R", severity=Severity.ERROR, message=f"a {word} b", file="f" * 50, line=1)
-    assert word in "\n".join(text.lines_of(Report(path="a", findings=(found,)), Style(terminal())))
+    assert word in "\n".join(text.lines_of(CommandReport(path="a", findings=(found,)), Style(terminal())))
 
 
 def test_a_bundle_that_cannot_be_read_is_told_so() -> None:
@@ -77,16 +79,16 @@ def test_a_bundle_that_cannot_be_read_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("reports", "summary"),
     [
-        ([Report(path="a"), Report(path="b")], "2 bundles valid: 0 errors, 0 warnings"),
-        ([REPORT, Report(path="b"), UNREADABLE], "2 of 3 bundles refused: 1 error, 1 warning"),
+        ([CommandReport(path="a"), CommandReport(path="b")], "2 bundles valid: 0 errors, 0 warnings"),
+        ([REPORT, CommandReport(path="b"), UNREADABLE], "2 of 3 bundles refused: 1 error, 1 warning"),
     ],
 )
-def test_summary(reports: list[Report], summary: str) -> None:
+def test_summary(reports: list[CommandReport], summary: str) -> None:
     assert text.summary(reports, Style(pipe())) == summary
 
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\r\x9b31m\u202egnp.exe\n::error::fake"
-HOSTILE_REPORT = Report(
+HOSTILE_REPORT = CommandReport(
     path=f"dir{HOSTILE}",
     format="registry+v1",
     findings=(
@@ -119,7 +121,7 @@ def test_github_annotations() -> None:
 def test_github_annotations_point_into_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "b,1").mkdir()
     monkeypatch.chdir(tmp_path)
-    (line,) = github.lines_of(Report(path="b,1", findings=(ERROR,)))
+    (line,) = github.lines_of(CommandReport(path="b,1", findings=(ERROR,)))
     assert line.startswith("::error file=b%2C1/manifests/csv.yaml,line=12,col=3,title=RV1-002::")
 
 
@@ -171,7 +173,7 @@ def test_json_has_a_shape_that_stays() -> None:
     }
 
 
-def sarif_run(*reports: Report) -> dict[str, Any]:
+def sarif_run(*reports: CommandReport) -> dict[str, Any]:
     document = json.loads(json.dumps(sarif.document(reports, version="1.0", rules={"RV1-002": NAMES})))
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
@@ -201,7 +203,7 @@ def test_sarif_names_former_ids_so_that_suppressions_stay() -> None:
 def test_sarif_results_point_at_relative_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my bundle").mkdir()
     monkeypatch.chdir(tmp_path)
-    run = sarif_run(Report(path=str(tmp_path / "my bundle"), findings=(WARNING, ERROR)))
+    run = sarif_run(CommandReport(path=str(tmp_path / "my bundle"), findings=(WARNING, ERROR)))
     warning, error = run["results"]
     assert (error["ruleId"], error["ruleIndex"], error["level"]) == ("RV1-002", 0, "error")
     assert error["message"]["text"] == "invalid name 'A'\nUse lower case."
@@ -215,7 +217,7 @@ def test_sarif_results_point_at_relative_files(tmp_path: Path, monkeypatch: pyte
 def test_sarif_of_an_archive_names_the_file_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "b.tgz").touch()
     monkeypatch.chdir(tmp_path)
-    (result,) = sarif_run(Report(path="b.tgz", findings=(ERROR,)))["results"]
+    (result,) = sarif_run(CommandReport(path="b.tgz", findings=(ERROR,)))["results"]
     (location,) = result["locations"]
     assert location["physicalLocation"] == {"artifactLocation": {"uri": "b.tgz"}, "region": {"startLine": 1}}
     assert location["logicalLocations"] == [{"fullyQualifiedName": "manifests/csv.yaml:12:3 spec.name"}]
@@ -237,6 +239,6 @@ def test_sarif_uris_are_ascii_without_controls() -> None:
 
 
 def test_sarif_names_files_of_any_bytes() -> None:
-    (invocation,) = sarif_run(Report(path="bad\udcff", failure="is empty"))["invocations"]
+    (invocation,) = sarif_run(CommandReport(path="bad\udcff", failure="is empty"))["invocations"]
     (notification,) = invocation["toolExecutionNotifications"]
     assert notification["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "bad%FF"

@@ -8,7 +8,14 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.metadata import OwnerReference
-from rukpak_py.api.names import BUNDLE_KIND, HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS, UPSTREAM_BUNDLE_FINALIZER, Phase
+from rukpak_py.api.names import (
+    BUNDLE_KIND,
+    HELM_CLASS,
+    PLAIN_CLASS,
+    REGISTRY_CLASS,
+    UPSTREAM_BUNDLE_FINALIZER,
+    BundlePhase,
+)
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.controllers import jobs
@@ -151,7 +158,7 @@ async def test_a_pinned_bundle_whose_content_is_lost_is_left_until_somebody_asks
 async def test_lost_content_that_somebody_asks_for_is_fetched_from_the_resolved_source(bench: Bench) -> None:
     one = pinned()
     bench.put(replace(one, status=replace(one.status, resolved_source=source("resolved"))))
-    bench.reconciler.want_content(bench.stored)
+    bench.reconciler.request_content(bench.stored)
     assert bench.woken == ["b"]
     bench.woken.clear()
     assert await bench.unpack() == DONE
@@ -185,7 +192,7 @@ async def test_the_slow_pass_storms_no_server(bench: Bench) -> None:
     bench.reconciler.check_content()
     await bench.reconcile_woken()
     assert len(bench.sources.asked) == REFILLS_AT_ONCE
-    bench.reconciler.want_content(bench.read("b6"))
+    bench.reconciler.request_content(bench.read("b6"))
     await bench.reconcile_woken()
     assert [one.bundle for one in bench.sources.asked] == ["b0", "b1", "b6"]
     bench.reconciler.gone(bench.read("b0"))
@@ -201,11 +208,11 @@ async def test_the_slow_pass_storms_no_server(bench: Bench) -> None:
 async def test_other_content_is_never_accepted_for_a_pinned_bundle(bench: Bench) -> None:
     bench.put(pinned())
     bench.sources.tree = OTHER_FILES
-    bench.reconciler.want_content(bench.stored)
+    bench.reconciler.request_content(bench.stored)
     bench.woken.clear()
     assert await bench.unpack() == retry()
     assert bench.stored.status.digest == FILES.digest
-    assert bench.stored.status.phase == Phase.FAILING
+    assert bench.stored.status.phase == BundlePhase.FAILING
     assert conditions(bench.stored.status)["Unpacked"][1] == "ContentChanged"
     assert bench.events.told == [("Warning", "b", "ContentChanged")]
     assert bench.content.links == {}
@@ -215,7 +222,7 @@ async def test_other_content_is_never_accepted_for_a_pinned_bundle(bench: Bench)
 async def test_the_old_content_is_accepted_when_it_comes_back(bench: Bench) -> None:
     bench.put(pinned())
     bench.sources.tree = OTHER_FILES
-    bench.reconciler.want_content(bench.stored)
+    bench.reconciler.request_content(bench.stored)
     bench.woken.clear()
     await bench.unpack()
     bench.sources.tree = FILES
@@ -316,7 +323,7 @@ async def test_a_slow_job_is_told_once(bench: Bench, monkeypatch: pytest.MonkeyP
     assert await bench.reconcile() == WAIT
     assert await bench.reconcile() == WAIT
     assert bench.client.calls == ["status Bundle b"]
-    assert bench.stored.status.phase == Phase.UNPACKING
+    assert bench.stored.status.phase == BundlePhase.UNPACKING
     opened.set()
 
 
@@ -327,7 +334,7 @@ async def test_a_failing_bundle_does_not_flicker_to_unpacking(bench: Bench) -> N
     bench.sources.gate = asyncio.Event()
     await bench.reconcile()
     assert await bench.reconcile() == WAIT
-    assert bench.stored.status.phase == Phase.FAILING
+    assert bench.stored.status.phase == BundlePhase.FAILING
 
 
 @pytest.mark.parametrize("observed", [-1, 0, 2, 17])
@@ -436,7 +443,7 @@ async def test_a_bundle_waits_for_its_upload_without_asking_again(bench: Bench) 
     bench.put(upload_bundle())
     bench.sources.error = WAITING
     assert await bench.unpack() == DONE
-    assert bench.stored.status.phase == Phase.PENDING
+    assert bench.stored.status.phase == BundlePhase.PENDING
     found = conditions(bench.stored.status)
     assert found["Unpacked"] == ("False", "UnpackPending", "waiting for bundle to be uploaded")
     assert found["Reconciling"] == ("True", "UnpackPending", "waiting for bundle to be uploaded")
@@ -475,7 +482,7 @@ async def test_a_lost_upload_says_so_until_it_is_back(bench: Bench, somebody_ask
     bench.put(upload_bundle(pinned()))
     bench.sources.error = WAITING
     if somebody_asks:
-        bench.reconciler.want_content(bench.stored)
+        bench.reconciler.request_content(bench.stored)
         bench.woken.clear()
         await bench.unpack()
     else:
@@ -485,7 +492,7 @@ async def test_a_lost_upload_says_so_until_it_is_back(bench: Bench, somebody_ask
         await until(lambda: bench.woken)
         await bench.reconcile()
     status = bench.stored.status
-    assert (status.phase, status.digest, status.content_url) == (Phase.FAILING, FILES.digest, "")
+    assert (status.phase, status.digest, status.content_url) == (BundlePhase.FAILING, FILES.digest, "")
     found = conditions(status)
     assert {found[kind][1] for kind in ("Unpacked", "Ready", "Stalled")} == {"ContentLost"}
     assert bench.events.told == [("Warning", "b", "ContentLost")]
@@ -502,10 +509,10 @@ async def test_a_lost_upload_says_so_until_it_is_back(bench: Bench, somebody_ask
 async def test_a_deployment_that_asks_for_a_lost_upload_again_and_again_is_not_heard(bench: Bench) -> None:
     bench.put(upload_bundle(pinned()))
     bench.sources.error = WAITING
-    bench.reconciler.want_content(bench.stored)
+    bench.reconciler.request_content(bench.stored)
     bench.woken.clear()
     await bench.unpack()
-    bench.reconciler.want_content(bench.stored)
+    bench.reconciler.request_content(bench.stored)
     assert bench.woken == []
 
 

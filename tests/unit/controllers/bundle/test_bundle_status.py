@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, BundleStatus
-from rukpak_py.api.names import Phase, Reason
+from rukpak_py.api.names import BundlePhase, Reason
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
@@ -16,7 +16,7 @@ FRESH = bundle(generation=3)
 
 def test_unpacking() -> None:
     status = bundle_status.unpacking(FRESH, NOW)
-    assert status.phase == Phase.UNPACKING
+    assert status.phase == BundlePhase.UNPACKING
     assert conditions(status) == {
         "Unpacked": ("False", "Unpacking", ""),
         "Ready": ("Unknown", "Unpacking", "Unpacking the configMaps Bundle"),
@@ -31,7 +31,7 @@ def test_unpacked() -> None:
         "Unpacked": ("True", "UnpackSuccessful", message),
         "Ready": ("True", "UnpackSuccessful", message),
     }
-    assert (status.phase, status.digest, status.resolved_source) == (Phase.UNPACKED, DIGEST, source("resolved"))
+    assert (status.phase, status.digest, status.resolved_source) == (BundlePhase.UNPACKED, DIGEST, source("resolved"))
     assert status.spec_digest == spec_digest(FRESH.spec)
 
 
@@ -47,7 +47,7 @@ def test_unpacked() -> None:
 )
 def test_failing(error: RukPakError, reason: str, beside: str) -> None:
     status = bundle_status.failing(FRESH, "source bundle content: m", error, NOW)
-    assert status.phase == Phase.FAILING
+    assert status.phase == BundlePhase.FAILING
     assert conditions(status) == {
         "Unpacked": ("False", "UnpackFailed", "source bundle content: m"),
         "Ready": ("False", reason, "source bundle content: m"),
@@ -64,7 +64,7 @@ def test_failing_keeps_what_was_pinned() -> None:
 
 def test_other_content_than_pinned() -> None:
     status = bundle_status.content_changed(unpacked(), OTHER_DIGEST, NOW)
-    assert status.phase == Phase.FAILING
+    assert status.phase == BundlePhase.FAILING
     assert status.digest == DIGEST
     for kind in ("Unpacked", "Ready"):
         value, reason, message = conditions(status)[kind]
@@ -81,7 +81,7 @@ def test_a_spec_that_was_changed_past_the_webhook() -> None:
     assert conditions(status)["Unpacked"][0] == "True", "what was unpacked stays what the Bundle is"
     assert conditions(status)["Ready"][:2] == ("False", Reason.SPEC_CHANGED)
     assert "Stalled" in conditions(status)
-    assert (status.phase, status.digest) == (Phase.UNPACKED, DIGEST)
+    assert (status.phase, status.digest) == (BundlePhase.UNPACKED, DIGEST)
 
 
 def test_the_spec_that_was_unpacked_is_remembered_for_ever() -> None:

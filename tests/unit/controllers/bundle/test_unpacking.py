@@ -151,7 +151,7 @@ class Registries:
             await self.answer.wait()
         return Fetched(tree=FILES, resolved=request.source)
 
-    async def settle(self, bundle: str, uid: str, source: Source) -> None:
+    async def clean_up(self, bundle: str, uid: str, source: Source) -> None:
         """Nothing was made for it."""
 
 

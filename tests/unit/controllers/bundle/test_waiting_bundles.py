@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.conditions import find_condition
-from rukpak_py.api.names import Phase
+from rukpak_py.api.names import BundlePhase
 from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.controllers.bundle.reconcile import LOOK_AGAIN_SECONDS
 from rukpak_py.controllers.outcome import DONE, again
@@ -37,7 +37,7 @@ def condition(bench: Bench, kind: str) -> tuple[str, str, str]:
 async def test_what_holds_it_up_is_told_once(bench: Bench) -> None:
     bench.put(bundle())
     assert await bench.unpack() == again(LOOK_AGAIN_SECONDS)
-    assert bench.stored.status.phase == Phase.PENDING
+    assert bench.stored.status.phase == BundlePhase.PENDING
     assert condition(bench, "Unpacked") == ("False", "UnpackPending", BACK_OFF)
     assert condition(bench, "Reconciling") == ("True", "UnpackPending", BACK_OFF)
     await bench.unpack()
@@ -116,7 +116,7 @@ async def test_pinned_content_that_waits_keeps_its_status(bench: Bench) -> None:
 
 async def test_pinned_content_that_somebody_wants_is_told_when_it_waits(bench: Bench) -> None:
     bench.put(pinned())
-    bench.reconciler.want_content(pinned())
+    bench.reconciler.request_content(pinned())
     await bench.reconcile()
     await until(lambda: len(bench.woken) > 1)
     assert await bench.reconcile() == again(LOOK_AGAIN_SECONDS)

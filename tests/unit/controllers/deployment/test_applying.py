@@ -15,7 +15,12 @@ from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment import applying as module
-from rukpak_py.controllers.deployment.applying import SCHEMA_LAG_INTERVAL_SECONDS, SCHEMA_LAG_SECONDS, Applied, Applier
+from rukpak_py.controllers.deployment.applying import (
+    SCHEMA_LAG_INTERVAL_SECONDS,
+    SCHEMA_LAG_SECONDS,
+    AppliedContent,
+    Applier,
+)
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -104,7 +109,7 @@ class Bench:
         plan = make_plan(wanted, live=here, owned=here, fields=fields, owner=OWNER, adopt=Adopt.NEVER)
         return Planned(target=target_of(one, self.client), plan=plan, hidden=Hidden())
 
-    async def apply(self, one: Attempt, planned: Planned) -> Applied | StageResult:
+    async def apply(self, one: Attempt, planned: Planned) -> AppliedContent | StageResult:
         wanted = tuple(change.desired for change in planned.plan.changes)
         rendered = Rendered(desired=wanted, resolution=Resolution(states={}, resources={}), objects=(), size=0)
         return await self.applier.apply(one, rendered, planned)
@@ -170,7 +175,7 @@ async def test_what_is_written_to_settled_content_is_drift_and_told(bench: Bench
     one.state.applied.fields = {key("a"): "hash", key("b"): "hash"}
     before = one.content
     applied = await bench.apply(one, bench.planned(one, A, B, shown=["a"]))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedContent)
     assert one.state.content == before
     assert bench.events.texts == [("DriftCorrected", "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b")]
     assert one.state.drift.went_again([key("b")], bench.clock.now)
@@ -200,16 +205,16 @@ async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_r
     bench.engine.outcome = ChangeSet(corrected=[key("a")])
     for _ in range(CORRECTIONS_BEFORE_BACKOFF):
         applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
-        assert isinstance(applied, Applied)
+        assert isinstance(applied, AppliedContent)
         assert not applied.resting
     bench.engine.outcome = ChangeSet()
     applied = await bench.apply(one, bench.planned(one, A, B, shown=["a"]))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedContent)
     assert applied.resting == {key("a")}
     assert [change.key for change in bench.engine.plans[-1].writes] == [key("b")]
     bench.clock.now += DRIFT_BACKOFF_SECONDS
     applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedContent)
     assert not applied.resting
 
 
@@ -218,7 +223,7 @@ async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench
     one.state.drift.corrected([key("a")] * CORRECTIONS_BEFORE_BACKOFF, bench.clock.now)
     one.state.content = ("former",)
     applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedContent)
     assert not applied.resting
     assert bench.engine.plans[-1].count(Action.LEAVE) == 0
 
@@ -304,7 +309,7 @@ async def test_after_it_is_known_the_next_lag_has_its_own_half_minute(bench: Ben
         bench.engine.outcome = ChangeSet(failures=[failure(FailureKind.LAGGING)])
         assert (await bench.unfinished(one, bench.planned(one, A))).outcome.after == SCHEMA_LAG_INTERVAL_SECONDS
         bench.engine.outcome = ChangeSet()
-        assert isinstance(await bench.apply(one, bench.planned(one, A)), Applied)
+        assert isinstance(await bench.apply(one, bench.planned(one, A)), AppliedContent)
         bench.clock.now += SCHEMA_LAG_SECONDS + 1
 
 

@@ -74,7 +74,7 @@ class Stage:
 
     skipped: list[str] = field(default_factory=list)
 
-    def tell_skipped(self, _: BundleDeployment, what: str) -> None:
+    def emit_skipped(self, _: BundleDeployment, what: str) -> None:
         self.skipped.append(what)
 
 

@@ -21,7 +21,7 @@ from rukpak_py.api.options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
-from rukpak_py.controllers.deployment.applying import Applied
+from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.finish import (
     HELD_BACK_SECONDS,
@@ -102,10 +102,10 @@ class Bench:
         assert found is not None
         return found
 
-    async def said(self, applied: Applied, hidden: Hidden | None = None) -> StageResult:
+    async def said(self, applied: AppliedContent, hidden: Hidden | None = None) -> StageResult:
         return await self.finish.finish(applied, hidden or Hidden())
 
-    async def report(self, applied: Applied, hidden: Hidden | None = None) -> Report:
+    async def report(self, applied: AppliedContent, hidden: Hidden | None = None) -> Report:
         """When the quiet seconds are over."""
         await self.said(applied, hidden)
         self.clock.now += QUIET_SECONDS
@@ -116,7 +116,7 @@ class Bench:
         assert result.report is not None
         return result.report
 
-    async def finished(self, applied: Applied) -> bool:
+    async def finished(self, applied: AppliedContent) -> bool:
         result = await self.said(applied)
         return result.is_finished and result.outcome == DONE
 
@@ -173,7 +173,7 @@ def test_what_becomes_of_what_left_the_content(spec: Prune, leaving: int, step: 
 
 async def test_what_is_applied_and_healthy_is_finished_at_once(bench: Bench) -> None:
     bench.shows("a", claims=[claim()])
-    applied = Applied(attempt=bench.attempt(key("a"), of_claim()))
+    applied = AppliedContent(attempt=bench.attempt(key("a"), of_claim()))
     result = await bench.said(applied)
     assert (result.outcome, result.is_finished) == (DONE, True)
     assert result.report is not None
@@ -183,7 +183,7 @@ async def test_what_is_applied_and_healthy_is_finished_at_once(bench: Bench) -> 
 
 async def test_an_object_that_the_watch_has_not_shown_whole_is_awaited_for_a_second(bench: Bench) -> None:
     bench.watches.inventory.observe(CLAIMS.gvk, claim())
-    applied = Applied(attempt=bench.attempt(of_claim()))
+    applied = AppliedContent(attempt=bench.attempt(of_claim()))
     result = await bench.said(applied)
     assert (result.report, result.outcome.after) == (None, QUIET_SECONDS)
     bench.clock.now += QUIET_SECONDS
@@ -195,7 +195,7 @@ async def test_an_object_that_the_watch_has_not_shown_whole_is_awaited_for_a_sec
 
 async def test_an_unhealthy_object_is_named_and_the_key_comes_back_when_it_lasts(bench: Bench) -> None:
     bench.shows("a", claims=[claim(phase="Pending")])
-    result = await bench.said(Applied(attempt=bench.attempt(key("a"), of_claim())))
+    result = await bench.said(AppliedContent(attempt=bench.attempt(key("a"), of_claim())))
     assert result.report is not None
     assert result.report.healthy is not None
     assert result.report.healthy.status is ConditionStatus.FALSE
@@ -207,7 +207,7 @@ async def test_an_unhealthy_object_is_named_and_the_key_comes_back_when_it_lasts
 
 async def test_a_change_that_the_watch_is_about_to_tell_has_the_last_word(bench: Bench) -> None:
     bench.shows("a")
-    one = Applied(attempt=bench.attempt(key("a")))
+    one = AppliedContent(attempt=bench.attempt(key("a")))
     bench.watches.shows(shown(2, name="a", managedFields=[managed(OWNER, {"f:other": {}})]))
     result = await bench.said(one)
     assert (result.report, result.outcome.after) == (None, QUIET_SECONDS)
@@ -221,7 +221,7 @@ async def test_a_change_that_the_watch_is_about_to_tell_has_the_last_word(bench:
 async def test_what_left_the_content_is_pruned_and_told_once_it_is_healthy(bench: Bench) -> None:
     bench.shows("a", "b", claims=[claim(phase="Pending")])
     one = bench.attempt(key("a"), of_claim())
-    applied = Applied(attempt=one, planned=bench.planned(one, "a"))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"))
     await bench.report(applied)
     assert bench.client.calls == []
     bench.shows(claims=[claim(version=2)])
@@ -229,13 +229,13 @@ async def test_what_left_the_content_is_pruned_and_told_once_it_is_healthy(bench
     assert bench.client.calls == ["delete ConfigMap b"]
     assert bench.events.texts == [("Pruned", "deleted ConfigMap ns/b, no longer in the bundle")]
     bench.watches.deletes("b")
-    assert await bench.finished(Applied(attempt=one))
+    assert await bench.finished(AppliedContent(attempt=one))
 
 
 async def test_it_is_pruned_before_that_when_the_deployment_says_so(bench: Bench) -> None:
     bench.shows("b", claims=[claim(phase="Pending")])
     one = bench.attempt(of_claim(), prune=AFTER_APPLY)
-    await bench.said(Applied(attempt=one, planned=bench.planned(one)))
+    await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
     assert bench.client.calls == ["delete ConfigMap b"]
 
 
@@ -243,7 +243,7 @@ async def test_nothing_is_pruned_while_some_kind_cannot_be_seen(bench: Bench) ->
     hidden = Hidden(unserved=frozenset({BASKET.group_kind}))
     bench.shows("a", "b")
     one = bench.attempt(key("a"))
-    applied = Applied(attempt=one, planned=bench.planned(one, "a", hidden=hidden))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a", hidden=hidden))
     for _ in range(3):
         result = await bench.said(applied, hidden)
         bench.clock.now += HIDDEN_QUIET_SECONDS
@@ -254,7 +254,7 @@ async def test_nothing_is_pruned_while_some_kind_cannot_be_seen(bench: Bench) ->
 async def test_over_its_budget_nothing_is_pruned_and_health_is_told_all_the_same(bench: Bench) -> None:
     bench.shows("b", "c", claims=[claim()])
     one = bench.attempt(of_claim(), prune=Prune(max_objects=1))
-    result = await bench.said(Applied(attempt=one, planned=bench.planned(one)))
+    result = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
     assert bench.client.calls == []
     assert result.report is not None
     assert (result.report.summary, result.report.reason) == (Summary.RETRYING, Reason.PRUNE_BUDGET_EXCEEDED)
@@ -270,16 +270,16 @@ async def test_over_its_budget_nothing_is_pruned_and_health_is_told_all_the_same
 async def test_where_pruning_is_off_what_left_stays_and_is_no_difference(bench: Bench) -> None:
     bench.shows("a", "b")
     one = bench.attempt(key("a"), prune=Prune(enabled=False))
-    assert await bench.finished(Applied(attempt=one, planned=bench.planned(one, "a")))
+    assert await bench.finished(AppliedContent(attempt=one, planned=bench.planned(one, "a")))
     assert bench.client.calls == []
-    assert await bench.finished(Applied(attempt=one))
+    assert await bench.finished(AppliedContent(attempt=one))
 
 
 async def test_what_cannot_be_pruned_is_named_and_tried_again(bench: Bench) -> None:
     bench.shows("b", claims=[claim()])
     bench.client.failing["delete"] = refusal(ForbiddenError, "no right to delete")
     one = bench.attempt(of_claim())
-    result = await bench.said(Applied(attempt=one, planned=bench.planned(one)))
+    result = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
     assert result.outcome.retry
     assert result.report is not None
     assert result.report.message == "could not prune: ConfigMap ns/b: no right to delete"
@@ -293,7 +293,7 @@ async def test_what_is_kept_is_recorded_and_told_and_counts_as_finished(bench: B
     left = LiveObject(key=key("n", NAMESPACES.gvk, ""), metadata=shown(name="n").metadata)
     bench.watches.shows(left, resource=NAMESPACES)
     one = bench.attempt(key("a"))
-    result = await bench.said(Applied(attempt=one, planned=bench.planned(one, "a")))
+    result = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one, "a")))
     assert bench.client.calls == []
     assert result.is_finished
     assert result.report is not None
@@ -308,11 +308,11 @@ async def test_what_is_kept_is_remembered_without_a_plan_until_it_goes(bench: Be
     bench.shows("a", "n")
     entry = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="n", reason=KeptReason.HOLDS_DATA)
     one = bench.attempt(key("a"))
-    report = await bench.report(Applied(attempt=one, kept=(entry,)))
+    report = await bench.report(AppliedContent(attempt=one, kept=(entry,)))
     assert report.fields is not None
     assert report.fields["kept"] == (entry,)
     bench.watches.deletes("n")
-    report = await bench.report(Applied(attempt=one, kept=(entry,)))
+    report = await bench.report(AppliedContent(attempt=one, kept=(entry,)))
     assert report.fields is not None
     assert report.fields["kept"] == ()
 
@@ -322,7 +322,7 @@ async def test_names_of_former_content_without_our_label_are_looked_for_once(ben
     one = bench.attempt(key("a"))
     one.state.former.add([key("stripped"), key("gone")])
     bench.client.put("ConfigMap", {"metadata": {**owned("stripped"), "labels": {}, "namespace": "ns"}})
-    applied = Applied(attempt=one, planned=bench.planned(one, "a"))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"))
     await bench.said(applied)
     assert sorted(bench.client.calls) == ["delete ConfigMap stripped", "get ConfigMap gone", "get ConfigMap stripped"]
     bench.client.calls.clear()
@@ -334,7 +334,7 @@ async def test_what_is_released_loses_our_marks_and_stays(bench: Bench) -> None:
     bench.watches.shows(shown(name="b", annotations={"core.rukpak.io/prune": "false"}))
     bench.client.put("ConfigMap", {"metadata": {**owned("b"), "namespace": "ns", "uid": "u"}})
     one = bench.attempt()
-    await bench.said(Applied(attempt=one, planned=bench.planned(one)))
+    await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
     assert bench.client.calls == ["get ConfigMap b", "patch ConfigMap b"]
     left = bench.client.objects["ConfigMap", "b"]["metadata"]
     assert not left.get("ownerReferences")
@@ -346,7 +346,7 @@ async def test_what_is_released_loses_our_marks_and_stays(bench: Bench) -> None:
 async def test_what_is_gone_before_it_is_released_is_not_told(bench: Bench) -> None:
     bench.watches.shows(shown(name="b", annotations={"core.rukpak.io/prune": "false"}))
     one = bench.attempt()
-    await bench.said(Applied(attempt=one, planned=bench.planned(one)))
+    await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
     assert bench.events.texts == []
 
 
@@ -355,7 +355,7 @@ async def test_overrides_that_are_about_nothing_are_told_with_the_installation(b
     there = Override(kind="ConfigMap", namespace="ns", name="a", prune=False)
     nothing = Override(kind="ConfigMap", name="q", prune=False)
     one = bench.attempt(key("a"), overrides=(there, nothing))
-    report = await bench.report(Applied(attempt=one))
+    report = await bench.report(AppliedContent(attempt=one))
     assert (report.summary, report.installed and report.installed.status) == (Summary.READY, ConditionStatus.TRUE)
     assert report.installed is not None
     _, line = report.installed.message.splitlines()
@@ -366,7 +366,7 @@ async def test_overrides_of_the_spec_say_nothing_about_content_that_has_others(b
     bench.shows("a")
     nothing = Override(kind="ConfigMap", name="q", prune=False)
     one = bench.attempt(key("a"), overrides=(nothing,), options=InstallOptions())
-    report = await bench.report(Applied(attempt=one))
+    report = await bench.report(AppliedContent(attempt=one))
     assert report.installed is not None
     assert "overrides" not in report.installed.message
 
@@ -374,7 +374,7 @@ async def test_overrides_of_the_spec_say_nothing_about_content_that_has_others(b
 async def test_kept_crds_that_had_instances_are_looked_at_again(bench: Bench) -> None:
     bench.shows("a", "n")
     entry = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="n", reason=KeptReason.HAS_INSTANCES)
-    result = await bench.said(Applied(attempt=bench.attempt(key("a")), kept=(entry,)))
+    result = await bench.said(AppliedContent(attempt=bench.attempt(key("a")), kept=(entry,)))
     assert result.outcome.after == KEPT_CRDS_SECONDS
 
 
@@ -383,7 +383,7 @@ async def test_what_waiting_for_health_holds_back_is_named_after_ten_minutes_and
 ) -> None:
     bench.shows("b", claims=[claim(phase="Pending")])
     one = bench.attempt(of_claim())
-    applied = Applied(attempt=one, planned=bench.planned(one))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one))
     report = await bench.report(applied)
     assert report.healthy is not None
     assert "kept until" not in report.healthy.message
@@ -407,7 +407,7 @@ async def test_what_somebody_keeps_changing_does_not_freeze_health_or_pruning(be
     one = bench.attempt(key("a"), of_claim(), prune=AFTER_APPLY)
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "namespace": "ns", "managedFields": [{"manager": "x"}]}})
     bench.watches.shows(shown(2, name="a", managedFields=[managed(OWNER, {"f:other": {}})]))
-    applied = Applied(attempt=one, planned=bench.planned(one, "a"), resting=frozenset({key("a")}))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"), resting=frozenset({key("a")}))
     report = await bench.report(applied)
     assert "delete ConfigMap b" in bench.client.calls
     assert (report.summary, report.reason) == (Summary.RETRYING, Reason.CONFLICT)
@@ -420,9 +420,9 @@ async def test_who_else_writes_is_asked_once_for_a_conflict(bench: Bench) -> Non
     bench.shows("a")
     one = bench.attempt(key("a"))
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "namespace": "ns", "managedFields": [{"manager": "x"}]}})
-    applied = Applied(attempt=one, planned=bench.planned(one, "a"), resting=frozenset({key("a")}))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"), resting=frozenset({key("a")}))
     first = await bench.said(applied)
-    again = await bench.said(Applied(attempt=one, resting=frozenset({key("a")})))
+    again = await bench.said(AppliedContent(attempt=one, resting=frozenset({key("a")})))
     assert bench.client.calls == ["get ConfigMap a"]
     assert first.report is not None
     assert again.report is not None
@@ -434,7 +434,7 @@ async def test_who_else_writes_is_asked_once_for_a_conflict(bench: Bench) -> Non
 async def test_kinds_that_cannot_be_seen_are_told_when_that_lasts_and_health_with_them(bench: Bench) -> None:
     hidden = Hidden(unserved=frozenset({BASKET.group_kind}))
     bench.shows("a")
-    applied = Applied(attempt=bench.attempt(key("a")))
+    applied = AppliedContent(attempt=bench.attempt(key("a")))
     result = await bench.said(applied, hidden)
     assert (result.report, result.outcome.after) == (None, HIDDEN_QUIET_SECONDS)
     assert result.waits_for == hidden.waits_for
@@ -457,9 +457,9 @@ async def test_objects_of_kinds_that_cannot_be_seen_are_not_missed(bench: Bench)
     one.state.applied.fields[key("x", BASKETS.gvk)] = "hash"
     bench.clock.now += HIDDEN_QUIET_SECONDS
     hidden = Hidden(unserved=frozenset({BASKET.group_kind}))
-    await bench.said(Applied(attempt=one), hidden)
+    await bench.said(AppliedContent(attempt=one), hidden)
     bench.clock.now += HIDDEN_QUIET_SECONDS
-    report = (await bench.said(Applied(attempt=one), hidden)).report
+    report = (await bench.said(AppliedContent(attempt=one), hidden)).report
     assert report is not None
     assert report.healthy is not None
     assert report.healthy.status is ConditionStatus.TRUE
@@ -471,7 +471,7 @@ async def test_objects_of_kinds_that_cannot_be_seen_are_not_missed(bench: Bench)
 async def test_the_final_word_says_what_is_installed(bench: Bench) -> None:
     bench.shows("a")
     of = deployment(status=BundleDeploymentStatus(kinds=kinds(BASKET)))
-    result = await bench.said(Applied(attempt=bench.attempt(key("a"), of=of)))
+    result = await bench.said(AppliedContent(attempt=bench.attempt(key("a"), of=of)))
     assert result.report is not None
     assert result.report.fields is not None
     assert result.report.fields["active_bundle"] == "b"

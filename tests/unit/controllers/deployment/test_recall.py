@@ -120,7 +120,7 @@ class Bench:
         return RenderingStage(
             cast("Renderer", self.renderer),
             former=lambda _deployment, _but: self.former,
-            want_content=lambda bundle: self.fetched.append(bundle.metadata.name),
+            request_content=lambda bundle: self.fetched.append(bundle.metadata.name),
         )
 
 

@@ -212,7 +212,7 @@ def test_what_left_the_content_becomes_former_and_is_no_longer_expected() -> Non
     state.conflicts = frozenset({key("x")})
     state.created.record([key("a")], {key("a"): "u"})
     state.former.add([key("b")])
-    state.settle(("new",), {key("b"), key("d")}, hidden=())
+    state.mark_applied(("new",), {key("b"), key("d")}, hidden=())
     assert state.is_applied(("new",))
     assert set(state.applied.fields) == {key("b")}
     assert state.former.keys == {key("a"), key("c")}
@@ -224,7 +224,7 @@ def test_what_cannot_be_seen_is_still_expected() -> None:
     state = DeploymentState()
     hidden = key("x", BASKET)
     state.applied.trust([*ours("a").values(), live(gvk=BASKET, **owned("x"))])
-    state.settle(CONTENT, {key("a")}, hidden=frozenset({hidden}))
+    state.mark_applied(CONTENT, {key("a")}, hidden=frozenset({hidden}))
     assert set(state.applied.fields) == {key("a"), hidden}
     assert not state.former.keys
 

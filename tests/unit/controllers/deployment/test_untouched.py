@@ -40,7 +40,7 @@ def test_content_is_untouched_until_objects_of_another_are_applied(
     applied_since: tuple[ContentKey, ...], *, is_untouched: bool
 ) -> None:
     state = DeploymentState()
-    state.settle(INSTALLED, set(), hidden=())
+    state.mark_applied(INSTALLED, set(), hidden=())
     for content in applied_since:
         state.applying(content)
     assert state.is_untouched(INSTALLED) is is_untouched

@@ -22,7 +22,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.mirror import Mirror
-from rukpak_py.controllers.instance.ownership import Situation, situation
+from rukpak_py.controllers.instance.ownership import MirrorSituation, situation
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, InstanceStatusWriter
 from rukpak_py.controllers.outcome import DONE, WAIT
@@ -120,25 +120,31 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 CASES = {
-    "ours": (ours(), Situation.OURS),
-    "ours, and going": (ours(deletion_timestamp=NOW), Situation.OURS),
-    "of a former instance": (deployment(labels=LABELS, owner_references=owned_by("old")), Situation.LEAVING),
-    "left and deleted": (deployment(labels=LABELS, deletion_timestamp=NOW), Situation.LEAVING),
-    "left": (deployment(labels=LABELS), Situation.LEFT_BEHIND),
-    "left and changed": (deployment(labels=LABELS, suspend=True), Situation.LEFT_AND_CHANGED),
-    "nobody's": (deployment(), Situation.OTHER),
-    "labelled for another": (deployment(labels={**LABELS, OWNER_NAME_LABEL: "other"}), Situation.OTHER),
-    "of another instance": (deployment(labels=LABELS, owner_references=owned_by("x", name="other")), Situation.OTHER),
-    "of another controller": (deployment(labels=LABELS, owner_references=owned_by("x", kind="App")), Situation.OTHER),
+    "ours": (ours(), MirrorSituation.OURS),
+    "ours, and going": (ours(deletion_timestamp=NOW), MirrorSituation.OURS),
+    "of a former instance": (deployment(labels=LABELS, owner_references=owned_by("old")), MirrorSituation.LEAVING),
+    "left and deleted": (deployment(labels=LABELS, deletion_timestamp=NOW), MirrorSituation.LEAVING),
+    "left": (deployment(labels=LABELS), MirrorSituation.LEFT_BEHIND),
+    "left and changed": (deployment(labels=LABELS, suspend=True), MirrorSituation.LEFT_AND_CHANGED),
+    "nobody's": (deployment(), MirrorSituation.OTHER),
+    "labelled for another": (deployment(labels={**LABELS, OWNER_NAME_LABEL: "other"}), MirrorSituation.OTHER),
+    "of another instance": (
+        deployment(labels=LABELS, owner_references=owned_by("x", name="other")),
+        MirrorSituation.OTHER,
+    ),
+    "of another controller": (
+        deployment(labels=LABELS, owner_references=owned_by("x", kind="App")),
+        MirrorSituation.OTHER,
+    ),
     "owned by somebody": (
         deployment(labels=LABELS, owner_references=tuple(replace(one, controller=False) for one in owned_by("x"))),
-        Situation.OTHER,
+        MirrorSituation.OTHER,
     ),
 }
 
 
 @pytest.mark.parametrize(("found", "expected"), CASES.values(), ids=CASES.keys())
-def test_whose_it_is(found: BundleDeployment, expected: Situation) -> None:
+def test_whose_it_is(found: BundleDeployment, expected: MirrorSituation) -> None:
     assert situation(found, instance()) is expected
 
 

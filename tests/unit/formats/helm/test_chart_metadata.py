@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.helm.metadata import Dependency, dependencies_of, metadata_of, validate
+from rukpak_py.formats.helm.metadata import ChartDependency, dependencies_of, metadata_of, validate
 
 names = st.sampled_from(["name", "version", "dependencies", "maintainers", "keywords", "annotations", "alias", "tags"])
 values = st.recursive(
@@ -52,5 +52,5 @@ def test_what_is_read_of_a_chart() -> None:
         "application",
         "A shop",
     )
-    assert found.dependencies == (Dependency(name="db", version="^2", repository="oci://example", alias="store"),)
+    assert found.dependencies == (ChartDependency(name="db", version="^2", repository="oci://example", alias="store"),)
     assert metadata_of({}).api_version == "v1"

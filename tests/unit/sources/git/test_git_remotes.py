@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rukpak_py.api.source import GitRef, Source
 from rukpak_py.core.errors import ContentError
 from rukpak_py.sources.git.known_hosts import alias_of
-from rukpak_py.sources.git.refs import Kind, revision_of
+from rukpak_py.sources.git.refs import RefKind, revision_of
 from rukpak_py.sources.git.remote import parse_remote, shown
 from tests.fuzzing import Choices, choices, fuzzed
 from tests.git_fetching import fetched, fetcher, git_source
@@ -213,9 +213,9 @@ def test_c11_what_is_not_a_hash(commit: str) -> None:
 
 
 def test_of_several_the_commit_counts_as_in_the_original() -> None:
-    assert revision_of(GitRef(branch="b", tag="t", commit="abcd")).kind is Kind.COMMIT
-    assert revision_of(GitRef(branch="b", tag="t")).kind is Kind.BRANCH
-    assert revision_of(GitRef()).kind is Kind.DEFAULT
+    assert revision_of(GitRef(branch="b", tag="t", commit="abcd")).kind is RefKind.COMMIT
+    assert revision_of(GitRef(branch="b", tag="t")).kind is RefKind.BRANCH
+    assert revision_of(GitRef()).kind is RefKind.DEFAULT
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.git.access import Access
+from rukpak_py.sources.git.access import GitAccess
 from rukpak_py.sources.git.environment import environment_of
 from rukpak_py.sources.git.remote import parse_remote
 from rukpak_py.sources.source import Fetched
@@ -169,7 +169,7 @@ def test_c18_a_key_is_in_one_private_file_and_in_no_argument(
     ssh: GitSshServer, git_repository: Repository, tmp_path: Path
 ) -> None:
     remote = parse_remote(ssh.url(git_repository.path))
-    access = Access(private_key=ssh.private_key.decode(), known_hosts=ssh.known_hosts())
+    access = GitAccess(private_key=ssh.private_key.decode(), known_hosts=ssh.known_hosts())
     directory = tmp_path / "private dir"
     directory.mkdir()
     environment = environment_of(remote, access, addresses=["127.0.0.1"], directory=directory)

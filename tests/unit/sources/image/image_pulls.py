@@ -10,10 +10,10 @@ from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.image.client import Advice
-from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
-from rukpak_py.sources.image.reference import Reference, parse_image
+from rukpak_py.sources.image.reference import ImageReference, parse_image
 from tests.unit.sources.image.image_registry import REPOSITORY
 from tests.unit.web_servers import Server
 
@@ -22,13 +22,17 @@ LOOPBACK = AddressPolicy(allowed=parse_networks("127.0.0.0/8,::1"))
 FILES = {"manifests/a.yaml": b"a: 1"}
 
 
-def reference(server: Server, name: str = ":v1") -> Reference:
+def reference(server: Server, name: str = ":v1") -> ImageReference:
     return parse_image(f"{server.address}/{REPOSITORY}{name}")
 
 
 def pulled(
-    image: Reference, *, logins: Sequence[Credentials] = (), limits: Limits = DEFAULT_LIMITS, **options: Any
-) -> tuple[Reference, Tree]:
+    image: ImageReference,
+    *,
+    logins: Sequence[RegistryCredentials] = (),
+    limits: Limits = DEFAULT_LIMITS,
+    **options: Any,
+) -> tuple[ImageReference, Tree]:
     given = PullOptions(limits=limits, advice=ADVICE, **{"addresses": LOOPBACK, **options})
     pull = ImagePull(image, logins, given)
     try:
@@ -37,7 +41,7 @@ def pulled(
         pull.abort()
 
 
-def refused(image: Reference, kind: type[RukPakError], **given: Any) -> str:
+def refused(image: ImageReference, kind: type[RukPakError], **given: Any) -> str:
     with pytest.raises(kind) as caught:
         pulled(image, **given)
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""Credentials are found where `docker login` leaves them, and never told."""
+"""RegistryCredentials are found where `docker login` leaves them, and never told."""
 
 import base64
 import json
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.docker_config import credentials_for
 from rukpak_py.sources.image.reference import parse_image
 
@@ -54,7 +54,7 @@ def helper(folder: Path, name: str, body: str) -> None:
 )
 def test_logins(folder: Path, config: Any, registry: str) -> None:
     configure(folder, config)
-    assert credentials_for(parse_image(f"{registry}/team/demo")) == Credentials(user="me", password=SECRET)
+    assert credentials_for(parse_image(f"{registry}/team/demo")) == RegistryCredentials(user="me", password=SECRET)
 
 
 @pytest.mark.parametrize("config", [{}, {"auths": {}}, {"auths": {"quay.io.evil": auth(), "evil/quay.io": auth()}}])
@@ -82,7 +82,7 @@ def test_the_file_is_at_home_otherwise(folder: Path, monkeypatch: pytest.MonkeyP
 def test_helpers_are_asked(folder: Path, config: Any) -> None:
     configure(folder, config)
     helper(folder, "one", 'echo "{\\"Username\\": \\"for $name\\", \\"Secret\\": \\"s\\"}"')
-    assert credentials_for(QUAY) == Credentials(user="for quay.io", password="s")
+    assert credentials_for(QUAY) == RegistryCredentials(user="for quay.io", password="s")
 
 
 def test_a_helper_that_knows_nothing(folder: Path) -> None:
@@ -111,7 +111,7 @@ def test_what_cannot_be_used_is_told_without_the_secret(folder: Path, config: An
 
 
 def test_passwords_are_not_shown() -> None:
-    assert SECRET not in repr(Credentials(user="me", password=SECRET))
+    assert SECRET not in repr(RegistryCredentials(user="me", password=SECRET))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_passwords_are_not_shown() -> None:
 def test_identity_tokens(folder: Path, config: Any) -> None:
     configure(folder, config)
     helper(folder, "token", f'echo "{{\\"Username\\": \\"<token>\\", \\"Secret\\": \\"{SECRET}\\"}}"')
-    assert credentials_for(QUAY) == Credentials(identity_token=SECRET)
+    assert credentials_for(QUAY) == RegistryCredentials(identity_token=SECRET)
     assert SECRET not in repr(credentials_for(QUAY))
 
 
@@ -129,14 +129,14 @@ def test_podman_logs_in_to_a_part_of_a_registry(folder: Path, monkeypatch: pytes
     (folder / "containers").mkdir()
     logins = {"quay.io": auth("all"), "quay.io/team": auth("team"), "quay.io/team/other": auth("other")}
     (folder / "containers/auth.json").write_text(json.dumps({"auths": logins}))
-    assert credentials_for(QUAY) == Credentials(user="team", password=SECRET)
-    assert credentials_for(parse_image("quay.io/x/demo")) == Credentials(user="all", password=SECRET)
+    assert credentials_for(QUAY) == RegistryCredentials(user="team", password=SECRET)
+    assert credentials_for(parse_image("quay.io/x/demo")) == RegistryCredentials(user="all", password=SECRET)
     configure(folder, {"auths": {"quay.io": auth("docker")}})
-    assert credentials_for(QUAY) == Credentials(user="docker", password=SECRET)
+    assert credentials_for(QUAY) == RegistryCredentials(user="docker", password=SECRET)
 
 
 def test_a_named_file_comes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(folder, {"auths": {"quay.io": auth("docker")}})
     (folder / "named").write_text(json.dumps({"auths": {"quay.io": auth("named")}}))
     monkeypatch.setenv("REGISTRY_AUTH_FILE", str(folder / "named"))
-    assert credentials_for(QUAY) == Credentials(user="named", password=SECRET)
+    assert credentials_for(QUAY) == RegistryCredentials(user="named", password=SECRET)

@@ -11,7 +11,7 @@ import pytest
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
 from rukpak_py.sources.image import tokens, transport
-from rukpak_py.sources.image.credentials import Credentials
+from rukpak_py.sources.image.credentials import RegistryCredentials
 from tests.unit.sources.image import image_pulls
 from tests.unit.sources.image.image_pulls import FILES, reference
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents, asked_for
@@ -19,7 +19,7 @@ from tests.unit.web_servers import Answer, Asked, Server, serving
 
 pytestmark = pytest.mark.usefixtures("hasty")
 PASSWORD, IDENTITY, TOKEN = "s3cr:et", "1dentity", "t0ken"
-LOGIN = Credentials(user="me", password=PASSWORD)
+LOGIN = RegistryCredentials(user="me", password=PASSWORD)
 BASIC = f"Basic {base64.b64encode(f'me:{PASSWORD}'.encode()).decode()}"
 SCOPE = f"repository:{REPOSITORY}:pull"
 
@@ -31,11 +31,11 @@ def contents() -> Contents:
     return contents
 
 
-def pulled(server: Server, *logins: Credentials) -> Tree:
+def pulled(server: Server, *logins: RegistryCredentials) -> Tree:
     return image_pulls.pulled(reference(server), logins=logins)[1]
 
 
-def refused(server: Server, kind: type[RukPakError], *logins: Credentials) -> str:
+def refused(server: Server, kind: type[RukPakError], *logins: RegistryCredentials) -> str:
     text = image_pulls.refused(reference(server), kind, logins=logins)
     for secret in (PASSWORD, IDENTITY, TOKEN, BASIC.removeprefix("Basic ")):
         assert secret not in text
@@ -88,7 +88,7 @@ def test_a_password(server: Server) -> None:
 def test_no_password_and_a_wrong_one(server: Server) -> None:
     server.answer = with_basic
     assert refused(server, AccessError) == f"{server.address} refuses: it wants a login. Log in."
-    wrong = Credentials(user="me", password="wrong")
+    wrong = RegistryCredentials(user="me", password="wrong")
     assert refused(server, AccessError, wrong) == f"{server.address} refuses: authentication required. Log in."
     assert dict(pulled(server, wrong, LOGIN)) == FILES
 
@@ -109,7 +109,7 @@ def test_a_token_for_nobody(server: Server) -> None:
 
 def test_a_token_for_an_identity_token(server: Server) -> None:
     server.answer = Tokens(server)
-    assert dict(pulled(server, Credentials(identity_token=IDENTITY))) == FILES
+    assert dict(pulled(server, RegistryCredentials(identity_token=IDENTITY))) == FILES
     [asked] = tokens_asked(server)
     assert (asked.method, asked.login) == ("POST", None)
     given = parse_qs(asked.body.decode())
@@ -150,7 +150,7 @@ def test_a_token_is_asked_for_again_when_its_time_is_over(server: Server, monkey
 
 def test_c13_a_token_service_without_tls_gets_nothing(contents: Contents) -> None:
     with serving(contents.answer) as server:
-        login = tokens.Login(
+        login = tokens.RegistryLogin(
             transport.Session(transport.Connections(None), ssl.create_default_context(), plain_http=True),
             LOGIN,
             plain_http=False,

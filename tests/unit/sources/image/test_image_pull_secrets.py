@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.sources.image.credentials import Credentials, Keychain
+from rukpak_py.sources.image.credentials import Keychain, RegistryCredentials
 from rukpak_py.sources.image.reference import parse_image
 
 PASSWORD = "s3cr:et"
@@ -41,7 +41,9 @@ def test_both_kinds_of_secrets_and_all_kinds_of_entries(given: dict[str, str]) -
     for data in (config_json({"quay.io": given}), {".dockercfg": json.dumps({"quay.io": given}).encode()}):
         keychain = Keychain()
         keychain.add_secret(data)
-        assert keychain.for_image(parse_image("quay.io/team/demo:v1")) == [Credentials(user="me", password=PASSWORD)]
+        assert keychain.for_image(parse_image("quay.io/team/demo:v1")) == [
+            RegistryCredentials(user="me", password=PASSWORD)
+        ]
         assert keychain.for_image(parse_image("ghcr.io/team/demo:v1")) == []
 
 

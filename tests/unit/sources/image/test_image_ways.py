@@ -11,7 +11,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.image.either_way import EitherWay
+from rukpak_py.sources.image.either_way import RegistryOrPod
 from rukpak_py.sources.image.source import ImagePorts, ImageSource
 from rukpak_py.sources.image.ways import ImageUnpack, OutOfReachError, PodWays, may_help
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
@@ -63,7 +63,7 @@ class Pods:
             raise answer
         return answer
 
-    async def settle(self, _bundle: str, _uid: str, _spec: ImageSpec, *, always: bool) -> None:
+    async def clean_up(self, _bundle: str, _uid: str, _spec: ImageSpec, *, always: bool) -> None:
         self.settled.append(always)
 
 
@@ -73,7 +73,7 @@ class Bench:
         self.direct, self.pods = Direct(), Pods()
         self.pods.answers = [Waiting()]
         self.told: list[str] = []
-        self.source = EitherWay(
+        self.source = RegistryOrPod(
             cast("ImageSource", self.direct),
             cast("Any", self.pods),
             setting,
@@ -196,7 +196,7 @@ async def test_each_setting_goes_its_way() -> None:
 )
 async def test_pods_are_settled_where_there_may_be_some(setting: ImageUnpack, settled: Sequence[bool]) -> None:
     bench = Bench(setting)
-    await bench.source.settle("b", "u", request().source)
+    await bench.source.clean_up("b", "u", request().source)
     assert bench.pods.settled == settled
 
 

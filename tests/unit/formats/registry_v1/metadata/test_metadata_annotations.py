@@ -4,7 +4,7 @@ import pytest
 
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1.bundle import Metadata
+from rukpak_py.formats.registry_v1.bundle import BundleMetadata
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     catalog_annotations,
     catalog_annotations_file,
@@ -14,7 +14,7 @@ from rukpak_py.formats.registry_v1.metadata.annotations import (
 NAMES = "operators.operatorframework.io.bundle."
 
 
-def decoded(text: str) -> tuple[Metadata, list[tuple[Path, str]]]:
+def decoded(text: str) -> tuple[BundleMetadata, list[tuple[Path, str]]]:
     metadata, defects = decode_metadata(yaml.load(text.replace("~.", NAMES).encode()))
     return metadata, [(defect.path, defect.text) for defect in defects]
 

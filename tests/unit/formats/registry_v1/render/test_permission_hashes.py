@@ -7,21 +7,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.formats.registry_v1.bundle import Permission
+from rukpak_py.formats.registry_v1.bundle import CsvPermission
 from rukpak_py.formats.registry_v1.render.rbac import permission_hash
 
 OPTIONAL = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=3)
 RULES = st.fixed_dictionaries({"verbs": st.none() | TEXTS}, optional=dict.fromkeys(OPTIONAL, st.none() | TEXTS))
 PERMISSIONS = st.builds(
-    Permission,
+    CsvPermission,
     service_account=st.text("ab<&\u00e9", max_size=4),
     rules=st.none() | st.lists(RULES, max_size=3),
     path=st.just(()),
 )
 
 
-def model(permission: Permission) -> int:
+def model(permission: CsvPermission) -> int:
     """The number whose digits are the hash."""
     rules = None if permission.rules is None else [hashed_rule(rule) for rule in permission.rules]
     value = {"serviceAccountName": permission.service_account, "rules": rules}
@@ -36,7 +36,7 @@ def hashed_rule(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(PERMISSIONS)
-def test_the_hash_of_any_permission_is_that_of_its_json(permission: Permission) -> None:
+def test_the_hash_of_any_permission_is_that_of_its_json(permission: CsvPermission) -> None:
     found = permission_hash(permission)
     assert int(found, 36) == model(permission)
     assert found == found.lower().lstrip("0")
@@ -44,12 +44,12 @@ def test_the_hash_of_any_permission_is_that_of_its_json(permission: Permission) 
 
 
 @given(PERMISSIONS, PERMISSIONS)
-def test_only_equal_permissions_have_equal_hashes(first: Permission, second: Permission) -> None:
+def test_only_equal_permissions_have_equal_hashes(first: CsvPermission, second: CsvPermission) -> None:
     assert (permission_hash(first) == permission_hash(second)) == (model(first) == model(second))
 
 
 @given(PERMISSIONS)
-def test_what_is_unknown_or_empty_does_not_count(permission: Permission) -> None:
+def test_what_is_unknown_or_empty_does_not_count(permission: CsvPermission) -> None:
     rules = permission.rules and [{**{key: [] for key in OPTIONAL}, **rule, "new": 1} for rule in permission.rules]
-    more = Permission(service_account=permission.service_account, rules=rules, path=())
+    more = CsvPermission(service_account=permission.service_account, rules=rules, path=())
     assert permission_hash(more) == permission_hash(permission)

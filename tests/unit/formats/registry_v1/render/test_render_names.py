@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core.gojson import deep_hash
-from rukpak_py.formats.registry_v1.bundle import Json, Permission
+from rukpak_py.formats.registry_v1.bundle import CsvPermission, Json
 from rukpak_py.formats.registry_v1.joined_names import join
 from rukpak_py.formats.registry_v1.render.certificates import Serving
 from rukpak_py.formats.registry_v1.render.rbac import permission_hash
@@ -93,5 +93,5 @@ def test_a_name_ends_with_its_suffix_and_is_never_much_too_long(base: str, suffi
     assert len(name) <= 64
 
 
-def permission(account: str, rules: list[Json] | None) -> Permission:
-    return Permission(service_account=account, rules=rules, path=())
+def permission(account: str, rules: list[Json] | None) -> CsvPermission:
+    return CsvPermission(service_account=account, rules=rules, path=())

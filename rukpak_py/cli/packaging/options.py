@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class PackagingOptions:
     """The options, as they were given; empty is not given."""
 
     directory: Path
@@ -34,7 +34,7 @@ class Request:
 
 
 def generating_options(command: F) -> F:
-    """Adds them; the command takes them as `**chosen` and makes a Request of them."""
+    """Adds them; the command takes them as `**chosen` and makes PackagingOptions of them."""
     directory = click.Path(path_type=Path)
     options: Sequence[Callable[[F], F]] = (
         click.option(
