@@ -113,7 +113,7 @@ FETCH_SECONDS = Histogram(
     registry=REGISTRY,
 )
 MISSED_DELETIONS = Counter(
-    "rukpak_ghosts",
+    "rukpak_missed_deletions",
     "Bundles and BundleDeployments whose deletion no watch delivered and a list revealed.",
     ["kind"],
     registry=REGISTRY,

@@ -13,6 +13,7 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -22,7 +23,7 @@ from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
 from tests.unit.apply.watches import watches_of
-from tests.unit.controllers.fakes import NOW
+from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, spec, unpacked
 
 HOOK = Hook(object=Object.from_manifest(config_map()), events=frozenset({HookEvent.PRE_DELETE}))
@@ -88,7 +89,8 @@ class Bench:
     async def content(self, of: BundleDeployment) -> DeletedContent | StageResult | None:
         parts: dict[str, Any] = {"stage": self.stage, "templates": self.bundles, "rendering": self.renderings}
         attempts = Attempts(self.inventory, lambda _: True, system_namespace="system")
-        return await DeletionHooks(states=DeploymentStates(), attempts=attempts, **parts).content(of)
+        values = ExternalValues(FakeValuesObjects(), FakeDigestKeys(), namespace="system")
+        return await DeletionHooks(states=DeploymentStates(), values=values, attempts=attempts, **parts).content(of)
 
 
 @pytest.fixture
