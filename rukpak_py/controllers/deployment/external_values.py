@@ -55,6 +55,9 @@ class ExternalValues:
             digested = _digested(found, await self._keys.get())
         except RukPakError as error:
             return FoundValues(error=error)
+        if uid not in self._uses:  # it went while its values were read
+            self._objects.retain(frozenset[tuple[str, str]]().union(*self._uses.values()))
+            return NO_VALUES
         history = deployment.status.history
         installed = history[0].options.values_from if history and history[0].options is not None else ()
         self._latest[uid] = recognised(digested, installed)

@@ -92,7 +92,7 @@ def keys_in_use(
     system_namespace: str,
     values: Sequence[RecordedValues] = (),
 ) -> set[str]:
-    """Of the history, and of each Bundle of the deployment with the options of the spec and these values."""
+    """Of the history, of hooks that have run, and of each Bundle with the options of the spec and these values."""
     uid, options = deployment.metadata.uid, options_of(deployment.spec)
     wanted = {
         (bundle.status.digest, options.install_namespace, config_digest(options.config), *_parts(values))
@@ -103,7 +103,8 @@ def keys_in_use(
         for entry in deployment.status.history
         if entry.options is not None
     }
-    return {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | installed}
+    begun = {record.revision for record in deployment.status.hooks}  # what its hooks have seen is installed
+    return begun | {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | installed}
 
 
 def is_rendering_of(entry: Installed, attempt: Attempt) -> bool:

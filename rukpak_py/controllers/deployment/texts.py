@@ -30,6 +30,7 @@ RENDERING_LOST = (
     f"{NOT_CORRECTED}change spec.template or spec.config to install the new rendering"
 )
 HOOKS_SKIPPED = 'the annotation core.rukpak.io/skip-hooks is "true": hooks of the chart are not run'
+SKIP_DELETE_HOOKS = 'set core.rukpak.io/skip-hooks to "true" to delete without hooks'
 HOOKS_UNKNOWN = (
     "the hooks that the chart has for its deletion cannot be found out; set the annotation core.rukpak.io/skip-hooks "
     'to "true" to delete without them'
@@ -139,16 +140,12 @@ def hook_ended(event: HookEvent, key: ObjectKey, result: str) -> str:
 
 
 def hook_not_run(event: HookEvent, why: str) -> str:
-    return f"{event} hook: {why}"
+    return f"{event} hook: {why}{f'; {SKIP_DELETE_HOOKS}' if event in DELETE_EVENTS else ''}"
 
 
 def hook_failed(event: HookEvent, key: ObjectKey, why: str) -> str:
     """With what to do next: nobody runs it again by himself."""
-    instead = (
-        'set core.rukpak.io/skip-hooks to "true" to delete without hooks'
-        if event in DELETE_EVENTS
-        else "change spec.template or spec.config"
-    )
+    instead = SKIP_DELETE_HOOKS if event in DELETE_EVENTS else "change spec.template or spec.config"
     return (
         f"the {event} hook {key} failed{f': {why}' if why else ''}. Look at the logs of its pods; to run it again, set "
         f"the annotation core.rukpak.io/reconcile-at to a new value, or {instead}"

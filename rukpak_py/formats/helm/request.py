@@ -6,6 +6,7 @@ passwords. `null` stays in the merged document: helm takes it as the wish to dro
 """
 
 import base64
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,6 +103,19 @@ def without_secrets(text: str, documents: Sequence[ValuesDocument], limits: Limi
     return text
 
 
+def _spellings(leaf: object) -> set[str]:
+    """How a message may have it: as it is, by line, quoted, in Base64, and numbers as Go prints them."""
+    text = str(leaf)
+    if isinstance(leaf, int | float):
+        mantissa, _, exponent = f"{leaf:e}".partition("e")
+        return {text, f"{leaf:,}", f"{leaf:g}", f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"}
+    if len(text) < _SHORTEST_HIDDEN:
+        return set()
+    quoted = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
+    encoded = {base64.b64encode(part.encode(errors="replace")).decode() for part in (text, text.strip())}
+    return {text, text.strip(), *text.splitlines(), *quoted, *encoded}
+
+
 def _leaves(value: object) -> Iterator[str]:
     waiting = [value]
     while waiting:
@@ -113,8 +127,4 @@ def _leaves(value: object) -> Iterator[str]:
             case None | bool():
                 continue
             case leaf:
-                text = str(leaf)
-                encoded = base64.b64encode(text.encode(errors="replace")).decode()
-                parts = {text, *text.splitlines()}
-                yield from (part for part in parts if len(part) >= _SHORTEST_HIDDEN)
-                yield from (encoded,) if len(text) >= _SHORTEST_HIDDEN else ()
+                yield from (part for part in _spellings(leaf) if len(part) >= _SHORTEST_HIDDEN)

@@ -7,7 +7,6 @@ import orjson
 import pytest
 
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import NAMESPACES, SECRETS, Resource
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.olm import published
@@ -15,6 +14,7 @@ from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant
 from tests.integration.proxy import Exchange, Proxy
 from tests.unit.bundles import webhook
+from tests.waiting import until_gone
 
 VALIDATING = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
@@ -69,6 +69,5 @@ async def test_killed(tenant: Tenant, operators: StartOperator, proxy: Proxy, po
     assert base64.b64decode(configuration["webhooks"][0]["clientConfig"]["caBundle"]) == trust
     assert (await tenant.deployment(package))["status"]["installNamespace"] == namespace
     await tenant.end()
-    with pytest.raises(NotFoundError):
-        await tenant.admin.get(VALIDATING, "", f"validate.{group}")
+    await until_gone(tenant.admin, VALIDATING, "", f"validate.{group}")  # by the collector
     await tenant.admin.delete(NAMESPACES, "", namespace)

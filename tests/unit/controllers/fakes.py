@@ -39,6 +39,7 @@ class FakeClient:
     """
 
     calls: list[str] = field(default_factory=list)
+    propagations: list[str] = field(default_factory=list)  # of deletions
     objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     failing: dict[str, Exception] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set)
@@ -78,8 +79,11 @@ class FakeClient:
         found = [one for (kind, _), one in self.objects.items() if kind == resource.gvk.kind]
         return Listing(items=[self._answer(resource, one) for one in found], resource_version=str(next(self.versions)))
 
-    async def delete(self, resource: Resource, _namespace: str, name: str, *, uid: str = "", **_: Any) -> None:
+    async def delete(
+        self, resource: Resource, _namespace: str, name: str, *, uid: str = "", propagation: str = "", **_: Any
+    ) -> None:
         self._called("delete", resource, name)
+        self.propagations.append(propagation)
         found = self._found(resource, name)
         if uid and found["metadata"]["uid"] != uid:
             raise refusal(StaleError)

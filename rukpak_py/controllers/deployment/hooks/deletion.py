@@ -16,7 +16,7 @@ from rukpak_py.api.names import BundlePhase, Reason
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
-from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues
+from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, ValuesMissingError
 from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, NotRun, Running
 from rukpak_py.controllers.deployment.hooks.runs import hooks_at, skips_hooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
@@ -27,6 +27,7 @@ from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentSt
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.outcome import WAIT, again, retry
+from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.hook import Hook, HookEvent
 
 
@@ -67,16 +68,16 @@ class DeletionHooks:
         if skips_hooks(deployment):
             self._stage.emit_skipped(deployment, "deletion")
             return None
-        attempt = self._attempt(deployment, state, await self._values.of(deployment))
+        found = await self._values.of(deployment)
+        attempt = self._attempt(deployment, state, found)
         if attempt is None:
-            return _report(f"Deleting: {texts.HOOKS_UNKNOWN}", Summary.STALLED)
+            return _without_content(found, StageResult(outcome=WAIT), Summary.STALLED)
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, Rendered):
             return DeletedContent(attempt=attempt, hooks=rendered.hooks)
         if rendered.report is None:
             return StageResult(outcome=rendered.outcome, waits_for=rendered.waits_for)
-        text = f"Deleting: {texts.HOOKS_UNKNOWN}: {rendered.report.message}"
-        return StageResult(outcome=rendered.outcome, report=_of(text, rendered.report.summary))
+        return _without_content(found, rendered, rendered.report.summary)
 
     async def run(self, content: DeletedContent, event: HookEvent) -> StageResult | None:
         """None: all of them have ended well."""
@@ -106,6 +107,16 @@ class DeletionHooks:
             return None
         installed = replace(bundle, status=replace(bundle.status, digest=status.digest))
         return self._attempts.active(_without_rendering(deployment), installed, state, found)
+
+
+def _without_content(found: FoundValues, result: StageResult, summary: Summary) -> StageResult:
+    """Nobody knows the hooks. Values that could not be asked for may be had at the next try."""
+    error = found.error
+    why = str(error) if error is not None else result.report.message if result.report is not None else ""
+    text = f"Deleting: {texts.HOOKS_UNKNOWN}{f': {why}' if why else ''}"
+    if error is not None and not isinstance(error, ContentError | ValuesMissingError):
+        return StageResult(outcome=retry(error.retry_after), report=_of(text, Summary.RETRYING))
+    return StageResult(outcome=result.outcome, report=_of(text, summary), waits_for=result.waits_for)
 
 
 def _recorded(deployment: BundleDeployment) -> Bundle | None:

@@ -53,7 +53,8 @@ class HookJobs:
     async def end_of(self, attempt: Attempt, run: HookRun, step: RunHook) -> HookEnd | Unfinished:
         """How the hook has ended; it is begun, unless it was. The same until it is `recorded`."""
         uid = attempt.deployment.metadata.uid
-        key = (uid, run.mark, *step.hook.object.head.key)
+        failed = step.failed.uid if step.failed is not None else ""
+        key = (uid, run.mark, failed, *step.hook.object.head.key)
         ended_key, ended = self._ended.get(uid, (None, None))
         if ended is not None and ended_key == key:
             return ended
@@ -61,7 +62,7 @@ class HookJobs:
         if finished is None:
             return await self._running(attempt, run, step, key)
         if finished.error is not None:
-            return _not_run(run.event, _place(step, attempt), finished.error)
+            return not_run(run.event, _place(step, attempt), finished.error)
         if finished.value is None:
             return LookAgain(after=UNWANTED_SECONDS)
         self._ended[uid] = key, finished.value
@@ -98,7 +99,7 @@ class HookJobs:
             try:
                 wanted = self._hook_object(attempt, run, step, resource)
             except RukPakError as error:
-                return _not_run(run.event, _place(step, attempt), error)
+                return not_run(run.event, _place(step, attempt), error)
             self._start(attempt.deployment, run.event, wanted, key)
         return Running(text=texts.hook_running(run.event, _place(step, attempt)))
 
@@ -109,7 +110,7 @@ class HookJobs:
         async def work() -> HookEnd | None:
             return await self._runner.run(wanted, is_wanted=lambda: self._is_wanted(deployment, event))
 
-        deadline = wanted.seconds + GONE_SECONDS + MARGIN_SECONDS
+        deadline = 2 * wanted.seconds + GONE_SECONDS + MARGIN_SECONDS  # a former run may have to end first
         self._jobs.start(metadata.name, key, work, lane=f"hooks of {metadata.uid}", deadline=deadline, width=1)
 
     def _is_wanted(self, deployment: BundleDeployment, event: HookEvent) -> bool:
@@ -119,7 +120,8 @@ class HookJobs:
             return False
         if event in DELETE_EVENTS:
             return latest.metadata.is_deleted
-        return not latest.metadata.is_deleted and not latest.spec.suspend
+        is_same = latest.metadata.generation == deployment.metadata.generation
+        return is_same and not latest.metadata.is_deleted and not latest.spec.suspend
 
     def _hook_object(self, attempt: Attempt, run: HookRun, step: RunHook, resource: Resource) -> HookObject:
         deployment = attempt.deployment
@@ -141,7 +143,7 @@ def _place(step: RunHook, attempt: Attempt) -> ObjectKey:
     return key._replace(namespace=key.namespace or attempt.namespace)
 
 
-def _not_run(event: HookEvent, key: ObjectKey, error: RukPakError) -> NotRun:
+def not_run(event: HookEvent, key: ObjectKey, error: RukPakError) -> NotRun:
     failure = failure_of(key, error)
     message = texts.hook_not_run(event, failure.message)
     return NotRun(

@@ -1,7 +1,8 @@
 """One hook, from a look at its name to its end.
 
 What has the mark of this run is waited for, whoever created it. What another run left is deleted and created again
-where the hook says so, and a foreign object is left alone. Failures to look, to delete or to create are errors: the
+where the hook says so, once it has ended or its time is over: no two of them work at once. A foreign object is left
+alone. Failures to look, to delete or to create are errors: the
 hook has not run, and is tried again. How the object ended is a result, and so is that it did not in time; its time
 counts from its creation, over restarts.
 """
@@ -15,7 +16,7 @@ from time import monotonic
 import orjson
 
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, Situation, refusal, situation
-from rukpak_py.controllers.deployment.hooks.verdict import SUCCEEDED, Verdict, verdict
+from rukpak_py.controllers.deployment.hooks.verdict import JOB, SUCCEEDED, Verdict, verdict
 from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.answers import live_object
@@ -61,8 +62,20 @@ class HookRunner:
                 return self._end(hook, live.metadata, SUCCEEDED)
             case Situation.OURS | Situation.LEFT_BY_HELM if not hook.replaces and not is_going:
                 raise ConflictError(_not_replaced(hook))
+            case Situation.OURS | Situation.LEFT_BY_HELM if not is_going:
+                return await self._created(hook, await self._once_over(hook, live, is_wanted), is_wanted)
             case _:
                 return await self._created(hook, live, is_wanted)
+
+    async def _once_over(self, hook: HookObject, live: LiveObject, is_wanted: Callable[[], bool]) -> LiveObject | None:
+        """A former run of it may be at work: nobody stops half a migration to begin another one. As it is then."""
+        left, pause = hook.seconds - self._age(live.metadata), FIRST_PAUSE_SECONDS
+        found: LiveObject | None = live
+        while found is not None and left > 0 and _verdict(hook, found) is None and is_wanted():
+            await self._sleep(pause)
+            left, pause = left - pause, _longer(pause)
+            found = await self._read_again(hook)
+        return found
 
     async def _created(
         self, hook: HookObject, live: LiveObject | None, is_wanted: Callable[[], bool]
@@ -71,7 +84,7 @@ class HookRunner:
         if not is_wanted():
             return None
         if live is not None:
-            await self._delete(hook, live.metadata)
+            await self._delete(hook, live)
         if not is_wanted():
             return None
         try:
@@ -82,22 +95,28 @@ class HookRunner:
             raise UnavailableError(f"{hook.key} appeared while it was being created; it is looked at again") from error
         return await self._ended(hook, created, age=0.0)
 
-    async def _delete(self, hook: HookObject, metadata: Metadata) -> None:
-        """Only what was looked at. The Pods of a Job go after it."""
+    async def _delete(self, hook: HookObject, live: LiveObject) -> None:
+        """Only what was looked at. A Job that may still be at work goes after its Pods."""
+        metadata = live.metadata
+        is_at_work = hook.resource.group_kind == JOB and _verdict(hook, live) is None
         until = monotonic() + GONE_SECONDS
         pause = FIRST_PAUSE_SECONDS
         try:
             left = await self._client.delete(
-                hook.resource, hook.key.namespace, hook.key.name, uid=metadata.uid, propagation="Background"
+                hook.resource,
+                hook.key.namespace,
+                hook.key.name,
+                uid=metadata.uid,
+                propagation="Foreground" if is_at_work else "Background",
             )
         except (NotFoundError, StaleError):
             return
         while left is not None:
-            live = await self._read(hook)
-            if live is None or live.metadata.uid != metadata.uid:
+            found = await self._read(hook)
+            if found is None or found.metadata.uid != metadata.uid:
                 return
             if monotonic() > until:
-                held = ", ".join(live.metadata.finalizers) or "nobody says what"
+                held = ", ".join(found.metadata.finalizers) or "nobody says what"
                 raise UnavailableError(f"{hook.key}, which was left by a former hook, does not go: held by {held}")
             await self._sleep(pause)
             pause = _longer(pause)

@@ -1,7 +1,8 @@
 """The hooks of one event of one deployment, a step for each reconcile that comes to it.
 
 The record of how a hook ended is written before anything else happens, and ends its reconcile. What goes by its policy
-is deleted after that, once by each process; a deletion that fails is logged, because nothing depends on it.
+is deleted after that, once by each process. An event is over when the server has accepted these deletions: what stays
+would be in the way of the next hook of that name.
 """
 
 import logging
@@ -12,7 +13,7 @@ from rukpak_py.api.conditions import Summary, cut
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, RECONCILE_AT_ANNOTATION, EventReason, Reason
 from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
+from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, not_run
 from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.runs import HookRun, hooks_at, run_of, skips_hooks
@@ -21,7 +22,7 @@ from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
@@ -54,11 +55,13 @@ class HookStage:
             case RunHook() as step:
                 return await self._proceed(attempt, run, step)
             case EventFailed(record=record, delete=delete):
-                await self._delete(deployment.metadata.uid, delete)
+                failures = await self._delete(deployment.metadata.uid, delete)
+                for key, error in failures:
+                    LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
                 return Failed(text=texts.hook_failed(event, key_of(record), record.message))
             case EventDone(delete=delete):
-                await self._delete(deployment.metadata.uid, delete)
-                return None
+                failures = await self._delete(deployment.metadata.uid, delete)
+                return not_run(event, *failures[0]) if failures else None
 
     def emit_skipped(self, deployment: BundleDeployment, what: str) -> None:
         """Once for each installation, and for the deletion."""
@@ -103,13 +106,12 @@ class HookStage:
         )
         await self._writer.record(deployment, report)
 
-    async def _delete(self, uid: str, records: Iterable[HookRecord]) -> None:
-        """Nobody waits for them to be gone."""
-        deleted = self._deleted.setdefault(uid, set())
+    async def _delete(self, uid: str, records: Iterable[HookRecord]) -> list[tuple[ObjectKey, RukPakError]]:
+        """Nobody waits for them to be gone. The answer: what could not be deleted."""
+        deleted, failures = self._deleted.setdefault(uid, set()), list[tuple[ObjectKey, RukPakError]]()
         for record in records:
             if record.uid in deleted:
                 continue
-            deleted.add(record.uid)
             gvk = GroupVersionKind(record.group, record.version, record.kind)
             resource = await self._jobs.resource_of(gvk)
             if resource is None:
@@ -119,9 +121,12 @@ class HookStage:
                     resource, record.namespace, record.name, uid=record.uid, propagation="Background"
                 )
             except (NotFoundError, StaleError):
-                continue
+                pass  # it is gone
             except RukPakError as error:
-                LOG.warning("could not delete the hook %s, as its policy says: %s", key_of(record), error)
+                failures.append((key_of(record), error))
+                continue
+            deleted.add(record.uid)
+        return failures
 
 
 def _record(run: HookRun, end: HookEnd, asked: str) -> HookRecord:

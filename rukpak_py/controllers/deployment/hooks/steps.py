@@ -3,7 +3,7 @@
 * One hook runs at a time; the first without a record is next. A failure ends the event.
 * What is deleted after a success is deleted once all have succeeded: an account is a hook that a later one uses. After
   a failure too, so what is deleted then without having run anything is created again before the failed hook is.
-* A hook that failed runs again when somebody asks: the request that stands in its record is another one by then.
+* A hook that failed runs again when somebody asks: there is a request, and another one stands in its record.
 * Definitions are never deleted.
 """
 
@@ -46,7 +46,7 @@ def next_step(hooks: Sequence[Hook], records: Iterable[HookRecord], *, namespace
     known = {key_of(record): record for record in records}
     ended = [(hook, record_of(hook, known, namespace)) for hook in hooks]
     failed = next((record for _, record in ended if record is not None and _has_failed(record)), None)
-    is_asked_again = failed is not None and failed.reconcile_at != asked
+    is_asked_again = failed is not None and bool(asked) and failed.reconcile_at != asked
     succeeded: list[tuple[Hook, HookRecord]] = []
     for hook, record in ended:
         if record is None:

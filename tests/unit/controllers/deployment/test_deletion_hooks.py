@@ -19,6 +19,8 @@ from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
 from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.outcome import WAIT, Outcome, retry
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
@@ -82,6 +84,7 @@ class Stage:
 @dataclass
 class Bench:
     inventory: Inventory
+    values: FakeValuesObjects = field(default_factory=FakeValuesObjects)
     stage: Stage = field(default_factory=Stage)
     bundles: Bundles = field(default_factory=Bundles)
     renderings: Renderings = field(default_factory=Renderings)
@@ -89,7 +92,7 @@ class Bench:
     async def content(self, of: BundleDeployment) -> DeletedContent | StageResult | None:
         parts: dict[str, Any] = {"stage": self.stage, "templates": self.bundles, "rendering": self.renderings}
         attempts = Attempts(self.inventory, lambda _: True, system_namespace="system")
-        values = ExternalValues(FakeValuesObjects(), FakeDigestKeys(), namespace="system")
+        values = ExternalValues(self.values, FakeDigestKeys(), namespace="system")
         return await DeletionHooks(states=DeploymentStates(), values=values, attempts=attempts, **parts).content(of)
 
 
@@ -98,10 +101,30 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(inventory=watches_of(monkeypatch).inventory)
 
 
-def deleted(*, delete_hooks: bool = True, **status: Any) -> BundleDeployment:
+def deleted(*, delete_hooks: bool = True, config: Any = None, **status: Any) -> BundleDeployment:
     annotations = status.pop("annotations", {})
     found = BundleDeploymentStatus(delete_hooks=delete_hooks, **status)
-    return deployment(status=found, provisioner=HELM_CLASS, deletion_timestamp=NOW, annotations=annotations)
+    return deployment(
+        status=found, provisioner=HELM_CLASS, deletion_timestamp=NOW, annotations=annotations, config=config
+    )
+
+
+@pytest.mark.parametrize(
+    ("failing", "outcome", "text"),
+    [
+        (UnavailableError("the server is down"), retry(), "the server is down"),
+        (None, WAIT, "Secret system/passwords does not exist"),
+    ],
+)
+async def test_values_that_cannot_be_had_are_named_and_those_of_a_silent_server_asked_for_again(
+    bench: Bench, failing: Exception | None, outcome: Outcome, text: str
+) -> None:
+    bench.values.failing, bench.bundles.wanted = failing, unpacked("new")
+    found = await bench.content(deleted(config={"valuesFrom": [{"kind": "Secret", "name": "passwords"}]}))
+    assert isinstance(found, StageResult)
+    assert found.report is not None
+    assert found.outcome == outcome
+    assert text in found.report.message
 
 
 async def test_nothing_is_rendered_where_there_are_no_hooks_or_nobody_wants_them(bench: Bench) -> None:

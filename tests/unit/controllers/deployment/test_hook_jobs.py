@@ -99,6 +99,16 @@ async def test_what_nobody_wants_any_more_is_not_created(bench: Bench, event: Ho
     assert bench.created == []
 
 
+async def test_what_an_older_spec_asked_for_is_not_created(bench: Bench) -> None:
+    assert isinstance(await bench.look(config_map()), Running)
+    bench.deployments.put(deployment(generation=2, resource_version="2"))
+    await until(lambda: bench.ended)
+    assert bench.created == []
+    newer: dict[str, Any] = {"generation": 2, "resource_version": "2"}
+    assert await bench.look(config_map(), **newer) == LookAgain(after=UNWANTED_SECONDS)
+    assert isinstance(await bench.look_until_ended(config_map(), **newer), HookEnd)
+
+
 async def test_a_suspended_deployment_is_deleted_with_its_hooks(bench: Bench) -> None:
     await bench.look_until_ended(config_map(), event=HookEvent.PRE_DELETE, deletion_timestamp=NOW, suspend=True)
     assert bench.created == ["create ConfigMap a"]

@@ -153,3 +153,25 @@ async def test_a_failed_hook_that_has_succeeded_since_counts(bench: Bench) -> No
     end = await bench.run(made(JOB, JOBS, failed_uid=uid))
     assert end is not None
     assert (end.verdict.succeeded, end.uid, bench.creates) == (True, uid, 0)
+
+
+async def test_a_former_run_that_is_at_work_ends_before_the_next_begins(bench: Bench) -> None:
+    bench.has(wanted())
+    bench.then = ["", "completes", "completes"]
+    end = await bench.run(made(JOB, JOBS, mark="another", seconds=300.0))
+    assert end is not None
+    assert (end.verdict.succeeded, bench.creates) == (True, 1)
+    assert [call for call in bench.client.calls if call.startswith(("delete", "create"))] == [
+        "delete Job a",
+        "create Job a",
+    ]
+    assert bench.client.propagations == ["Background"], "its Pods have ended"
+
+
+async def test_a_former_run_whose_time_is_over_goes_after_its_pods(bench: Bench) -> None:
+    bench.has(wanted())
+    bench.then = ["", "completes"]
+    end = await bench.run(made(JOB, JOBS, mark="another", seconds=100.0))
+    assert end is not None
+    assert end.verdict.succeeded
+    assert bench.client.propagations == ["Foreground"]

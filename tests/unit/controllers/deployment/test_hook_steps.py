@@ -103,3 +103,8 @@ BAD = HookResult.FAILED
 )
 def test_next_step(hooks: list[Hook], records: list[HookRecord], expected: object) -> None:
     assert next_step(hooks, records, namespace="ns", asked=ASKED) == expected
+
+
+def test_nobody_asks_by_taking_the_annotation_away() -> None:
+    failed = record(ONE, BAD, asked=EARLIER)
+    assert next_step([ONE], [failed], namespace="ns", asked="") == EventFailed(record=failed)
