@@ -22,7 +22,7 @@ from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.given_options import demand_namespace, demand_namespaces, demand_several, member
+from rukpak_py.formats.option_checks import demand_namespace, demand_namespaces, demand_several, member
 from rukpak_py.sources.local import open_tree
 
 if TYPE_CHECKING:

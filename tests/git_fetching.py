@@ -11,7 +11,7 @@ from rukpak_py.api.source import Authorization, GitRef, GitSource, SecretReferen
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.git.source import GitSource as Fetcher
+from rukpak_py.sources.git.source import GitFetcher
 from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
@@ -54,8 +54,8 @@ def request(source: Source, **more: Any) -> FetchRequest:
 
 def fetcher(
     *, secrets: Secrets | None = None, limits: Limits = DEFAULT_LIMITS, addresses: AddressPolicy = LOOPBACK, **more: Any
-) -> Fetcher:
-    return Fetcher(secrets or Secrets(), addresses=addresses, limits=limits, **more)
+) -> GitFetcher:
+    return GitFetcher(secrets or Secrets(), addresses=addresses, limits=limits, **more)
 
 
 async def fetched(source: Source, **given: Any) -> Fetched:

@@ -10,11 +10,11 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.config_maps import ConfigMap
-from rukpak_py.sources.image.either_way import ImageUnpacking
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod_manifest import PodSettings
+from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig
 from rukpak_py.sources.image.source import ImagePorts
-from rukpak_py.sources.image.ways import ImageUnpack
+from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.upload_directory import UploadDirectory
 
 
@@ -40,7 +40,7 @@ def sources_alone(addresses: AddressPolicy, *, limits: Limits = DEFAULT_LIMITS) 
         config_maps=nothing,
         credentials=nothing,
         image=ImagePorts(credentials=nothing, pull_secrets=nothing, unpacked=nothing),
-        unpacking=ImageUnpacking(
+        unpacking=ImageUnpackConfig(
             way=ImageUnpack.DIRECT,
             pods=cast("Any", nothing),  # never asked
             settings=PodSettings(tool_image="", platform=host_platform()),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rukpak_py.formats import validation
 from rukpak_py.formats.registry_v1.defects import DEFECT_KINDS
-from rukpak_py.formats.registry_v1.rules import families
+from rukpak_py.formats.registry_v1.rules import rule_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +31,10 @@ def page() -> str:
     sections = [HEADER, REGISTRY, "", *_table(READING, defects)]
     asked_for: dict[str, str] = {
         family.title: profile
-        for families_of in (families.READING_FAMILIES_OF, families.REQUEST_FAMILIES_OF)
+        for families_of in (rule_sets.READING_FAMILIES_OF, rule_sets.REQUEST_FAMILIES_OF)
         for profile, family in families_of.items()
     }
-    for family in sorted(families.ALL, key=_first_id):
+    for family in sorted(rule_sets.ALL, key=_first_id):
         profile = asked_for.get(family.title)
         sections += _table(family.title + (f" (`--profile {profile}`)" if profile else ""), _rows(family))
     sections += [PLAIN, ""]

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rukpak_py.api.bundle_deployment import Override
+from rukpak_py.api.install_options import flag, override_of
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     FORCE_ANNOTATION,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
 )
-from rukpak_py.api.options import flag, override_of
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, phase_of
 from rukpak_py.apply.owner import Owner

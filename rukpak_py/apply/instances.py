@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from rukpak_py.apply.leaving import PrunePolicy
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
-from rukpak_py.apply.prune_policy import Fate, ForeignInstances, Instances, UnlistedInstances
+from rukpak_py.apply.prune_policy import ForeignInstances, Instances, PruneFate, UnlistedInstances
+from rukpak_py.apply.removed_objects import PrunePolicy
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import PAGE, Client
 from rukpak_py.kube.discovery_documents import Served
@@ -86,7 +86,7 @@ async def foreign_instances(
 
     def stays(resource: Resource, one: LiveObject) -> bool:
         live = observed_object(one.key, resource.gvk, one.metadata)
-        return live.owner_uid != owner_uid or live.key in wanted or policy.fate(live).fate is not Fate.PRUNE
+        return live.owner_uid != owner_uid or live.key in wanted or policy.fate(live).fate is not PruneFate.PRUNE
 
     return {crd.key: await _foreign(client, versions_of(crd.key.name), stays) for crd in crds}
 

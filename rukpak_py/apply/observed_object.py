@@ -7,6 +7,7 @@ Labels alone never make an object ours.
 
 from dataclasses import dataclass
 
+from rukpak_py.api.install_options import flag
 from rukpak_py.api.metadata import OwnerReference
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
@@ -20,7 +21,6 @@ from rukpak_py.api.names import (
     ca_field_manager,
     field_manager,
 )
-from rukpak_py.api.options import flag
 from rukpak_py.apply.health import Health
 from rukpak_py.apply.tools import other_tool
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey

@@ -10,7 +10,7 @@ from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import counted, named
 
 
-class Situation(Enum):
+class OwnershipSituation(Enum):
     """The first that fits counts."""
 
     ABSENT = auto()  # the name is free
@@ -23,30 +23,36 @@ class Situation(Enum):
     UNOWNED = auto()
 
 
-def situation(live: ObservedObject | None, owner: Owner, missing_deployments: Collection[str] = ()) -> Situation:
+def situation(
+    live: ObservedObject | None, owner: Owner, missing_deployments: Collection[str] = ()
+) -> OwnershipSituation:
     """`missing_deployments`: names that a live GET showed not to exist."""
     if live is None:
-        return Situation.ABSENT
+        return OwnershipSituation.ABSENT
     if live.owner_uid == owner.uid:
-        return Situation.OURS
+        return OwnershipSituation.OURS
     if live.controller is not None:
-        return Situation.OTHER_DEPLOYMENT if live.is_controlled_by_deployment else Situation.OTHER_CONTROLLER
+        return (
+            OwnershipSituation.OTHER_DEPLOYMENT
+            if live.is_controlled_by_deployment
+            else OwnershipSituation.OTHER_CONTROLLER
+        )
     if live.labelled_for == owner.name:
-        return Situation.OURS_BY_LABEL
+        return OwnershipSituation.OURS_BY_LABEL
     if live.labelled_for:
         is_missing = live.labelled_for in missing_deployments
-        return Situation.MISSING_DEPLOYMENT if is_missing else Situation.OTHER_DEPLOYMENT
-    return Situation.OTHER_TOOL if live.other_tool else Situation.UNOWNED
+        return OwnershipSituation.MISSING_DEPLOYMENT if is_missing else OwnershipSituation.OTHER_DEPLOYMENT
+    return OwnershipSituation.OTHER_TOOL if live.other_tool else OwnershipSituation.UNOWNED
 
 
-def may_take(found: Situation, adopt: Adopt) -> bool:
+def may_take(found: OwnershipSituation, adopt: Adopt) -> bool:
     """Whether an object that exists and is not ours by uid may become ours."""
     match found:
-        case Situation.OURS_BY_LABEL:
+        case OwnershipSituation.OURS_BY_LABEL:
             return True
-        case Situation.MISSING_DEPLOYMENT | Situation.UNOWNED:
+        case OwnershipSituation.MISSING_DEPLOYMENT | OwnershipSituation.UNOWNED:
             return adopt in {Adopt.IF_UNOWNED, Adopt.FORCE}
-        case Situation.OTHER_TOOL:
+        case OwnershipSituation.OTHER_TOOL:
             return adopt is Adopt.FORCE
         case _:
             return False
@@ -65,26 +71,26 @@ def belongs_to_deployment(key: ObjectKey, name: str) -> str:
     )
 
 
-def refusal(live: ObservedObject, found: Situation, owner: Owner) -> str:
+def refusal(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> str:
     """Why we keep our hands off, and what to do about it."""
     key = live.key
     match found:
-        case Situation.OTHER_DEPLOYMENT:
+        case OwnershipSituation.OTHER_DEPLOYMENT:
             other = live.controller.name if live.controller is not None else live.labelled_for
             if other == owner.name:
                 return f'{key} belongs to a former BundleDeployment "{other}", and is still being removed'
             return belongs_to_deployment(key, other)
-        case Situation.OTHER_CONTROLLER if live.controller is not None:
+        case OwnershipSituation.OTHER_CONTROLLER if live.controller is not None:
             return (
                 f"{key} is controlled by the {live.controller.kind} "
                 f'"{live.controller.name}"; remove it from the bundle, or delete its controller'
             )
-        case Situation.MISSING_DEPLOYMENT:
+        case OwnershipSituation.MISSING_DEPLOYMENT:
             return (
                 f'{key} was installed by the BundleDeployment "{live.labelled_for}", which does not exist; '
                 f"delete the object, or set spec.adopt to {Adopt.IF_UNOWNED} to take it over"
             )
-        case Situation.OTHER_TOOL:
+        case OwnershipSituation.OTHER_TOOL:
             return (
                 f"{key} is managed by {live.other_tool}; remove it from the bundle or from there, "
                 f"or set spec.adopt to {Adopt.FORCE} to take it over"

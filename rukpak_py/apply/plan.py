@@ -11,10 +11,10 @@ from functools import cached_property
 
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired, Payload
-from rukpak_py.apply.leaving import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.ownership import Situation, may_take, refusal, situation
+from rukpak_py.apply.ownership import OwnershipSituation, may_take, refusal, situation
+from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -98,7 +98,7 @@ def decide(
 
     if live is None:
         return change(Action.CREATE)
-    if found is Situation.OURS:
+    if found is OwnershipSituation.OURS:
         # What was there before us stays in the form in which it was taken.
         form = desired.form_when_taken if live.outlives else desired.form
         if live.is_deleted:
@@ -114,7 +114,7 @@ def decide(
         return change(Action.REFUSE, refusal(live, found, owner))
     if live.is_deleted:
         return change(Action.WAIT, f"{live.key} is being deleted")
-    is_our_work = found is Situation.OURS_BY_LABEL and not live.outlives
+    is_our_work = found is OwnershipSituation.OURS_BY_LABEL and not live.outlives
     form = desired.form if is_our_work else desired.form_when_taken
     return change(Action.TAKE, "it is taken over", form)
 

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
-from rukpak_py.apply.leaving import deletion_phase
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase
+from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import RukPakError

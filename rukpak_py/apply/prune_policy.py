@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.install_options import NO_OVERRIDE
 from rukpak_py.api.names import PRUNE_ANNOTATION
-from rukpak_py.api.options import NO_OVERRIDE
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.core.objects import GroupKind, ObjectKey
@@ -35,7 +35,7 @@ _DETAILS: Mapping[KeptReason, str] = {
 }
 
 
-class Fate(Enum):
+class PruneFate(Enum):
     PRUNE = auto()
     KEEP = auto()
     RELEASE = auto()
@@ -76,12 +76,12 @@ NOT_LISTED = UnlistedInstances(why="they have not been listed yet")
 class PruneVerdict:
     """`reason` and `detail` say why an object is kept, `detail` also who wants it released; empty: nobody said so."""
 
-    fate: Fate
+    fate: PruneFate
     reason: KeptReason | None = None
     detail: str = ""
 
 
-_PRUNE = PruneVerdict(fate=Fate.PRUNE)
+_PRUNE = PruneVerdict(fate=PruneFate.PRUNE)
 
 
 def fate(
@@ -94,7 +94,7 @@ def fate(
     """`was_kept`: a CRD that was kept for its instances before."""
     allowed = live.prune if override.prune is None else override.prune
     if live.outlives or allowed is False:
-        return PruneVerdict(fate=Fate.RELEASE, detail=_who_said_no(live, override))
+        return PruneVerdict(fate=PruneFate.RELEASE, detail=_who_said_no(live, override))
     if live.is_deleted or allowed:
         return _PRUNE
     reason = _KEPT_KINDS.get(live.gvk.group_kind)
@@ -126,4 +126,4 @@ def _fate_of_crd(instances: ForeignInstances, *, was_kept: bool) -> PruneVerdict
 
 
 def _keep(reason: KeptReason, detail: str = "") -> PruneVerdict:
-    return PruneVerdict(fate=Fate.KEEP, reason=reason, detail=detail or _DETAILS[reason])
+    return PruneVerdict(fate=PruneFate.KEEP, reason=reason, detail=detail or _DETAILS[reason])

@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.apply.caller_outline import caller_outline
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.order import ApplyPhase
+from rukpak_py.apply.webhook_client_configs import caller_outline
 from rukpak_py.core.objects import GroupKind, ObjectKey
 
 _CONFIGURATIONS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})

@@ -10,7 +10,7 @@ from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.helm import rules as helm_rules
 from rukpak_py.formats.plain_reading import PlainReading
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules import accounts, collisions, fields, own, shipped
+from rukpak_py.formats.registry_v1.rules import accounts, additional, collisions, fields, shipped
 from rukpak_py.formats.rules import Locator, judge
 
 _FIELDS_OF_ROLES = "RV1-945"  # the only one of its family that tells of a rendering, not of a cluster
@@ -30,8 +30,8 @@ def warnings(format_name: FormatName, tree: Tree, read: Callable[[], Reading], l
 
 def _of_registry(reading: Reading, locator: Locator) -> list[Finding]:
     found = [defect.finding for defect in reading.defects]
-    found += judge((own.READING_FAMILY,), reading, locator)
-    families = (own.FAMILY, accounts.FAMILY, collisions.FAMILY, fields.FAMILY)
+    found += judge((additional.READING_FAMILY,), reading, locator)
+    families = (additional.FAMILY, accounts.FAMILY, collisions.FAMILY, fields.FAMILY)
     found += judge(families, reading.complete(), locator)
     of_shipped = judge((shipped.FAMILY,), reading.complete(), locator)
     found += (finding for finding in of_shipped if finding.rule == _FIELDS_OF_ROLES)

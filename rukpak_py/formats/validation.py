@@ -22,8 +22,8 @@ from rukpak_py.formats.plain_reading import PlainReading
 from rukpak_py.formats.registry_v1 import defects
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules import families
-from rukpak_py.formats.registry_v1.rules.families import Profile
+from rukpak_py.formats.registry_v1.rules import rule_sets
+from rukpak_py.formats.registry_v1.rules.rule_sets import Profile
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Family, Locator, judge
 
@@ -51,7 +51,7 @@ _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 FILE_FAMILIES: Final = (file_rules.FAMILY,)
 PLAIN_FAMILIES: Final = (plain_rules.FAMILY, plain_rules.FIELDS)
 HELM_FAMILIES: Final = (helm_rules.FAMILY, helm_rules.SURPRISES, helm_rules.RENDERING)
-ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*families.ALL, *FILE_FAMILIES, *PLAIN_FAMILIES, *HELM_FAMILIES)
+ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*rule_sets.ALL, *FILE_FAMILIES, *PLAIN_FAMILIES, *HELM_FAMILIES)
 
 
 def validate(
@@ -103,14 +103,14 @@ def _by_rules(
     reading: Reading, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool
 ) -> Iterator[Finding]:
     yield from judge(FILE_FAMILIES, Files(tree=reading.tree, limits=reading.limits), locator)
-    asked = [family for profile, family in families.READING_FAMILIES_OF.items() if profile in profiles]
-    yield from judge((*families.READING_FAMILIES, *asked), reading, locator)
+    asked = [family for profile, family in rule_sets.READING_FAMILIES_OF.items() if profile in profiles]
+    yield from judge((*rule_sets.READING_FAMILIES, *asked), reading, locator)
     if reading.bundle is None:
         return
     request = InstallRequest(bundle=reading.bundle, makes_certificates=makes_certificates)
-    refusing = [family for profile, family in families.REQUEST_FAMILIES_OF.items() if profile in profiles]
-    yield from judge((*families.REQUEST_FAMILIES, *refusing), request, locator)
-    yield from judge(families.BUNDLE_FAMILIES, reading.bundle, locator)
+    refusing = [family for profile, family in rule_sets.REQUEST_FAMILIES_OF.items() if profile in profiles]
+    yield from judge((*rule_sets.REQUEST_FAMILIES, *refusing), request, locator)
+    yield from judge(rule_sets.BUNDLE_FAMILIES, reading.bundle, locator)
 
 
 def _strictly(finding: Finding) -> Finding:

@@ -10,7 +10,7 @@ from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.lease import LeaderElector
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
-from rukpak_py.operator.leading import Leader
+from rukpak_py.operator.leader import Leader
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.webhook_certificates import WebhookCertificates
 from rukpak_py.server.access import AccessControl, Identity

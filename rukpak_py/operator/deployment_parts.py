@@ -17,7 +17,7 @@ from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
-from rukpak_py.controllers.deployment.hooks.installation import InstallHooks
+from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
@@ -85,7 +85,7 @@ class DeploymentParts:
         attempts = Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace)
         rendering = RenderingStage(self.renderer, former=templates.former, request_content=around.request_content)
         self._hooks = self._hook_stage(around)
-        self._install_hooks = InstallHooks(self._hooks)
+        self._install_hooks = ReleaseHooks(self._hooks)
         self.uninstall = Uninstall(
             around.client,
             around.inventory,

@@ -9,8 +9,8 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EventReason
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.left_behind import Leftover, OrphanCleanup, owned_by
 from rukpak_py.apply.observed_object import observed_object
+from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
@@ -49,7 +49,7 @@ from rukpak_py.operator.stored_renderings import StoredRenderings
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.operator.values_objects import SystemValuesObjects
 from rukpak_py.server.uploads import Unpacking
-from rukpak_py.sources.image.ways import ImageUnpack
+from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.source import FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory
 

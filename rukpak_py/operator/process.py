@@ -25,7 +25,7 @@ from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.adapters import ConfigMapUsers
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content_server import content_listener
-from rukpak_py.operator.leading import Leader
+from rukpak_py.operator.leader import Leader
 from rukpak_py.operator.loop_watchdog import LoopWatchdog
 from rukpak_py.operator.prerequisites import Prerequisites
 from rukpak_py.operator.settings import Settings

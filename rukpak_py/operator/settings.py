@@ -20,7 +20,7 @@ from rukpak_py.server.web import Address
 from rukpak_py.sources.addresses import Network, parse_networks
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import parse_registries
-from rukpak_py.sources.image.ways import ImageUnpack
+from rukpak_py.sources.image.unpack_methods import ImageUnpack
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
 LONGEST_HOOK = 86_400  # seconds

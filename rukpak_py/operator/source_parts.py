@@ -7,7 +7,7 @@ from rukpak_py.operator.adapters import AccountPullSecrets, StoredImages, System
 from rukpak_py.operator.settings import Settings
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
-from rukpak_py.sources.image.either_way import ImageUnpacking, Tell
+from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, Tell
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.ports import Pods
 from rukpak_py.sources.upload_directory import UploadDirectory
@@ -33,7 +33,7 @@ def sources_of(
             pull_secrets=AccountPullSecrets(client, settings.system_namespace),
             unpacked=stored,
         ),
-        unpacking=ImageUnpacking(
+        unpacking=ImageUnpackConfig(
             way=settings.image_unpack,
             pods=pods,
             settings=settings.unpack_pods,

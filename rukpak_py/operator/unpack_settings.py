@@ -13,7 +13,7 @@ from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import parse_image
-from rukpak_py.sources.image.ways import ImageUnpack
+from rukpak_py.sources.image.unpack_methods import ImageUnpack
 
 TOOL_IMAGE = f"localhost/rukpak-py/operator:{__version__}"
 RESOURCES = '{"requests":{"cpu":"10m","memory":"16Mi"}}'

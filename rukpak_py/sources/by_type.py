@@ -8,20 +8,20 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
-from rukpak_py.sources.git.source import GitSource
-from rukpak_py.sources.http import HttpSource
-from rukpak_py.sources.http_download import Downloads
-from rukpak_py.sources.image.either_way import ImageUnpacking, RegistryOrPod, image_source
+from rukpak_py.sources.git.source import GitFetcher
+from rukpak_py.sources.http import HttpFetcher
+from rukpak_py.sources.http_download import DownloadSettings
+from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, RegistryOrPod, image_source
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.ports import Credentials
-from rukpak_py.sources.source import Fetched, FetchRequest, Source, Waiting
-from rukpak_py.sources.upload import UploadSource
+from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest, Waiting
+from rukpak_py.sources.upload import UploadFetcher
 from rukpak_py.sources.upload_directory import UploadDirectory
 
 
 class SourcesByType:
-    def __init__(self, sources: Mapping[SourceType, Source], *, image: RegistryOrPod) -> None:
-        self._sources: dict[str, Source] = {str(kind): source for kind, source in sources.items()}
+    def __init__(self, sources: Mapping[SourceType, Fetcher], *, image: RegistryOrPod) -> None:
+        self._sources: dict[str, Fetcher] = {str(kind): source for kind, source in sources.items()}
         self._sources[SourceType.IMAGE] = self._image = image
 
     def lane(self, source: SourceSpec) -> str:
@@ -45,7 +45,7 @@ def cluster_sources(
     config_maps: ConfigMaps,
     credentials: Credentials,
     image: ImagePorts,
-    unpacking: ImageUnpacking,
+    unpacking: ImageUnpackConfig,
     plain_http: frozenset[str],
     addresses: AddressPolicy,
     limits: Limits,
@@ -53,15 +53,15 @@ def cluster_sources(
     allow_plain_http_credentials: bool = False,
 ) -> SourcesByType:
     """Every source that the operator serves, on the ports that it hands in."""
-    git = GitSource(
+    git = GitFetcher(
         credentials, addresses=addresses, limits=limits, allow_plain_http_credentials=allow_plain_http_credentials
     )
     return SourcesByType(
         {
             SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits),
             SourceType.GIT: git,
-            SourceType.HTTP: HttpSource(credentials, Downloads(addresses=addresses, limits=limits)),
-            SourceType.UPLOAD: UploadSource(uploads, limits),
+            SourceType.HTTP: HttpFetcher(credentials, DownloadSettings(addresses=addresses, limits=limits)),
+            SourceType.UPLOAD: UploadFetcher(uploads, limits),
         },
         image=image_source(image, unpacking, addresses=addresses, plain_http=plain_http, limits=limits),
     )

@@ -14,7 +14,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.go_text import quoted
 from rukpak_py.sources.archive_file import ArchiveFile
-from rukpak_py.sources.http_download import Download, Downloads, HttpLogin
+from rukpak_py.sources.http_download import Download, DownloadSettings, HttpLogin
 from rukpak_py.sources.http_url import HttpTarget, InvalidUrlError, UnsupportedSchemeError, basic, parse_url
 from rukpak_py.sources.ports import Credentials
 from rukpak_py.sources.source import Fetched, FetchRequest
@@ -22,8 +22,8 @@ from rukpak_py.sources.tls import client_context
 from rukpak_py.sources.urls import masked, masked_entirely
 
 
-class HttpSource:
-    def __init__(self, credentials: Credentials, downloads: Downloads) -> None:
+class HttpFetcher:
+    def __init__(self, credentials: Credentials, downloads: DownloadSettings) -> None:
         self._credentials = credentials
         self._downloads = downloads
 
@@ -74,7 +74,7 @@ def _target(url: str) -> HttpTarget:
         raise ContentError(f"create http request {action} for bundle content: {error}") from error
 
 
-def _archive(downloads: Downloads) -> ArchiveFile:
+def _archive(downloads: DownloadSettings) -> ArchiveFile:
     try:
         return ArchiveFile(downloads.limits)
     except OSError as error:

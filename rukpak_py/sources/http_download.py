@@ -35,7 +35,7 @@ _FAILED = "http request for bundle content failed: "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Downloads:
+class DownloadSettings:
     """How this process reaches web servers."""
 
     addresses: AddressPolicy
@@ -52,7 +52,7 @@ class HttpLogin:
 
 
 class Download:
-    def __init__(self, settings: Downloads, tls: ssl.SSLContext, login: HttpLogin) -> None:
+    def __init__(self, settings: DownloadSettings, tls: ssl.SSLContext, login: HttpLogin) -> None:
         self._settings = settings
         self._limits = settings.limits
         self._tls = tls

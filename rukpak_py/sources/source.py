@@ -51,7 +51,7 @@ class Waiting:
     is_about_image: bool = False
 
 
-class Source(Protocol):
+class Fetcher(Protocol):
     def lane(self, source: SourceSpec) -> str:
         """What fetches wait for each other on: the host that they ask."""
 

@@ -13,7 +13,7 @@ from rukpak_py.sources.source import ContentPendingError, Fetched, FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
 
 
-class UploadSource:
+class UploadFetcher:
     def __init__(self, uploads: UploadDirectory, limits: Limits) -> None:
         self._uploads = uploads
         self._limits = limits

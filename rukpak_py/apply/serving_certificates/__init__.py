@@ -4,7 +4,7 @@
 `ServingCertificates` keeps both as they should be.
 """
 
-from rukpak_py.apply.serving_certificates.keeping import ServingCertificates
+from rukpak_py.apply.serving_certificates.keeper import ServingCertificates
 from rukpak_py.apply.serving_certificates.passes import CertificateResult
 from rukpak_py.apply.serving_certificates.steps import CertificateSettings
 from rukpak_py.apply.serving_certificates.wanted import WantedCertificates, wanted_certificates

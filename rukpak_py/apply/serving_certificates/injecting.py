@@ -19,7 +19,7 @@ import orjson
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates.steps import Injection
-from rukpak_py.apply.serving_certificates.wanted import CaPlace
+from rukpak_py.apply.serving_certificates.wanted import CaBundleTarget
 from rukpak_py.apply.take_over import entry_with, fields_in
 from rukpak_py.apply.target import Target
 from rukpak_py.core.ca_bundles import callers
@@ -54,18 +54,18 @@ class Injector:
             self._known.pop(key, None)
             self._injected.pop(key, None)
 
-    def is_repair(self, place: CaPlace, live: ObservedObject, trust: bytes) -> bool:
+    def is_repair(self, place: CaBundleTarget, live: ObservedObject, trust: bytes) -> bool:
         """Whether we have injected exactly this before: somebody has changed it since."""
         return self._injected.get(place.key) == (live.uid, trust)
 
-    async def read(self, target: Target, place: CaPlace, live: ObservedObject) -> Injection:
+    async def read(self, target: Target, place: CaBundleTarget, live: ObservedObject) -> Injection:
         """One GET where somebody changed our fields, or where this process does not know them yet."""
         known = await self._owned(target, place.key, live)
         stands = {known.bundles[name] for name in known.webhooks}
         is_whole = known.webhooks == place.webhooks and len(stands) == 1
         return Injection(bundle=next(iter(stands)) if is_whole else b"", trusted=b"".join(stands))
 
-    async def inject(self, target: Target, place: CaPlace, lives: Lives, trust: bytes) -> None:
+    async def inject(self, target: Target, place: CaBundleTarget, lives: Lives, trust: bytes) -> None:
         live = lives[place.key]
         resource = replace(target.resource_of(place.key), gvk=place.gvk)
         body = _apply_body(place, live, trust)
@@ -154,7 +154,7 @@ def _is_ours(entry: ManagedFields, owner: Owner) -> bool:
     return entry.manager == owner.ca_manager and entry.operation == "Apply" and not entry.subresource
 
 
-def _apply_body(place: CaPlace, live: ObservedObject, trust: bytes) -> bytes:
+def _apply_body(place: CaBundleTarget, live: ObservedObject, trust: bytes) -> bytes:
     authority = {"caBundle": base64.b64encode(trust).decode()}
     fields: dict[str, Any]
     match place.gvk.kind:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
-from rukpak_py.apply.caller_outline import caller_outline
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.normalise.authorities import other_injectors
 from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.webhook_client_configs import caller_outline
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 
@@ -43,7 +43,7 @@ class ServingCertificate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CaPlace:
+class CaBundleTarget:
     """One object with `caBundle` fields: of these webhooks; a CRD and an APIService have one, without a name."""
 
     key: ObjectKey
@@ -55,11 +55,11 @@ class CaPlace:
 @dataclass(frozen=True, kw_only=True)
 class WantedCertificates:
     certificates: Mapping[ObjectKey, ServingCertificate] = field(default_factory=dict)  # by Secret
-    places: Mapping[ObjectKey, CaPlace] = field(default_factory=dict)
+    places: Mapping[ObjectKey, CaBundleTarget] = field(default_factory=dict)
     callers: frozenset[ObjectKey] = frozenset()  # all objects of the content that could have a `caBundle`
     failures: tuple[Failure, ...] = ()  # what is asked for and cannot be had: the content is wrong
 
-    def places_of(self, secret: ObjectKey) -> list[CaPlace]:
+    def places_of(self, secret: ObjectKey) -> list[CaBundleTarget]:
         return [place for place in self.places.values() if place.secret == secret]
 
 
@@ -127,8 +127,8 @@ def _hosts(service: ObjectKey) -> tuple[str, ...]:
 
 def _places(
     annotated: _Annotated, certificates: Mapping[ObjectKey, ServingCertificate], failures: list[Failure]
-) -> dict[ObjectKey, CaPlace]:
-    places: dict[ObjectKey, CaPlace] = {}
+) -> dict[ObjectKey, CaBundleTarget]:
+    places: dict[ObjectKey, CaBundleTarget] = {}
     for one, manifest in annotated:
         source = _annotation(manifest, INJECT_CA_ANNOTATION)
         if not source:
@@ -141,7 +141,7 @@ def _places(
             continue
         webhooks = frozenset(caller.name for caller in callers(manifest))
         if webhooks:
-            places[one.key] = CaPlace(key=one.key, gvk=one.head.gvk, secret=secret, webhooks=webhooks)
+            places[one.key] = CaBundleTarget(key=one.key, gvk=one.head.gvk, secret=secret, webhooks=webhooks)
     return places
 
 

@@ -71,7 +71,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class RunVerdict:
     is_ready: bool
     text: str
 
@@ -115,7 +115,7 @@ async def run(
 
 async def verdict(
     client: Client, name: str, uploaded: Uploaded, *, seconds: float, tell: Callable[[str], None] = lambda _: None
-) -> Verdict:
+) -> RunVerdict:
     """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps.
 
     `tell`: of every change of what the deployment waits for.
@@ -136,17 +136,17 @@ async def verdict(
                         said = ready.message
                         tell(first_line(said))
                 await asyncio.sleep(INTERVAL_SECONDS)
-    return Verdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
+    return RunVerdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
 
 
-def _judged(deployment: BundleDeployment, uploaded: Uploaded) -> Verdict | None:
+def _judged(deployment: BundleDeployment, uploaded: Uploaded) -> RunVerdict | None:
     """None: it goes on. What was said before the new content came still stands there for a moment."""
     ready, stalled = (_condition(deployment, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
     is_active = deployment.status.active_bundle == uploaded.bundle
     if ready is not None and ready.status == ConditionStatus.TRUE and is_active:
-        return Verdict(is_ready=True, text=ready.message)
+        return RunVerdict(is_ready=True, text=ready.message)
     if stalled is not None and not (uploaded.is_new and stalled == uploaded.former):
-        return Verdict(is_ready=False, text=stalled.message)
+        return RunVerdict(is_ready=False, text=stalled.message)
     return None
 
 

@@ -7,8 +7,8 @@ import click
 
 from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.exits import Exit, epilog
-from rukpak_py.cli.options import Choice, choice, output_option, rendering_options
 from rukpak_py.cli.printing import print_json, print_lines, print_warning, warn_of_nothing
+from rukpak_py.cli.render_flags import RenderFlags, choice, output_option, rendering_options
 from rukpak_py.cli.reports import comparison
 from rukpak_py.cli.terminal import Style
 from rukpak_py.formats.detection import FormatName
@@ -36,7 +36,7 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> 
     return Exit.NO if exit_code and not found.is_empty else Exit.OK
 
 
-def _objects(path: str, how: Choice) -> list[dict[str, Any]]:
+def _objects(path: str, how: RenderFlags) -> list[dict[str, Any]]:
     opened = how.opened(path)
     rendering = how.render(opened)
     objects = rendering.all

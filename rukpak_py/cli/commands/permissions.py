@@ -9,8 +9,8 @@ from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.apply.permissions.grants import grants_of
 from rukpak_py.apply.permissions.installer import manifests_of, needs_of
 from rukpak_py.cli.exits import epilog
-from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
 from rukpak_py.cli.printing import print_json, print_lines, print_warning, print_yaml
+from rukpak_py.cli.render_flags import choice, output_option, path_argument, rendering_options
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style
 

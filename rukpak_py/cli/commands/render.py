@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from rukpak_py.cli.exits import epilog
-from rukpak_py.cli.options import choice, output_option, path_argument, rendering_options
 from rukpak_py.cli.printing import print_list, print_warning, print_yaml, warn_of_nothing
+from rukpak_py.cli.render_flags import choice, output_option, path_argument, rendering_options
 from rukpak_py.formats.detection import FormatName
 
 

@@ -71,7 +71,7 @@ def run(
         deployment=name, tree=running.read(directory), deployment_class=deployment_class, bundle_class=bundle_class
     )
 
-    async def work(cluster: ClusterSession) -> running.Verdict | None:
+    async def work(cluster: ClusterSession) -> running.RunVerdict | None:
         uploaded = await running.run(cluster, wanted, say=click.echo, progress=_Upload)
         if not waits:
             return None

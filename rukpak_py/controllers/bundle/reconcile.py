@@ -17,7 +17,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
-from rukpak_py.controllers.bundle.unpacking import Failed, Pending, Result, UnpackJobs
+from rukpak_py.controllers.bundle.unpacking import Pending, Result, UnpackFailed, UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Content
@@ -166,7 +166,7 @@ class BundleReconciler:
             return await self._pending(bundle, result.message)
         if isinstance(result, Waiting):
             return await self._waits(bundle, result)
-        if isinstance(result, Failed):
+        if isinstance(result, UnpackFailed):
             return await self._failed(bundle, result.message, result.error)
         if pinned and result.digest != pinned:
             status = bundle_status.content_changed(bundle, result.digest, self._writer.now())
@@ -282,7 +282,7 @@ class BundleReconciler:
 
 
 def _is_refused(result: Result | None) -> bool:
-    return isinstance(result, Failed) and isinstance(result.error, ContentError)
+    return isinstance(result, UnpackFailed) and isinstance(result.error, ContentError)
 
 
 def _is_on_its_way(result: Result) -> bool:

@@ -30,7 +30,7 @@ class Unpacked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failed:
+class UnpackFailed:
     """`message` is what the condition says; the error's class decides what happens next."""
 
     message: str
@@ -44,7 +44,7 @@ class Pending:
     message: str
 
 
-Result = Unpacked | Failed | Pending | Waiting
+Result = Unpacked | UnpackFailed | Pending | Waiting
 
 
 class UnpackJobs:
@@ -101,7 +101,7 @@ class UnpackJobs:
         if finished is None or bundle.metadata.uid in self._outdated:
             return None
         error = finished.error
-        return Failed(message=str(error), error=error) if error is not None else finished.result()
+        return UnpackFailed(message=str(error), error=error) if error is not None else finished.result()
 
     def outdate(self, uid: str) -> None:
         """Other content was uploaded: what a job that runs finds does not count."""
@@ -157,7 +157,7 @@ class UnpackJobs:
         except ContentPendingError as pending:
             return Pending(message=str(pending))
         except RukPakError as error:
-            return Failed(message=f"{prefix}{advised(error)}", error=error)
+            return UnpackFailed(message=f"{prefix}{advised(error)}", error=error)
 
     async def _checked(self, tree: Tree, classes: Classes, *, pinned: str) -> Tree | None:
         """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""

@@ -20,10 +20,10 @@ from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.target import Target
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage
-from rukpak_py.controllers.deployment.failures import failed
+from rukpak_py.controllers.deployment.failure_reports import failed
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -171,7 +171,7 @@ class Applier:
             self._emit_normal(attempt, EventReason.ADOPTED, adopted(change_set.taken))
         if reverted:
             DRIFT_CORRECTED.inc(len(reverted))
-            self._emit_normal(attempt, EventReason.DRIFT_CORRECTED, texts.reverted_drift(reverted))
+            self._emit_normal(attempt, EventReason.DRIFT_CORRECTED, messages.reverted_drift(reverted))
 
     def _emit_normal(self, attempt: Attempt, reason: str, text: str) -> None:
         metadata = attempt.deployment.metadata

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.options import InstallOptions
+from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey, DeploymentState
 from rukpak_py.core.objects import Object

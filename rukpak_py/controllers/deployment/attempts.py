@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.install_options import InstallOptions, identities, options_of
 from rukpak_py.api.names import REGISTRY_CLASS
-from rukpak_py.api.options import InstallOptions, identities, options_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues

@@ -20,7 +20,7 @@ from rukpak_py.apply.serving_certificates import (
 )
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.failures import failed
+from rukpak_py.controllers.deployment.failure_reports import failed
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.outcome import again, both, retry_unless_stalled
 from rukpak_py.core.wording import joined

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
+from rukpak_py.api.install_options import recognised
 from rukpak_py.api.names import HELM_CLASS
-from rukpak_py.api.options import recognised
 from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey

@@ -13,25 +13,25 @@ from enum import Enum, auto
 
 from rukpak_py.api.bundle_deployment import Prune, PruneWhen
 from rukpak_py.api.conditions import Summary
+from rukpak_py.api.install_options import options_of
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus, EventReason, Reason
-from rukpak_py.api.options import options_of
 from rukpak_py.apply.health import HealthStatus, describe, has_health
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.leaving import kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.read_live import field_managers, owned_but_unlabelled
+from rukpak_py.apply.removed_objects import kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.results import ChangeSet
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.health_status import HealthVerdict, UnhealthyObject, judge_health
+from rukpak_py.controllers.deployment.healthy_condition import HealthVerdict, UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.history import installed_fields
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DRIFT_BACKOFF_SECONDS, differences
-from rukpak_py.controllers.deployment.status import Aspect, Report, installed
+from rukpak_py.controllers.deployment.status import ConditionValue, Report, installed
 from rukpak_py.controllers.deployment.visibility import HIDDEN_QUIET_SECONDS, Hidden
 from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry
 from rukpak_py.controllers.ports import Recorder
@@ -88,7 +88,7 @@ class Finish:
 
     # Pruning
 
-    async def _prune(self, applied: AppliedContent, healthy: Aspect) -> AppliedContent | StageResult:
+    async def _prune(self, applied: AppliedContent, healthy: ConditionValue) -> AppliedContent | StageResult:
         """Delete, keep or release what left the content. A result: it is not finished."""
         attempt, planned = applied.attempt, applied.planned
         spec = attempt.deployment.spec.prune
@@ -123,7 +123,7 @@ class Finish:
         return replace(planned, plan=plan)
 
     async def _delete(
-        self, applied: AppliedContent, planned: Planned, leaving: Sequence[ObservedObject], healthy: Aspect
+        self, applied: AppliedContent, planned: Planned, leaving: Sequence[ObservedObject], healthy: ConditionValue
     ) -> StageResult | None:
         attempt, change_set = applied.attempt, ChangeSet()
         await prune(planned.target, leaving, change_set)
@@ -149,9 +149,11 @@ class Finish:
             return StageResult(outcome=again(QUIET_SECONDS))  # their deletions are on the way
         return None
 
-    def _over_budget(self, applied: AppliedContent, leaving: Sequence[ObservedObject], healthy: Aspect) -> StageResult:
+    def _over_budget(
+        self, applied: AppliedContent, leaving: Sequence[ObservedObject], healthy: ConditionValue
+    ) -> StageResult:
         most = applied.attempt.deployment.spec.prune.max_objects or 0
-        text = texts.over_budget([live.key for live in leaving], most)
+        text = messages.over_budget([live.key for live in leaving], most)
         report = self._report(applied, Summary.RETRYING, Reason.PRUNE_BUDGET_EXCEEDED, text, healthy, note=text)
         return StageResult(outcome=WAIT, report=report)
 
@@ -215,14 +217,14 @@ class Finish:
         if not drift.is_reported(applied.resting) and planned is not None:
             named = sorted(applied.resting)[:NAMED_CONFLICTS]
             managers = {key: await field_managers(planned.target, key) for key in named}
-            drift.report(applied.resting, texts.kept_changing(managers))
+            drift.report(applied.resting, messages.kept_changing(managers))
         return drift.text
 
     def _held_back_text(self, applied: AppliedContent) -> str:
         plan = applied.planned.plan if applied.planned is not None else None
         if plan is None or not plan.prune or applied.attempt.state.waited("health") < HELD_BACK_SECONDS:
             return ""
-        return texts.held_back([live.key for live in plan.prune])
+        return messages.held_back([live.key for live in plan.prune])
 
     def _report(  # noqa: PLR0917 - a report's parts
         self,
@@ -230,7 +232,7 @@ class Finish:
         summary: Summary,
         reason: Reason,
         message: str,
-        healthy: Aspect,
+        healthy: ConditionValue,
         note: str = "",
     ) -> Report:
         attempt = applied.attempt
@@ -240,7 +242,9 @@ class Finish:
             summary=summary,
             reason=reason,
             message=message,
-            installed=installed(attempt.bundle.metadata.name, note, texts.kept_text(kept), *self._unmatched(attempt)),
+            installed=installed(
+                attempt.bundle.metadata.name, note, messages.kept_text(kept), *self._unmatched(attempt)
+            ),
             healthy=healthy,
             fields=fields,
         )
@@ -251,7 +255,7 @@ class Finish:
         if not spec.overrides or options_of(spec).overrides != attempt.options.overrides:
             return []
         keys = attempt.state.applied.fields.keys() | self._owned(attempt).keys()
-        return texts.unmatched_overrides(spec.overrides, keys, attempt.namespace)
+        return messages.unmatched_overrides(spec.overrides, keys, attempt.namespace)
 
     def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
         return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
@@ -287,7 +291,7 @@ def _released_texts(plan: Plan, change_set: ChangeSet) -> list[str]:
     for live in plan.release:
         if live.key in change_set.released:
             by_detail.setdefault(plan.prune_policy.fate(live).detail, []).append(live.key)
-    return [texts.released(keys, detail) for detail, keys in by_detail.items()]
+    return [messages.released(keys, detail) for detail, keys in by_detail.items()]
 
 
 def _unhealthy(lives: Sequence[ObservedObject]) -> list[ObservedObject]:

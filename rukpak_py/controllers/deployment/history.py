@@ -16,11 +16,11 @@ from rukpak_py.api.bundle_deployment import (
     KeptObject,
 )
 from rukpak_py.api.bundle_deployment import Installation as Installed
+from rukpak_py.api.install_options import InstallOptions, installed_options, mean_the_same, options_of, recorded
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP
-from rukpak_py.api.options import InstallOptions, installed_options, mean_the_same, options_of, recorded
-from rukpak_py.apply.leaving import without_kept
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
 from rukpak_py.controllers.deployment.state import applied_digest, differences

@@ -19,7 +19,7 @@ from dataclasses import replace
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, RecordedValues
 from rukpak_py.api.bundle_deployment import Installation as Installed
-from rukpak_py.api.options import config_digest, identities, options_of
+from rukpak_py.api.install_options import config_digest, identities, options_of
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt

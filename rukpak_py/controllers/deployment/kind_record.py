@@ -15,7 +15,7 @@ from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, Reason
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.writes import add_finalizer
@@ -58,7 +58,7 @@ class KindRecord:
         report = Report(
             summary=Summary.PROGRESSING,
             reason=Reason.PROGRESSING,
-            message=texts.applying(len(desired)),
+            message=messages.applying(len(desired)),
             fields={"kinds": tuple(kind for _, kind in sorted(kinds.items())), "delete_hooks": delete_hooks},
         )
         await self._writer.record(deployment, report)

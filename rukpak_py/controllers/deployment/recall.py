@@ -8,8 +8,8 @@ When something did, the digests on the objects still say whose content they are 
 from collections.abc import Collection, Iterable, Mapping
 
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.leaving import without_kept
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.state import applied_digest
 from rukpak_py.core.objects import ObjectKey

@@ -12,12 +12,12 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, ConditionStatus
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment import status as statuses
-from rukpak_py.controllers.deployment import texts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, ValuesMissingError
-from rukpak_py.controllers.deployment.failures import unloadable
+from rukpak_py.controllers.deployment.failure_reports import unloadable
 from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS, ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
@@ -165,13 +165,13 @@ class DeploymentReconciler:
             return ""
         if bundle is None:
             why = await self._templates.restore_active(deployment)
-            return texts.bundle_missing(name, why) if why else ""
+            return messages.bundle_missing(name, why) if why else ""
         if not bundle.status.digest:
             valid = statuses.validity(bundle)
-            return texts.bundle_not_unpacked(name, valid.message) if valid.status is ConditionStatus.FALSE else ""
+            return messages.bundle_not_unpacked(name, valid.message) if valid.status is ConditionStatus.FALSE else ""
         if _has_other_content(bundle, deployment, state):
-            return texts.bundle_has_other_content(name)
-        return texts.OPTIONS_LOST
+            return messages.bundle_has_other_content(name)
+        return messages.OPTIONS_LOST
 
 
 def _is_held_by_us(deployment: BundleDeployment) -> bool:
@@ -186,7 +186,7 @@ def _has_other_content(bundle: Bundle, deployment: BundleDeployment, state: Depl
 
 
 def _look_again(why: str) -> Outcome:
-    return WAIT if why in {texts.OPTIONS_LOST, texts.RENDERING_LOST} else retry()
+    return WAIT if why in {messages.OPTIONS_LOST, messages.RENDERING_LOST} else retry()
 
 
 def _with_kept(result: StageResult, kept: StageResult) -> StageResult:

@@ -13,18 +13,18 @@ from time import monotonic
 
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
-from rukpak_py.apply.leaving import kept_for_instances, without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
 from rukpak_py.apply.serving_certificates import CertificateResult
-from rukpak_py.controllers.deployment import failures
+from rukpak_py.controllers.deployment import failure_reports
 from rukpak_py.controllers.deployment.applying import AppliedContent, Applier, lagging
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, with_certificates
 from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS, Finish
 from rukpak_py.controllers.deployment.gates import Gates
-from rukpak_py.controllers.deployment.hooks.installation import InstallHooks
+from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
@@ -49,7 +49,7 @@ class ContentReconciler:
         gates: Gates,
         applier: Applier,
         certificates: CertificateStage,
-        hooks: InstallHooks,
+        hooks: ReleaseHooks,
         finish: Finish,
     ) -> None:
         self._visibility = visibility
@@ -195,7 +195,7 @@ class ContentReconciler:
         result = waiting(attempt.state, "hidden", text, planned.hidden.waits_for)
         if attempt.state.waited("hidden") < HIDDEN_QUIET_SECONDS:
             return replace(result, outcome=both(result.outcome, again(HIDDEN_QUIET_SECONDS)))
-        return replace(result, report=failures.held_back(attempt.deployment, text))
+        return replace(result, report=failure_reports.held_back(attempt.deployment, text))
 
     async def _refused_plan(self, attempt: Attempt, planned: Planned, refusal: Refusal) -> StageResult:
         if refusal.is_gone:
@@ -212,7 +212,7 @@ class ContentReconciler:
 
     @staticmethod
     def _refused(attempt: Attempt, refusal: Refusal) -> StageResult:
-        report = failures.refused(attempt.deployment, refusal)
+        report = failure_reports.refused(attempt.deployment, refusal)
         outcome = retry_unless_stalled(report.summary, refusal.retry_after)
         return StageResult(outcome=outcome, report=report, wrote_nothing=True, waits_for=refusal.waits_for)
 

@@ -6,9 +6,9 @@ from contextlib import suppress
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.failures import unloadable
+from rukpak_py.controllers.deployment.failure_reports import unloadable
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, StageResult, waiting_to_begin
@@ -42,20 +42,22 @@ class RenderingStage:
         match rendered:
             case NotRendered.CONTENT_MISSING:
                 self._want_content(attempt.bundle)
-                return waiting_to_begin(attempt.state, "content", texts.REFETCHING)
+                return waiting_to_begin(attempt.state, "content", messages.REFETCHING)
             case NotRendered.RUNNING:
-                return waiting_to_begin(attempt.state, "content", texts.RENDERING)
+                return waiting_to_begin(attempt.state, "content", messages.RENDERING)
             case NotRendered.LOST:
                 attempt.state.waits.over("content")
-                report = not_corrected(attempt.bundle.metadata.name, texts.RENDERING_LOST)
-                return StageResult(outcome=WAIT, report=report, wrote_nothing=True, not_corrected=texts.RENDERING_LOST)
+                report = not_corrected(attempt.bundle.metadata.name, messages.RENDERING_LOST)
+                return StageResult(
+                    outcome=WAIT, report=report, wrote_nothing=True, not_corrected=messages.RENDERING_LOST
+                )
             case Rendered():
                 attempt.state.waits.over("content")
                 return rendered
 
     def why_lost(self, attempt: Attempt) -> str:
         """Why nobody can say what was rendered; empty: somebody can, or nobody has asked yet."""
-        return texts.RENDERING_LOST if self._renderer.is_lost(attempt) else ""
+        return messages.RENDERING_LOST if self._renderer.is_lost(attempt) else ""
 
     async def recall(
         self, attempt: Attempt, active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]
@@ -76,7 +78,7 @@ class RenderingStage:
                         raise
                     return _failed(before, error)
                 if rendered is NotRendered.RUNNING:
-                    return waiting_to_begin(state, "content", texts.RENDERING)
+                    return waiting_to_begin(state, "content", messages.RENDERING)
                 if rendered is NotRendered.CONTENT_MISSING and before is active:
                     self._want_content(before.bundle)
                     is_missing = True

@@ -7,7 +7,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus
 from rukpak_py.controllers.deployment.stage import StageResult
-from rukpak_py.controllers.deployment.status import Aspect, not_served, validity
+from rukpak_py.controllers.deployment.status import ConditionValue, not_served, validity
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, WriteResult
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.events import emit
@@ -32,7 +32,7 @@ class Reporting:
     def serves(self, deployment: BundleDeployment) -> bool:
         return deployment.spec.provisioner_class in self._classes
 
-    def validity(self, bundle: Bundle) -> Aspect:
+    def validity(self, bundle: Bundle) -> ConditionValue:
         """Whether the wanted Bundle is there; a class that nobody here unpacks is named."""
         valid = validity(bundle)
         if valid.status is not ConditionStatus.UNKNOWN or bundle.spec.provisioner_class in self._classes:
@@ -50,7 +50,7 @@ class Reporting:
         return await self.report(deployment, StageResult(outcome=DONE, report=report))
 
     async def report(
-        self, deployment: BundleDeployment, result: StageResult, *, valid: Aspect | None = None
+        self, deployment: BundleDeployment, result: StageResult, *, valid: ConditionValue | None = None
     ) -> Outcome:
         """Write the status when it says something new, and emit its transitions as Events."""
         self._waiting.note(deployment.metadata.name, result.waits_for)

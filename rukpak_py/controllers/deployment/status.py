@@ -1,8 +1,8 @@
 """The status of a BundleDeployment as a pure function of what was found and done.
 
-An `Aspect` is one condition; an aspect that a report does not name keeps what it said before: while a new Bundle is
-unpacked, or cannot be, the old content is still told as installed and healthy. An upgrade that is refused tells
-`Installed` False with `UpgradeFailed`, as the original does; `activeBundle` names what runs.
+A condition that a report does not name keeps what it said before: while a new Bundle is unpacked, or cannot be, the old
+content is still reported as installed and healthy. An upgrade that is refused sets `Installed` to False with
+`UpgradeFailed`, as the original does; `activeBundle` names what runs.
 
 The full text of a failure stands in the aspect that failed; Ready, Reconciling and Stalled have its first line.
 """
@@ -29,12 +29,12 @@ from rukpak_py.api.conditions import (
 )
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, BundlePhase, ConditionStatus, ConditionType, Reason
 from rukpak_py.apply.results import FailureKind
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.core.errors import RukPakError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Aspect:
+class ConditionValue:
     status: ConditionStatus
     reason: Reason
     message: str
@@ -47,9 +47,9 @@ class Report:
     summary: Summary
     reason: Reason
     message: str
-    valid: Aspect | None = None
-    installed: Aspect | None = None
-    healthy: Aspect | None = None
+    valid: ConditionValue | None = None
+    installed: ConditionValue | None = None
+    healthy: ConditionValue | None = None
     fields: Mapping[str, Any] | None = None
 
 
@@ -76,11 +76,11 @@ def status_of(deployment: BundleDeployment, report: Report, now: str) -> BundleD
     )
 
 
-def validity(bundle: Bundle) -> Aspect:
+def validity(bundle: Bundle) -> ConditionValue:
     """HasValidBundle: Unknown while the Bundle is on its way, upstream's texts otherwise."""
     name = bundle.metadata.name
     if bundle.status.is_unpacked:
-        return Aspect(
+        return ConditionValue(
             status=ConditionStatus.TRUE,
             reason=Reason.UNPACK_SUCCESSFUL,
             message=f"Successfully unpacked the {name} Bundle",
@@ -88,19 +88,19 @@ def validity(bundle: Bundle) -> Aspect:
     if bundle.status.phase == BundlePhase.FAILING:
         condition = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
         why = f": {condition.message}" if condition is not None else ""
-        return Aspect(
+        return ConditionValue(
             status=ConditionStatus.FALSE,
             reason=Reason.UNPACK_FAILED,
             message=f"Failed to unpack the {name} Bundle{why}",
         )
-    return Aspect(
+    return ConditionValue(
         status=ConditionStatus.UNKNOWN,
         reason=Reason.UNPACK_PENDING,
         message=f"Waiting for the {name} Bundle to be unpacked",
     )
 
 
-def summary_of_bundle(bundle: Bundle, valid: Aspect) -> Report:
+def summary_of_bundle(bundle: Bundle, valid: ConditionValue) -> Report:
     """What a deployment whose wanted Bundle is not there says as a whole."""
     if valid.status is ConditionStatus.UNKNOWN:
         unpacked = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
@@ -117,13 +117,13 @@ def summary_of_failures(failure_kinds: set[FailureKind]) -> Summary:
     return Summary.STALLED if failure_kinds == {FailureKind.CONTENT} else Summary.RETRYING
 
 
-def installed(bundle: str, *notes: str) -> Aspect:
+def installed(bundle: str, *notes: str) -> ConditionValue:
     """Installed: upstream's text, then a line for everything else worth knowing about the installation."""
-    lines = (texts.instantiated(bundle), *filter(None, notes))
-    return Aspect(status=ConditionStatus.TRUE, reason=Reason.INSTALLATION_SUCCEEDED, message="\n".join(lines))
+    lines = (messages.instantiated(bundle), *filter(None, notes))
+    return ConditionValue(status=ConditionStatus.TRUE, reason=Reason.INSTALLATION_SUCCEEDED, message="\n".join(lines))
 
 
-SUSPENDED = Report(summary=Summary.SUSPENDED, reason=Reason.SUSPENDED, message=texts.SUSPENDED)
+SUSPENDED = Report(summary=Summary.SUSPENDED, reason=Reason.SUSPENDED, message=messages.SUSPENDED)
 
 
 def not_corrected(bundle: str, why: str) -> Report:
@@ -142,7 +142,7 @@ def with_not_corrected(refused: Report, why: str) -> Report:
 def no_bundle(error: RukPakError) -> Report:
     """The Bundle of the template cannot be made or found."""
     summary, reason = summary_of(error)
-    valid = Aspect(status=ConditionStatus.UNKNOWN, reason=Reason.RECONCILE_FAILED, message=str(error))
+    valid = ConditionValue(status=ConditionStatus.UNKNOWN, reason=Reason.RECONCILE_FAILED, message=str(error))
     return Report(summary=summary, reason=reason, message=str(error), valid=valid)
 
 
@@ -161,18 +161,18 @@ def not_served(deployment: BundleDeployment, classes: Collection[str]) -> Report
     ready = find_condition(deployment.status.conditions, ConditionType.READY)
     if ready is None or ready.reason == Reason.CLASS_NOT_SERVED or deployment.spec.provisioner_class in classes:
         return None
-    message = texts.class_not_served(deployment.spec.provisioner_class_name)
+    message = messages.class_not_served(deployment.spec.provisioner_class_name)
     return Report(summary=Summary.NOT_SERVED, reason=Reason.CLASS_NOT_SERVED, message=message)
 
 
-NOT_INSTALLED_HENCE_NOT_HEALTHY = Aspect(
+NOT_INSTALLED_HENCE_NOT_HEALTHY = ConditionValue(
     status=ConditionStatus.FALSE,
     reason=Reason.INSTALLATION_STATUS_FALSE,
     message="Installed condition is false",
 )
 
 
-def _with(conditions: Conditions, kind: ConditionType, aspect: Aspect, generation: int, now: str) -> Conditions:
+def _with(conditions: Conditions, kind: ConditionType, aspect: ConditionValue, generation: int, now: str) -> Conditions:
     return set_condition(
         conditions,
         type=kind,

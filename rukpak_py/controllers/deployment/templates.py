@@ -24,7 +24,7 @@ from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.writes import object_meta
@@ -86,7 +86,7 @@ class Templates:
         """Make the missing Bundle of what is installed again, as the history records it. The answer: why not."""
         name, as_installed = deployment.status.active_bundle, _as_installed(deployment)
         if as_installed is None:
-            return texts.TEMPLATE_UNKNOWN
+            return messages.TEMPLATE_UNKNOWN
         try:
             if await self._existence.still_exists(deployment, is_doubtful=True):
                 await self._create(as_installed, name, template_hash(as_installed.spec.template))

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Condition, brief, find_condition, first_line
+from rukpak_py.api.install_options import mean_the_same
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
-from rukpak_py.api.options import mean_the_same
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.events import EventNote, normal, warning
 
 _ASPECTS = (ConditionType.HAS_VALID_BUNDLE, ConditionType.INSTALLED, ConditionType.HEALTHY)
@@ -40,7 +40,7 @@ def transitions(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -
 def _installed(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
     if after.active_bundle and (after.active_bundle != before.active_bundle or _has_other_options(before, after)):
         reason = EventReason.UPGRADED if before.active_bundle else EventReason.INSTALLED
-        yield normal(reason, f"{texts.instantiated(after.active_bundle)}, {after.digest}")
+        yield normal(reason, f"{messages.instantiated(after.active_bundle)}, {after.digest}")
 
 
 def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
@@ -54,9 +54,9 @@ def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentSt
 def _paused(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
     old, new = _reason(before), _reason(after)
     if new == Reason.SUSPENDED != old:
-        yield normal(EventReason.SUSPENDED, texts.SUSPENDED)
+        yield normal(EventReason.SUSPENDED, messages.SUSPENDED)
     elif old in _PAUSED and new not in _PAUSED:
-        yield normal(EventReason.RESUMED, texts.RESUMED)
+        yield normal(EventReason.RESUMED, messages.RESUMED)
 
 
 def _failed_aspects(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
@@ -73,13 +73,13 @@ def _noted(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Ite
     old, new = (find_condition(one.conditions, ConditionType.INSTALLED) for one in (before, after))
     known = set(old.message.splitlines()) if old is not None else set[str]()
     for line in new.message.splitlines() if new is not None else ():
-        reason = texts.warning_of(line)
+        reason = messages.warning_of(line)
         if reason is not None and line not in known:
             yield warning(reason, line)
 
 
 def _without_notes(condition: Condition) -> tuple[str, str, list[str]]:
-    lines = [line for line in condition.message.splitlines() if texts.warning_of(line) is None]
+    lines = [line for line in condition.message.splitlines() if messages.warning_of(line) is None]
     return condition.status, condition.reason, lines
 
 
@@ -110,7 +110,7 @@ def _recovered(before: BundleDeploymentStatus, after: BundleDeploymentStatus) ->
     if after.active_bundle != before.active_bundle or old.reason in _PAUSED:
         return  # which was told
     if old.reason in _HEALTH:
-        yield normal(Reason.HEALTHY, texts.HEALTHY)
+        yield normal(Reason.HEALTHY, messages.HEALTHY)
     else:
         yield normal(new.reason, new.message)
 
@@ -119,7 +119,7 @@ def _kept(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iter
     known = set(before.kept)
     new = [one for one in after.kept if one not in known]
     if new:
-        yield normal(EventReason.KEPT, texts.kept_text(new))
+        yield normal(EventReason.KEPT, messages.kept_text(new))
 
 
 def _warning(status: BundleDeploymentStatus) -> Condition | None:

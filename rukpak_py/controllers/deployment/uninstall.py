@@ -19,11 +19,11 @@ from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.instances import instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.last_applied import LastApplied
-from rukpak_py.apply.leaving import deletion_phase
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.prune import orphan, prune
+from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks

@@ -27,7 +27,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, not_served
 Patch = list[dict[str, Any]]
 
 
-class Mirror:
+class ChildDeployment:
     def __init__(
         self,
         client: Client,

@@ -14,7 +14,7 @@ from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import emit
 from rukpak_py.controllers.instance import status as statuses
-from rukpak_py.controllers.instance.mirror import Mirror
+from rukpak_py.controllers.instance.mirror import ChildDeployment
 from rukpak_py.controllers.instance.ownership import is_ours
 from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry, retry_unless_stalled
@@ -29,7 +29,7 @@ class InstanceReconciler:
         *,
         instances: Cache[BundleInstance],
         deployments: Cache[BundleDeployment],
-        mirror: Mirror,
+        mirror: ChildDeployment,
         writer: InstanceStatusWriter,
         events: Recorder,
         classes: Collection[str],

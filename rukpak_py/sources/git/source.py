@@ -32,7 +32,7 @@ _THREADS = 256  # of which most wait, eight for a host that hangs: lanes and the
 T = TypeVar("T")
 
 
-class GitSource:
+class GitFetcher:
     def __init__(
         self,
         credentials: Credentials,

@@ -23,7 +23,7 @@ from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.tokens import RegistryLogin
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Connections, Session, chunks_of, read_body, retry_after
-from rukpak_py.sources.image.ways import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.tls import client_context
 
 _MOST_REDIRECTS: Final = 5

@@ -20,7 +20,7 @@ from rukpak_py.sources.image.pod_failures import PodFailures
 from rukpak_py.sources.image.pod_manifest import CONTAINER, FINISH, PodSettings, WantedPod
 from rukpak_py.sources.image.pod_state import (
     Pod,
-    Situation,
+    PodSituation,
     failure_message,
     is_pulling,
     read_pod,
@@ -70,20 +70,20 @@ class UnpackPods:
         json = self._pods.get(request.bundle)
         pod = read_pod(json) if json is not None else None
         match situation(pod, request.uid, wanted.digests(self._settings)), pod:
-            case Situation.ABSENT, _:
+            case PodSituation.ABSENT, _:
                 return await self._create(wanted)
-            case ((Situation.OUTDATED | Situation.SUCCEEDED), Pod()):
+            case ((PodSituation.OUTDATED | PodSituation.SUCCEEDED), Pod()):
                 await self._pods.delete(request.bundle, pod.uid)
                 return Waiting()
-            case Situation.LEAVING, _:
+            case PodSituation.LEAVING, _:
                 return Waiting()
-            case Situation.FOREIGN, _:
+            case PodSituation.FOREIGN, _:
                 raise _foreign(request.bundle)
-            case Situation.PENDING, Pod():
+            case PodSituation.PENDING, Pod():
                 return Waiting(message=await self._held_up_by(pod, spec), is_about_image=is_pulling(pod))
-            case Situation.RUNNING, Pod():
+            case PodSituation.RUNNING, Pod():
                 return await self._read(request, spec, pod)
-            case Situation.FAILED, Pod():
+            case PodSituation.FAILED, Pod():
                 raise await self._failed(wanted, pod, failure_message(pod))
             case _:
                 raise AssertionError("a pod that is there is in one of the situations above")

@@ -15,7 +15,7 @@ _PULLING: Final = frozenset({"ErrImagePull", "ImagePullBackOff"})  # their messa
 _NORMAL: Final = frozenset({"", "PodInitializing", "ContainerCreating"})
 
 
-class Situation(Enum):
+class PodSituation(Enum):
     ABSENT = auto()
     FOREIGN = auto()  # somebody else's pod has the name
     OUTDATED = auto()  # ours, but for another image, or of other settings
@@ -137,26 +137,26 @@ def read_pod(json: bytes) -> Pod:
         raise UnavailableError(f"the unpack pod cannot be read: {error}") from error
 
 
-def situation(pod: Pod | None, bundle_uid: str, digests: AbstractSet[str]) -> Situation:
+def situation(pod: Pod | None, bundle_uid: str, digests: AbstractSet[str]) -> PodSituation:
     """`digests`: what the annotation of the wanted pod may say."""
     if pod is None:
-        return Situation.ABSENT
+        return PodSituation.ABSENT
     if pod.metadata.deletion_timestamp:
-        return Situation.LEAVING
+        return PodSituation.LEAVING
     if pod.owner.uid != bundle_uid:  # of a former Bundle of this name: the collector would delete it, too
         is_former = pod.owner.kind == BUNDLE_KIND and pod.owner.name == pod.metadata.name
-        return Situation.OUTDATED if is_former else Situation.FOREIGN
+        return PodSituation.OUTDATED if is_former else PodSituation.FOREIGN
     if (pod.metadata.annotations or {}).get(UNPACK_POD_ANNOTATION) not in digests:
-        return Situation.OUTDATED
+        return PodSituation.OUTDATED
     match pod.status.phase:
         case "Succeeded":
-            return Situation.SUCCEEDED
+            return PodSituation.SUCCEEDED
         case "Failed":
-            return Situation.FAILED
+            return PodSituation.FAILED
         case "Running" if pod.is_running:
-            return Situation.RUNNING
+            return PodSituation.RUNNING
         case _:
-            return Situation.PENDING
+            return PodSituation.PENDING
 
 
 def waiting_message(pod: Pod) -> str:

@@ -34,7 +34,7 @@ from rukpak_py.sources.image.manifests import (
 )
 from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.transport import Connections
-from rukpak_py.sources.image.ways import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.urls import DEFAULT_PORTS
 
 _MOST_READS: Final = 5  # of one blob, each from where the last one broke off

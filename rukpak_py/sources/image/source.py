@@ -23,7 +23,7 @@ from rukpak_py.sources.bundle_files import kept_of_image
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
-from rukpak_py.sources.image.ways import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.ports import Credentials, PullSecrets, UnpackedImages
 from rukpak_py.sources.source import Fetched, FetchRequest
 
@@ -42,7 +42,7 @@ class ImagePorts:
     unpacked: UnpackedImages
 
 
-class ImageSource:
+class ImageFetcher:
     def __init__(
         self,
         ports: ImagePorts,

@@ -19,7 +19,7 @@ from oras.auth.utils import parse_auth_header
 from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Session, read_body, retry_after
-from rukpak_py.sources.image.ways import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import OutOfReachError
 
 NO_TOKEN: Final = "no token for this login"  # noqa: S105 - a message
 _BASIC: Final = re.compile(r"(^|,)\s*basic\b", re.IGNORECASE)

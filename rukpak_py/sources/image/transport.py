@@ -35,7 +35,7 @@ from urllib3.util.connection import create_connection
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
-from rukpak_py.sources.image.ways import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.proxies import proxy_for
 from rukpak_py.sources.retry_after import retry_after as retry_after_of
 from rukpak_py.sources.urls import DEFAULT_PORTS

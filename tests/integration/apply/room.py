@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, Override
+from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, OWNER_KIND_LABEL, OWNER_NAME_LABEL
-from rukpak_py.api.options import InstallOptions
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.engine import Engine

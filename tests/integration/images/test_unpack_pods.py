@@ -30,7 +30,7 @@ from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import INIT_CONTAINER, PodSettings
-from rukpak_py.sources.image.source import ImagePorts, ImageSource
+from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.images.unpacking_process import ROOT, Work
@@ -206,7 +206,7 @@ IMAGES: dict[str, tuple[Files, ...]] = {
 async def test_both_ways_give_the_same_digest(bench: Bench, registry: Registry, name: str) -> None:
     request = await bench.bundle_of(pushed(bench, registry, *IMAGES[name]))
     ports = ImagePorts(credentials=NoSecrets(), pull_secrets=NoSecrets(), unpacked=NoSecrets())
-    direct = ImageSource(ports, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    direct = ImageFetcher(ports, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
     wanted = await direct.fetch(request)
     async with bench.pods() as pods:
         found = await bench.fetched(pods, request)

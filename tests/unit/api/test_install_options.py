@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import Installation, Override, RecordedOptions, RecordedValues
-from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
-from rukpak_py.api.options import (
+from rukpak_py.api.install_options import (
     NO_OVERRIDE,
     RECORDED_CONFIG_BYTES,
     InstallOptions,
@@ -20,6 +19,7 @@ from rukpak_py.api.options import (
     recorded,
     restore,
 )
+from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.core.objects import ObjectKey
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import OWNER_UID_ANNOTATION
-from rukpak_py.apply.left_behind import is_left_behind
+from rukpak_py.apply.orphan_cleanup import is_left_behind
 from tests.unit.apply.lives import OTHER, OWNER, REPLICA_SET, live, owned
 
 SOMEBODY = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "uid-of-a"}

@@ -6,16 +6,22 @@ import pytest
 
 from rukpak_py.api.bundle_deployment import Adopt, KeptObject, KeptReason, Override
 from rukpak_py.api.names import OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
-from rukpak_py.apply.leaving import DEFAULT_PRUNE_POLICY, PrunePolicy, kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.prune_policy import (
     NOT_LISTED,
-    Fate,
     ForeignInstances,
     Instances,
+    PruneFate,
     UnlistedInstances,
     fate,
+)
+from rukpak_py.apply.removed_objects import (
+    DEFAULT_PRUNE_POLICY,
+    PrunePolicy,
+    kept_for_instances,
+    still_kept,
+    without_kept,
 )
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from tests.unit.apply.lives import CONFIG_MAP, OUR_LABELS, OWNER, live, owned
@@ -43,44 +49,44 @@ def override(*, prune: bool | None) -> Override:
     return Override(kind="X", name="a", prune=prune)
 
 
-FATES: list[tuple[str, GroupVersionKind, dict[str, Any], bool | None, ForeignInstances, Fate | KeptReason]] = [
-    ("ordinary", CONFIG_MAP, {}, None, NOT_LISTED, Fate.PRUNE),
-    ("ordinary, never", CONFIG_MAP, FALSE, None, NOT_LISTED, Fate.RELEASE),
-    ("ordinary, override never", CONFIG_MAP, {}, False, NOT_LISTED, Fate.RELEASE),
-    ("ordinary, override against the annotation", CONFIG_MAP, FALSE, True, NOT_LISTED, Fate.PRUNE),
-    ("ordinary, annotation against the override", CONFIG_MAP, TRUE, False, NOT_LISTED, Fate.RELEASE),
-    ("ordinary, adopted form", CONFIG_MAP, ADOPTED, None, NOT_LISTED, Fate.RELEASE),
+FATES: list[tuple[str, GroupVersionKind, dict[str, Any], bool | None, ForeignInstances, PruneFate | KeptReason]] = [
+    ("ordinary", CONFIG_MAP, {}, None, NOT_LISTED, PruneFate.PRUNE),
+    ("ordinary, never", CONFIG_MAP, FALSE, None, NOT_LISTED, PruneFate.RELEASE),
+    ("ordinary, override never", CONFIG_MAP, {}, False, NOT_LISTED, PruneFate.RELEASE),
+    ("ordinary, override against the annotation", CONFIG_MAP, FALSE, True, NOT_LISTED, PruneFate.PRUNE),
+    ("ordinary, annotation against the override", CONFIG_MAP, TRUE, False, NOT_LISTED, PruneFate.RELEASE),
+    ("ordinary, adopted form", CONFIG_MAP, ADOPTED, None, NOT_LISTED, PruneFate.RELEASE),
     ("namespace", NAMESPACE, {}, None, NOT_LISTED, KeptReason.HOLDS_OBJECTS),
-    ("namespace, allowed", NAMESPACE, TRUE, None, NOT_LISTED, Fate.PRUNE),
-    ("namespace, allowed by override", NAMESPACE, {}, True, NOT_LISTED, Fate.PRUNE),
+    ("namespace, allowed", NAMESPACE, TRUE, None, NOT_LISTED, PruneFate.PRUNE),
+    ("namespace, allowed by override", NAMESPACE, {}, True, NOT_LISTED, PruneFate.PRUNE),
     ("namespace, odd annotation", NAMESPACE, ODD, None, NOT_LISTED, KeptReason.HOLDS_OBJECTS),
-    ("namespace, never", NAMESPACE, FALSE, None, NOT_LISTED, Fate.RELEASE),
-    ("namespace, going already", NAMESPACE, GOING, None, NOT_LISTED, Fate.PRUNE),
-    ("namespace, adopted", NAMESPACE, ADOPTED, None, NOT_LISTED, Fate.RELEASE),
+    ("namespace, never", NAMESPACE, FALSE, None, NOT_LISTED, PruneFate.RELEASE),
+    ("namespace, going already", NAMESPACE, GOING, None, NOT_LISTED, PruneFate.PRUNE),
+    ("namespace, adopted", NAMESPACE, ADOPTED, None, NOT_LISTED, PruneFate.RELEASE),
     (
         "namespace, adopted, and nothing makes it ours to delete",
         NAMESPACE,
         ADOPTED_TRUE,
         True,
         NOT_LISTED,
-        Fate.RELEASE,
+        PruneFate.RELEASE,
     ),
-    ("a namespace of somebody's API", OTHERS_NAMESPACE, {}, None, NOT_LISTED, Fate.PRUNE),
+    ("a namespace of somebody's API", OTHERS_NAMESPACE, {}, None, NOT_LISTED, PruneFate.PRUNE),
     ("claim", CLAIM, {}, None, NOT_LISTED, KeptReason.HOLDS_DATA),
-    ("claim, allowed", CLAIM, TRUE, None, NOT_LISTED, Fate.PRUNE),
-    ("claim, never", CLAIM, {}, False, NOT_LISTED, Fate.RELEASE),
+    ("claim, allowed", CLAIM, TRUE, None, NOT_LISTED, PruneFate.PRUNE),
+    ("claim, never", CLAIM, {}, False, NOT_LISTED, PruneFate.RELEASE),
     ("volume", VOLUME, {}, None, NOT_LISTED, KeptReason.HOLDS_DATA),
-    ("volume, allowed", VOLUME, {}, True, NOT_LISTED, Fate.PRUNE),
-    ("crd without foreign instances", CRD, {}, None, NONE, Fate.PRUNE),
+    ("volume, allowed", VOLUME, {}, True, NOT_LISTED, PruneFate.PRUNE),
+    ("crd without foreign instances", CRD, {}, None, NONE, PruneFate.PRUNE),
     ("crd with foreign instances", CRD, {}, None, TWO, KeptReason.HAS_INSTANCES),
-    ("crd with foreign instances, allowed", CRD, TRUE, None, TWO, Fate.PRUNE),
-    ("crd with foreign instances, allowed by override", CRD, {}, True, TWO, Fate.PRUNE),
+    ("crd with foreign instances, allowed", CRD, TRUE, None, TWO, PruneFate.PRUNE),
+    ("crd with foreign instances, allowed by override", CRD, {}, True, TWO, PruneFate.PRUNE),
     ("crd whose instances cannot be listed", CRD, {}, None, DOWN, KeptReason.INSTANCES_UNKNOWN),
     ("crd whose instances nobody listed", CRD, {}, None, NOT_LISTED, KeptReason.INSTANCES_UNKNOWN),
-    ("crd whose instances cannot be listed, allowed", CRD, TRUE, None, DOWN, Fate.PRUNE),
-    ("crd, never", CRD, FALSE, None, NONE, Fate.RELEASE),
-    ("crd, going already", CRD, GOING, None, TWO, Fate.PRUNE),
-    ("crd, adopted", CRD, ADOPTED, None, NONE, Fate.RELEASE),
+    ("crd whose instances cannot be listed, allowed", CRD, TRUE, None, DOWN, PruneFate.PRUNE),
+    ("crd, never", CRD, FALSE, None, NONE, PruneFate.RELEASE),
+    ("crd, going already", CRD, GOING, None, TWO, PruneFate.PRUNE),
+    ("crd, adopted", CRD, ADOPTED, None, NONE, PruneFate.RELEASE),
 ]
 
 
@@ -93,15 +99,15 @@ def test_each_fate(
     *,
     prune: bool | None,
     instances: ForeignInstances,
-    expected: Fate | KeptReason,
+    expected: PruneFate | KeptReason,
 ) -> None:
     verdict = fate(one(gvk, **fields), override=override(prune=prune), instances=instances)
     if isinstance(expected, KeptReason):
-        assert (verdict.fate, verdict.reason) == (Fate.KEEP, expected)
+        assert (verdict.fate, verdict.reason) == (PruneFate.KEEP, expected)
         assert verdict.detail
     else:
         assert (verdict.fate, verdict.reason) == (expected, None)
-        assert not verdict.detail or expected is Fate.RELEASE
+        assert not verdict.detail or expected is PruneFate.RELEASE
 
 
 @pytest.mark.parametrize(
@@ -115,7 +121,7 @@ def test_each_fate(
 )
 def test_what_is_released_says_who_wants_that(fields: dict[str, Any], *, prune: bool | None, expected: str) -> None:
     verdict = fate(one(CLAIM, **fields), override=override(prune=prune))
-    assert (verdict.fate, verdict.detail) == (Fate.RELEASE, expected)
+    assert (verdict.fate, verdict.detail) == (PruneFate.RELEASE, expected)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +136,7 @@ def test_what_is_released_says_who_wants_that(fields: dict[str, Any], *, prune: 
 def test_a_crd_that_was_kept_for_its_instances_stays_kept(instances: ForeignInstances, reason: KeptReason) -> None:
     """It must not vanish weeks after the upgrade, when its last instance is deleted or the operator restarts."""
     assert fate(one(CRD), instances=instances, was_kept=True).reason is reason
-    assert fate(one(CRD, **TRUE), instances=instances, was_kept=True).fate is Fate.PRUNE
+    assert fate(one(CRD, **TRUE), instances=instances, was_kept=True).fate is PruneFate.PRUNE
 
 
 def one(gvk: GroupVersionKind, name: str = "a", **fields: Any) -> ObservedObject:

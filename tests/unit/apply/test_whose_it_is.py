@@ -17,7 +17,7 @@ from rukpak_py.api.names import (
 from rukpak_py.apply.missing_deployments import deployments_to_ask_for
 from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.ownership import Situation, adopted, may_take, refusal, situation
+from rukpak_py.apply.ownership import OwnershipSituation, adopted, may_take, refusal, situation
 from tests.unit.apply.lives import (
     CONFIG_MAP,
     DEPLOYMENT_REFERENCE,
@@ -37,105 +37,121 @@ MISSING = "renamed"
 LABELS_OF_MISSING = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: MISSING}
 BY_HELM = {"app.kubernetes.io/managed-by": "Helm"}
 UID_ONLY = {"annotations": {OWNER_UID_ANNOTATION: OWNER.uid}}
-SITUATIONS: list[tuple[str, dict[str, Any], Situation]] = [
-    ("controlled by us", owned(), Situation.OURS),
-    ("controlled by us, labels stripped", {"ownerReferences": [OWNER.reference]}, Situation.OURS),
-    ("controlled by us, labels of another", owned(labels=LABELS_OF_OTHER), Situation.OURS),
-    ("outliving us", {"labels": OUR_LABELS, **UID_ONLY}, Situation.OURS),
-    ("our labels, no controller", {"labels": OUR_LABELS}, Situation.OURS_BY_LABEL),
+SITUATIONS: list[tuple[str, dict[str, Any], OwnershipSituation]] = [
+    ("controlled by us", owned(), OwnershipSituation.OURS),
+    ("controlled by us, labels stripped", {"ownerReferences": [OWNER.reference]}, OwnershipSituation.OURS),
+    ("controlled by us, labels of another", owned(labels=LABELS_OF_OTHER), OwnershipSituation.OURS),
+    ("outliving us", {"labels": OUR_LABELS, **UID_ONLY}, OwnershipSituation.OURS),
+    ("our labels, no controller", {"labels": OUR_LABELS}, OwnershipSituation.OURS_BY_LABEL),
     (
         "our labels, of a deployment of our name that is gone",
         {"labels": OUR_LABELS, "annotations": {OWNER_UID_ANNOTATION: "former uid"}},
-        Situation.OURS_BY_LABEL,
+        OwnershipSituation.OURS_BY_LABEL,
     ),
-    ("controlled by another", owned(by=OTHER), Situation.OTHER_DEPLOYMENT),
+    ("controlled by another", owned(by=OTHER), OwnershipSituation.OTHER_DEPLOYMENT),
     (
         "controlled by our name with another uid",
         owned(by=OWNER.__class__(name=OWNER.name, uid="new")),
-        Situation.OTHER_DEPLOYMENT,
+        OwnershipSituation.OTHER_DEPLOYMENT,
     ),
-    ("labels of another", {"labels": LABELS_OF_OTHER}, Situation.OTHER_DEPLOYMENT),
+    ("labels of another", {"labels": LABELS_OF_OTHER}, OwnershipSituation.OTHER_DEPLOYMENT),
     (
         "outliving another",
         {"labels": LABELS_OF_OTHER, "annotations": {OWNER_UID_ANNOTATION: OTHER.uid}},
-        Situation.OTHER_DEPLOYMENT,
+        OwnershipSituation.OTHER_DEPLOYMENT,
     ),
-    ("labels of a missing one", {"labels": LABELS_OF_MISSING}, Situation.MISSING_DEPLOYMENT),
+    ("labels of a missing one", {"labels": LABELS_OF_MISSING}, OwnershipSituation.MISSING_DEPLOYMENT),
     (
         "outliving a missing one",
         {"labels": LABELS_OF_MISSING, "annotations": {OWNER_UID_ANNOTATION: "gone"}},
-        Situation.MISSING_DEPLOYMENT,
+        OwnershipSituation.MISSING_DEPLOYMENT,
     ),
-    ("labels of a missing one, and Helm's", {"labels": LABELS_OF_MISSING | BY_HELM}, Situation.MISSING_DEPLOYMENT),
+    (
+        "labels of a missing one, and Helm's",
+        {"labels": LABELS_OF_MISSING | BY_HELM},
+        OwnershipSituation.MISSING_DEPLOYMENT,
+    ),
     (
         "labels of a missing one, controlled by it still",
         owned(by=OTHER, labels=LABELS_OF_MISSING),
-        Situation.OTHER_DEPLOYMENT,
+        OwnershipSituation.OTHER_DEPLOYMENT,
     ),
-    ("another tool's", {"labels": BY_HELM}, Situation.OTHER_TOOL),
-    ("our labels, and Helm's", {"labels": OUR_LABELS | BY_HELM}, Situation.OURS_BY_LABEL),
-    ("another controller", {"ownerReferences": [REPLICA_SET]}, Situation.OTHER_CONTROLLER),
-    ("another controller, and Helm", {"ownerReferences": [REPLICA_SET], "labels": BY_HELM}, Situation.OTHER_CONTROLLER),
+    ("another tool's", {"labels": BY_HELM}, OwnershipSituation.OTHER_TOOL),
+    ("our labels, and Helm's", {"labels": OUR_LABELS | BY_HELM}, OwnershipSituation.OURS_BY_LABEL),
+    ("another controller", {"ownerReferences": [REPLICA_SET]}, OwnershipSituation.OTHER_CONTROLLER),
+    (
+        "another controller, and Helm",
+        {"ownerReferences": [REPLICA_SET], "labels": BY_HELM},
+        OwnershipSituation.OTHER_CONTROLLER,
+    ),
     (
         "another controller and our labels",
         {"ownerReferences": [REPLICA_SET], "labels": OUR_LABELS},
-        Situation.OTHER_CONTROLLER,
+        OwnershipSituation.OTHER_CONTROLLER,
     ),
     (
         "another controller and our uid",
         {"ownerReferences": [REPLICA_SET], "labels": OUR_LABELS, **UID_ONLY},
-        Situation.OTHER_CONTROLLER,
+        OwnershipSituation.OTHER_CONTROLLER,
     ),
-    ("nobody's", {}, Situation.UNOWNED),
-    ("our uid without our labels", UID_ONLY, Situation.UNOWNED),
-    ("an owner that is no controller", {"ownerReferences": [{**REPLICA_SET, "controller": False}]}, Situation.UNOWNED),
+    ("nobody's", {}, OwnershipSituation.UNOWNED),
+    ("our uid without our labels", UID_ONLY, OwnershipSituation.UNOWNED),
+    (
+        "an owner that is no controller",
+        {"ownerReferences": [{**REPLICA_SET, "controller": False}]},
+        OwnershipSituation.UNOWNED,
+    ),
     (
         "our reference, not as controller",
         {"ownerReferences": [{**OWNER.reference, "controller": False}]},
-        Situation.UNOWNED,
+        OwnershipSituation.UNOWNED,
     ),
-    ("the kind label alone", {"labels": {OWNER_KIND_LABEL: "BundleDeployment"}}, Situation.UNOWNED),
-    ("the name label alone", {"labels": {OWNER_NAME_LABEL: OWNER.name}}, Situation.UNOWNED),
-    ("labels of a Bundle", {"labels": {OWNER_KIND_LABEL: "Bundle", OWNER_NAME_LABEL: OWNER.name}}, Situation.UNOWNED),
+    ("the kind label alone", {"labels": {OWNER_KIND_LABEL: "BundleDeployment"}}, OwnershipSituation.UNOWNED),
+    ("the name label alone", {"labels": {OWNER_NAME_LABEL: OWNER.name}}, OwnershipSituation.UNOWNED),
+    (
+        "labels of a Bundle",
+        {"labels": {OWNER_KIND_LABEL: "Bundle", OWNER_NAME_LABEL: OWNER.name}},
+        OwnershipSituation.UNOWNED,
+    ),
     (
         "our kind in another group",
         {"ownerReferences": [{**OWNER.reference, "apiVersion": "core.example.org/v1"}]},
-        Situation.OTHER_CONTROLLER,
+        OwnershipSituation.OTHER_CONTROLLER,
     ),
     (
         "our kind in a later version",
         {"ownerReferences": [{**OWNER.reference, "apiVersion": "core.rukpak.io/v1"}]},
-        Situation.OURS,
+        OwnershipSituation.OURS,
     ),
 ]
 TABLE = [
-    (Situation.OURS_BY_LABEL, True, True, True),
-    (Situation.OTHER_DEPLOYMENT, False, False, False),
-    (Situation.OTHER_CONTROLLER, False, False, False),
-    (Situation.MISSING_DEPLOYMENT, False, True, True),
-    (Situation.OTHER_TOOL, False, False, True),
-    (Situation.UNOWNED, False, True, True),
+    (OwnershipSituation.OURS_BY_LABEL, True, True, True),
+    (OwnershipSituation.OTHER_DEPLOYMENT, False, False, False),
+    (OwnershipSituation.OTHER_CONTROLLER, False, False, False),
+    (OwnershipSituation.MISSING_DEPLOYMENT, False, True, True),
+    (OwnershipSituation.OTHER_TOOL, False, False, True),
+    (OwnershipSituation.UNOWNED, False, True, True),
 ]
 
 
 @pytest.mark.parametrize(("fields", "expected"), [pytest.param(*rest, id=name) for name, *rest in SITUATIONS])
-def test_the_situation_of_an_object(fields: dict[str, Any], expected: Situation) -> None:
+def test_the_situation_of_an_object(fields: dict[str, Any], expected: OwnershipSituation) -> None:
     assert situation(live(**{"name": "a", **fields}), OWNER, {MISSING}) is expected
 
 
 def test_a_name_that_nobody_has_is_free() -> None:
-    assert situation(None, OWNER) is Situation.ABSENT
+    assert situation(None, OWNER) is OwnershipSituation.ABSENT
 
 
 @pytest.mark.parametrize(("found", "never", "if_unowned", "force"), TABLE)
-def test_what_may_be_taken(found: Situation, *, never: bool, if_unowned: bool, force: bool) -> None:
+def test_what_may_be_taken(found: OwnershipSituation, *, never: bool, if_unowned: bool, force: bool) -> None:
     assert may_take(found, Adopt.NEVER) is never
     assert may_take(found, Adopt.IF_UNOWNED) is if_unowned
     assert may_take(found, Adopt.FORCE) is force
 
 
 def test_a_deployment_that_nobody_asked_for_exists() -> None:
-    assert situation(live(labels=LABELS_OF_MISSING), OWNER) is Situation.OTHER_DEPLOYMENT
+    assert situation(live(labels=LABELS_OF_MISSING), OWNER) is OwnershipSituation.OTHER_DEPLOYMENT
 
 
 def test_only_names_that_labels_alone_carry_are_asked_for_and_each_once() -> None:

@@ -10,7 +10,7 @@ from rukpak_py.operator.settings import read_settings
 from rukpak_py.server.web import Address
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.pod_manifest import PodSettings
-from rukpak_py.sources.image.ways import ImageUnpack
+from rukpak_py.sources.image.unpack_methods import ImageUnpack
 
 NOTHING: dict[str, str] = {}
 

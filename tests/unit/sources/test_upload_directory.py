@@ -40,7 +40,7 @@ def names(tmp_path: Path) -> set[str]:
 
 async def fetch(uploads: UploadDirectory, uid: str = "1", limits: Limits = DEFAULT_LIMITS) -> dict[str, bytes]:
     request = FetchRequest(bundle="b", uid=uid, source=SPEC)
-    fetched = await upload.UploadSource(uploads, limits).fetch(request)
+    fetched = await upload.UploadFetcher(uploads, limits).fetch(request)
     assert fetched.resolved == SPEC
     return dict(fetched.tree)
 

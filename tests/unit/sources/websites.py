@@ -21,7 +21,7 @@ from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources import http
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
-from rukpak_py.sources.http_download import Downloads
+from rukpak_py.sources.http_download import DownloadSettings
 from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
 
 LOOPBACK = AddressPolicy(allowed=parse_networks("127.0.0.0/8,::1"))
@@ -186,9 +186,9 @@ class Reader:
     content_arrives: Callable[[], Awaitable[None]] = no_wait
 
     @property
-    def source(self) -> http.HttpSource:
-        downloads = Downloads(addresses=self.addresses, limits=self.limits, environ=self.environ)
-        return http.HttpSource(Secrets(**self.secrets), downloads)
+    def source(self) -> http.HttpFetcher:
+        downloads = DownloadSettings(addresses=self.addresses, limits=self.limits, environ=self.environ)
+        return http.HttpFetcher(Secrets(**self.secrets), downloads)
 
     def with_limits(self, **limits: int) -> "Reader":
         return replace(self, limits=replace(self.limits, **limits))

@@ -13,11 +13,11 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase, Reason
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, ValuesMissingError
-from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, NotRun, Running
+from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running
 from rukpak_py.controllers.deployment.hooks.runs import hooks_at, skips_hooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -92,7 +92,7 @@ class DeletionHooks:
                 report = _of(f"Deleting: {refusal.brief or refusal.message}", Summary.RETRYING)
                 outcome = retry(refusal.retry_after)
                 return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
-            case Failed(text=text):
+            case HooksFailed(text=text):
                 return _report(f"Deleting: {text}", Summary.STALLED)
 
     def _attempt(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
@@ -113,7 +113,7 @@ def _without_content(found: FoundValues, result: StageResult, summary: Summary) 
     """Nobody knows the hooks. Values that could not be asked for may be had at the next try."""
     error = found.error
     why = str(error) if error is not None else result.report.message if result.report is not None else ""
-    text = f"Deleting: {texts.HOOKS_UNKNOWN}{f': {why}' if why else ''}"
+    text = f"Deleting: {messages.HOOKS_UNKNOWN}{f': {why}' if why else ''}"
     if error is not None and not isinstance(error, ContentError | ValuesMissingError):
         return StageResult(outcome=retry(error.retry_after), report=_of(text, Summary.RETRYING))
     return StageResult(outcome=result.outcome, report=_of(text, summary), waits_for=result.waits_for)

@@ -13,13 +13,13 @@ from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, hook_object
 from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
-from rukpak_py.controllers.deployment.hooks.runs import HookRun, may_replace_left, skips_hooks
-from rukpak_py.controllers.deployment.hooks.steps import RunHook
+from rukpak_py.controllers.deployment.hooks.runs import HookExecution, may_replace_left, skips_hooks
+from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
 from rukpak_py.controllers.jobs import Jobs, Key
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
@@ -50,7 +50,7 @@ class HookJobs:
         self._jobs: Jobs[HookEnd | None] = Jobs(on_end=on_end)
         self._ended: dict[str, tuple[Key, HookEnd]] = {}  # by uid: not recorded yet
 
-    async def end_of(self, attempt: Attempt, run: HookRun, step: RunHook) -> HookEnd | Unfinished:
+    async def end_of(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> HookEnd | Unfinished:
         """How the hook has ended; it is begun, unless it was. The same until it is `recorded`."""
         uid = attempt.deployment.metadata.uid
         failed = step.failed.uid if step.failed is not None else ""
@@ -87,7 +87,7 @@ class HookJobs:
             found = self._cluster.resource_of(gvk)
         return found
 
-    async def _running(self, attempt: Attempt, run: HookRun, step: RunHook, key: Key) -> Unfinished:
+    async def _running(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, key: Key) -> Unfinished:
         head = step.hook.object.head
         if not self._jobs.is_running(key):
             resource = await self.resource_of(head.gvk)
@@ -101,7 +101,7 @@ class HookJobs:
             except RukPakError as error:
                 return not_run(run.event, _place(step, attempt), error)
             self._start(attempt.deployment, run.event, wanted, key)
-        return Running(text=texts.hook_running(run.event, _place(step, attempt)))
+        return Running(text=messages.hook_running(run.event, _place(step, attempt)))
 
     def _start(self, deployment: BundleDeployment, event: HookEvent, wanted: HookObject, key: Key) -> None:
         metadata = deployment.metadata
@@ -123,7 +123,7 @@ class HookJobs:
         is_same = latest.metadata.generation == deployment.metadata.generation
         return is_same and not latest.metadata.is_deleted and not latest.spec.suspend
 
-    def _hook_object(self, attempt: Attempt, run: HookRun, step: RunHook, resource: Resource) -> HookObject:
+    def _hook_object(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, resource: Resource) -> HookObject:
         deployment = attempt.deployment
         return hook_object(
             step.hook,
@@ -138,14 +138,14 @@ class HookJobs:
         )
 
 
-def _place(step: RunHook, attempt: Attempt) -> ObjectKey:
+def _place(step: ExecuteHook, attempt: Attempt) -> ObjectKey:
     key = step.hook.object.head.key
     return key._replace(namespace=key.namespace or attempt.namespace)
 
 
 def not_run(event: HookEvent, key: ObjectKey, error: RukPakError) -> NotRun:
     failure = failure_of(key, error)
-    message = texts.hook_not_run(event, failure.message)
+    message = messages.hook_not_run(event, failure.message)
     return NotRun(
         refusal=Refusal(message=message, failure_kinds=frozenset({failure.kind}), retry_after=failure.retry_after)
     )

@@ -42,7 +42,7 @@ class HookObject:
     takes_left: bool = False
 
 
-class Situation(Enum):
+class HookObjectSituation(Enum):
     """Of an object that has the name of a hook. The first that fits counts."""
 
     THERE = auto()  # a CRD, which is never replaced
@@ -92,14 +92,14 @@ def hook_object(
     )
 
 
-def situation(live: Metadata, wanted: HookObject) -> Situation:
+def situation(live: Metadata, wanted: HookObject) -> HookObjectSituation:
     if wanted.resource.group_kind == CRDS.group_kind:
-        return Situation.THERE
+        return HookObjectSituation.THERE
     if _is_ours(live, wanted.owner):
         if live.annotations.get(HOOK_RUN_ANNOTATION) != wanted.mark:
-            return Situation.OURS
-        return Situation.HAS_FAILED if live.uid == wanted.failed_uid else Situation.OF_THIS_RUN
-    return Situation.LEFT_BY_HELM if wanted.takes_left and _is_left(live) else Situation.FOREIGN
+            return HookObjectSituation.OURS
+        return HookObjectSituation.HAS_FAILED if live.uid == wanted.failed_uid else HookObjectSituation.OF_THIS_RUN
+    return HookObjectSituation.LEFT_BY_HELM if wanted.takes_left and _is_left(live) else HookObjectSituation.FOREIGN
 
 
 def refusal(live: Metadata, wanted: HookObject) -> str:
@@ -115,9 +115,9 @@ def refusal(live: Metadata, wanted: HookObject) -> str:
         )
     observed = observed_object(key, wanted.resource.gvk, live)
     found = ownership.situation(observed, owner)
-    if found is ownership.Situation.OURS:
+    if found is ownership.OwnershipSituation.OURS:
         return f"{key} is installed by the chart, too; give the hook another name"
-    if found in {ownership.Situation.OTHER_DEPLOYMENT, ownership.Situation.OTHER_CONTROLLER}:
+    if found in {ownership.OwnershipSituation.OTHER_DEPLOYMENT, ownership.OwnershipSituation.OTHER_CONTROLLER}:
         return ownership.refusal(observed, found, owner)
     by = observed.other_tool or "nobody"
     return f"{key} exists, is no hook, and is managed by {by}; delete it, or give the hook another name"

@@ -27,10 +27,10 @@ class NotRun:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Failed:
+class HooksFailed:
     """A hook has failed; it is run again when somebody asks."""
 
     text: str
 
 
-Unfinished = Running | LookAgain | NotRun | Failed
+Unfinished = Running | LookAgain | NotRun | HooksFailed

@@ -15,8 +15,8 @@ from time import monotonic
 
 import orjson
 
-from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, Situation, refusal, situation
-from rukpak_py.controllers.deployment.hooks.verdict import JOB, SUCCEEDED, Verdict, verdict
+from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, HookObjectSituation, refusal, situation
+from rukpak_py.controllers.deployment.hooks.verdict import JOB, SUCCEEDED, HookVerdict, verdict
 from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.answers import live_object
@@ -35,7 +35,7 @@ Sleep = Callable[[float], Awaitable[None]]
 class HookEnd:
     key: ObjectKey
     version: str
-    verdict: Verdict
+    verdict: HookVerdict
     uid: str
     started_at: str
     finished_at: str
@@ -54,15 +54,15 @@ class HookRunner:
             return await self._created(hook, None, is_wanted)
         is_going = live.metadata.is_deleted
         match situation(live.metadata, hook):
-            case Situation.FOREIGN:
+            case HookObjectSituation.FOREIGN:
                 raise ConflictError(refusal(live.metadata, hook))
-            case Situation.THERE | Situation.OF_THIS_RUN if not is_going:
+            case HookObjectSituation.THERE | HookObjectSituation.OF_THIS_RUN if not is_going:
                 return await self._ended(hook, live, age=self._age(live.metadata))
-            case Situation.HAS_FAILED if _has_succeeded(hook, live):
+            case HookObjectSituation.HAS_FAILED if _has_succeeded(hook, live):
                 return self._end(hook, live.metadata, SUCCEEDED)
-            case Situation.OURS | Situation.LEFT_BY_HELM if not hook.replaces and not is_going:
+            case HookObjectSituation.OURS | HookObjectSituation.LEFT_BY_HELM if not hook.replaces and not is_going:
                 raise ConflictError(_not_replaced(hook))
-            case Situation.OURS | Situation.LEFT_BY_HELM if not is_going:
+            case HookObjectSituation.OURS | HookObjectSituation.LEFT_BY_HELM if not is_going:
                 return await self._created(hook, await self._once_over(hook, live, is_wanted), is_wanted)
             case _:
                 return await self._created(hook, live, is_wanted)
@@ -126,14 +126,14 @@ class HookRunner:
         while True:
             found = _verdict(hook, live)
             if found is None and monotonic() - began >= hook.seconds:
-                found = Verdict(succeeded=False, why=f"it did not end within {hook.seconds:g} s")
+                found = HookVerdict(succeeded=False, why=f"it did not end within {hook.seconds:g} s")
             if found is not None:
                 return self._end(hook, first, found)
             await self._sleep(min(pause, max(0.0, began + hook.seconds - monotonic())))
             pause = _longer(pause)
             now = await self._read_again(hook)
             if now is None or now.metadata.uid != first.uid:
-                return self._end(hook, first, Verdict(succeeded=False, why="it was deleted before it ended"))
+                return self._end(hook, first, HookVerdict(succeeded=False, why="it was deleted before it ended"))
             live = now
 
     async def _read(self, hook: HookObject) -> LiveObject | None:
@@ -159,7 +159,7 @@ class HookRunner:
         except (TypeError, ValueError):
             return 0.0
 
-    def _end(self, hook: HookObject, metadata: Metadata, found: Verdict) -> HookEnd:
+    def _end(self, hook: HookObject, metadata: Metadata, found: HookVerdict) -> HookEnd:
         now = self._now()
         return HookEnd(
             key=hook.key,
@@ -171,7 +171,7 @@ class HookRunner:
         )
 
 
-def _verdict(hook: HookObject, live: LiveObject) -> Verdict | None:
+def _verdict(hook: HookObject, live: LiveObject) -> HookVerdict | None:
     return verdict(hook.resource.group_kind, orjson.loads(live.json or b"{}"))
 
 

@@ -30,7 +30,7 @@ UPGRADE = InstallEvents(before=HookEvent.PRE_UPGRADE, after=HookEvent.POST_UPGRA
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HookRun:
+class HookExecution:
     """One event of one installation. `since`: when what it replaces was installed, so that content that comes back is
     another installation.
     """
@@ -49,9 +49,9 @@ class HookRun:
         return tuple(record for record in status.hooks if record.run == self.mark)
 
 
-def run_of(attempt: Attempt, event: HookEvent) -> HookRun:
+def run_of(attempt: Attempt, event: HookEvent) -> HookExecution:
     history = attempt.deployment.status.history
-    return HookRun(revision=key_of(attempt), event=event, since=history[0].time if history else "")
+    return HookExecution(revision=key_of(attempt), event=event, since=history[0].time if history else "")
 
 
 def events_of(attempt: Attempt) -> InstallEvents | None:

@@ -11,13 +11,19 @@ from collections.abc import Iterable
 from rukpak_py.api.bundle_deployment import BundleDeployment, HookRecord, HookResult
 from rukpak_py.api.conditions import Summary, cut
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, RECONCILE_AT_ANNOTATION, EventReason, Reason
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, not_run
-from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, Unfinished
+from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
-from rukpak_py.controllers.deployment.hooks.runs import HookRun, hooks_at, run_of, skips_hooks
-from rukpak_py.controllers.deployment.hooks.steps import EventDone, EventFailed, RunHook, key_of, next_step
+from rukpak_py.controllers.deployment.hooks.runs import HookExecution, hooks_at, run_of, skips_hooks
+from rukpak_py.controllers.deployment.hooks.steps import (
+    EventHooksDone,
+    EventHooksFailed,
+    ExecuteHook,
+    key_of,
+    next_step,
+)
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.ports import Recorder
@@ -52,14 +58,14 @@ class HookStage:
             return None
         records, asked = run.records(deployment.status), _asked(deployment)
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
-            case RunHook() as step:
+            case ExecuteHook() as step:
                 return await self._proceed(attempt, run, step)
-            case EventFailed(record=record, delete=delete):
+            case EventHooksFailed(record=record, delete=delete):
                 failures = await self._delete(deployment.metadata.uid, delete)
                 for key, error in failures:
                     LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
-                return Failed(text=texts.hook_failed(event, key_of(record), record.message))
-            case EventDone(delete=delete):
+                return HooksFailed(text=messages.hook_failed(event, key_of(record), record.message))
+            case EventHooksDone(delete=delete):
                 failures = await self._delete(deployment.metadata.uid, delete)
                 return not_run(event, *failures[0]) if failures else None
 
@@ -68,7 +74,7 @@ class HookStage:
         metadata = deployment.metadata
         if self._emitted.get(metadata.uid) != what:
             self._emitted[metadata.uid] = what
-            reason, text = EventReason.HOOKS_SKIPPED, texts.HOOKS_SKIPPED
+            reason, text = EventReason.HOOKS_SKIPPED, messages.HOOKS_SKIPPED
             self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 
     def forget(self, uid: str) -> None:
@@ -80,7 +86,7 @@ class HookStage:
     async def close(self) -> None:
         await self._jobs.close()
 
-    async def _proceed(self, attempt: Attempt, run: HookRun, step: RunHook) -> Unfinished:
+    async def _proceed(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> Unfinished:
         end = await self._jobs.end_of(attempt, run, step)
         if not isinstance(end, HookEnd):
             return end
@@ -91,7 +97,7 @@ class HookStage:
         self._jobs.recorded(attempt.deployment.metadata.uid)
         return LookAgain()
 
-    async def _write(self, deployment: BundleDeployment, run: HookRun, record: HookRecord) -> None:
+    async def _write(self, deployment: BundleDeployment, run: HookExecution, record: HookRecord) -> None:
         """Of one revision only, and of each run of a hook the last."""
         others = [
             one
@@ -101,7 +107,7 @@ class HookStage:
         report = Report(
             summary=Summary.PROGRESSING,
             reason=Reason.DELETING if run.event in DELETE_EVENTS else Reason.PROGRESSING,
-            message=texts.hook_ended(run.event, key_of(record), record.result),
+            message=messages.hook_ended(run.event, key_of(record), record.result),
             fields={"hooks": (*others, record)},
         )
         await self._writer.record(deployment, report)
@@ -129,7 +135,7 @@ class HookStage:
         return failures
 
 
-def _record(run: HookRun, end: HookEnd, asked: str) -> HookRecord:
+def _record(run: HookExecution, end: HookEnd, asked: str) -> HookRecord:
     key = end.key
     return HookRecord(
         revision=run.revision,

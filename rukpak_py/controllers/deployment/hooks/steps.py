@@ -18,7 +18,7 @@ from rukpak_py.kube.resources import CRDS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunHook:
+class ExecuteHook:
     """`failed`: the record of its last run, after which it is run again."""
 
     hook: Hook
@@ -26,7 +26,7 @@ class RunHook:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EventFailed:
+class EventHooksFailed:
     """`delete`: records of hooks whose objects go by their policy, here and below."""
 
     record: HookRecord
@@ -34,11 +34,11 @@ class EventFailed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EventDone:
+class EventHooksDone:
     delete: tuple[HookRecord, ...] = ()
 
 
-Step = RunHook | EventFailed | EventDone
+Step = ExecuteHook | EventHooksFailed | EventHooksDone
 
 
 def next_step(hooks: Sequence[Hook], records: Iterable[HookRecord], *, namespace: str, asked: str) -> Step:
@@ -50,16 +50,16 @@ def next_step(hooks: Sequence[Hook], records: Iterable[HookRecord], *, namespace
     succeeded: list[tuple[Hook, HookRecord]] = []
     for hook, record in ended:
         if record is None:
-            return RunHook(hook=hook)
+            return ExecuteHook(hook=hook)
         if _has_failed(record):
             if is_asked_again:
-                return RunHook(hook=hook, failed=record)
+                return ExecuteHook(hook=hook, failed=record)
             own = [(hook, record)] if DeletePolicy.HOOK_FAILED in hook.delete_policies else []
-            return EventFailed(record=record, delete=_deleted([*_after_success(succeeded), *own]))
+            return EventHooksFailed(record=record, delete=_deleted([*_after_success(succeeded), *own]))
         if is_asked_again and record.reconcile_at != asked and _was_deleted_unused(hook):
-            return RunHook(hook=hook)
+            return ExecuteHook(hook=hook)
         succeeded.append((hook, record))
-    return EventDone(delete=_deleted(_after_success(succeeded)))
+    return EventHooksDone(delete=_deleted(_after_success(succeeded)))
 
 
 def record_of(hook: Hook, known: dict[ObjectKey, HookRecord], namespace: str) -> HookRecord | None:

@@ -17,19 +17,19 @@ ACTIVE_GRACE_SECONDS = 30.0  # for its controller to say that a Job has been act
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class HookVerdict:
     succeeded: bool
     why: str = ""
 
 
-SUCCEEDED = Verdict(succeeded=True)
+SUCCEEDED = HookVerdict(succeeded=True)
 
 
 def has_verdict(kind: GroupKind) -> bool:
     return kind in {JOB, POD}
 
 
-def verdict(kind: GroupKind, manifest: Mapping[str, Any]) -> Verdict | None:
+def verdict(kind: GroupKind, manifest: Mapping[str, Any]) -> HookVerdict | None:
     """None: it has not ended."""
     try:
         if kind == JOB:
@@ -48,21 +48,21 @@ def time_limit(kind: GroupKind, manifest: Mapping[str, Any], seconds: float) -> 
     return max(seconds, active + ACTIVE_GRACE_SECONDS) if active is not None and active > seconds else seconds
 
 
-def _of_job(job: Mapping[str, Any]) -> Verdict | None:
+def _of_job(job: Mapping[str, Any]) -> HookVerdict | None:
     for kind in ("Complete", "Failed"):
         found = condition(job, kind)
         if found is not None and found.is_true:
-            return Verdict(succeeded=kind == "Complete", why=_joined(found.reason, found.message))
+            return HookVerdict(succeeded=kind == "Complete", why=_joined(found.reason, found.message))
     return None
 
 
-def _of_pod(pod: Mapping[str, Any]) -> Verdict | None:
+def _of_pod(pod: Mapping[str, Any]) -> HookVerdict | None:
     match text(pod, "status.phase"):
         case "Succeeded":
             return SUCCEEDED
         case "Failed":
             why = _joined(text(pod, "status.reason"), text(pod, "status.message")) or _exit_codes(pod)
-            return Verdict(succeeded=False, why=why)
+            return HookVerdict(succeeded=False, why=why)
         case _:
             return None
 

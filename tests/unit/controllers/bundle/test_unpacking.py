@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.bundle.unpacking import Failed, Result, Unpacked, UnpackJobs
+from rukpak_py.controllers.bundle.unpacking import Result, Unpacked, UnpackFailed, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
 from rukpak_py.controllers.ports import Sources
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -78,7 +78,7 @@ async def test_each_step_fails_in_its_own_words(
     sources: FakeSources, content: FakeContent, message: str, kind: type[Exception]
 ) -> None:
     result = await unpacked(sources, content)
-    assert isinstance(result, Failed)
+    assert isinstance(result, UnpackFailed)
     assert result.message == message
     assert isinstance(result.error, kind)
     assert content.stored == {}
@@ -90,7 +90,7 @@ async def test_a_store_that_fails_says_so() -> None:
             raise UnavailableError("disk full")
 
     result = await unpacked(FakeSources(tree=FILES), Full())
-    assert isinstance(result, Failed)
+    assert isinstance(result, UnpackFailed)
     assert result.message == "persist bundle content: disk full"
 
 
@@ -226,5 +226,5 @@ async def test_content_that_was_unpacked_once_is_not_judged_again(tree: Tree, *,
     pinned = replace(bundle("b"), spec=spec("b"), status=BundleStatus(digest=FILES.digest))
     bench.jobs.start(pinned)
     await until(lambda: bench.ended == ["b"])
-    assert isinstance(bench.result("b"), Unpacked if is_kept else Failed)
+    assert isinstance(bench.result("b"), Unpacked if is_kept else UnpackFailed)
     assert (FILES.digest in content.stored) is is_kept

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, InstalledKind
-from rukpak_py.api.options import InstallOptions, options_of
+from rukpak_py.api.install_options import InstallOptions, options_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.target import Target

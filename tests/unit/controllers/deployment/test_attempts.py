@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedValues
-from rukpak_py.api.options import InstallOptions, recorded
+from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
 from rukpak_py.controllers.deployment.state import DeploymentState

@@ -7,8 +7,8 @@ import pytest
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, BundleTemplate, Installation
+from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS, SKIP_HOOKS_ANNOTATION
-from rukpak_py.api.options import InstallOptions, recorded
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment.attempt import Attempt

@@ -10,7 +10,7 @@ from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.controllers.bundle import status as bundle_status
-from rukpak_py.controllers.deployment import failures
+from rukpak_py.controllers.deployment import failure_reports
 from rukpak_py.controllers.deployment.status import (
     SUSPENDED,
     Report,
@@ -89,7 +89,7 @@ def test_every_condition_is_there_from_the_first_write() -> None:
 
 
 def test_an_aspect_that_is_not_spoken_of_keeps_what_it_said() -> None:
-    before = status_of(FRESH, failures.not_installed(FRESH, "why", Summary.RETRYING), NOW)
+    before = status_of(FRESH, failure_reports.not_installed(FRESH, "why", Summary.RETRYING), NOW)
     after = status_of(replace(FRESH, status=before), REPORT, LATER)
     assert conditions(after)["Installed"] == conditions(before)["Installed"] == ("False", "InstallFailed", "why")
     assert next(one for one in after.conditions if one.type == "Installed").last_transition_time == NOW
@@ -117,7 +117,7 @@ def test_a_request_to_reconcile_is_echoed() -> None:
     [(FRESH, False, "InstallFailed"), (INSTALLED, False, "UpgradeFailed"), (INSTALLED, True, "ReconcileFailed")],
 )
 def test_why_it_is_not_installed(one: BundleDeployment, reason: str, *, is_drift: bool) -> None:
-    status = status_of(one, failures.not_installed(one, "why", Summary.RETRYING, is_drift=is_drift), NOW)
+    status = status_of(one, failure_reports.not_installed(one, "why", Summary.RETRYING, is_drift=is_drift), NOW)
     assert conditions(status)["Installed"] == ("False", reason, "why")
     assert conditions(status)["Healthy"] == ("False", "InstallationStatusFalse", "Installed condition is false")
     assert conditions(status)["Ready"] == ("False", reason, "why")
@@ -140,18 +140,21 @@ def failure(name: str, trouble: FailureKind) -> Failure:
 def test_only_content_that_can_never_be_applied_stalls(
     failure_kinds: list[FailureKind], summary: Summary, *, is_drift: bool
 ) -> None:
-    assert failures.failed(FRESH, [failure("x", one) for one in failure_kinds], is_drift=is_drift).summary is summary
+    assert (
+        failure_reports.failed(FRESH, [failure("x", one) for one in failure_kinds], is_drift=is_drift).summary
+        is summary
+    )
 
 
 def test_every_failed_object_is_named() -> None:
-    report = failures.failed(FRESH, [failure("a", FailureKind.CONTENT), failure("b", FailureKind.ACCESS)])
+    report = failure_reports.failed(FRESH, [failure("a", FailureKind.CONTENT), failure("b", FailureKind.ACCESS)])
     assert report.message == "a failed && b failed"
 
 
 def test_what_is_missing_is_said_as_upstream_says_it() -> None:
-    report = failures.failed(FRESH, [failure("a", FailureKind.MISSING), failure("b", FailureKind.MISSING)])
+    report = failure_reports.failed(FRESH, [failure("a", FailureKind.MISSING), failure("b", FailureKind.MISSING)])
     assert report.message == "required resource not found: a failed && b failed"
-    mixed = failures.failed(FRESH, [failure("a", FailureKind.MISSING), failure("b", FailureKind.ACCESS)])
+    mixed = failure_reports.failed(FRESH, [failure("a", FailureKind.MISSING), failure("b", FailureKind.ACCESS)])
     assert mixed.message == "a failed && b failed"
 
 
@@ -171,7 +174,7 @@ def refusal(*failure_kinds: FailureKind) -> Refusal:
     ],
 )
 def test_what_a_gate_refuses(one: BundleDeployment, refused: Refusal, summary: Summary, reason: Reason) -> None:
-    report = failures.refused(one, refused)
+    report = failure_reports.refused(one, refused)
     assert (report.summary, report.reason, report.message) == (summary, reason, "why")
     assert report.installed is not None
     assert report.installed.reason == ("UpgradeFailed" if one is INSTALLED else "InstallFailed")
@@ -186,20 +189,23 @@ def test_what_a_gate_refuses(one: BundleDeployment, refused: Refusal, summary: S
     ],
 )
 def test_content_that_cannot_be_loaded(error: RukPakError, summary: Summary) -> None:
-    report = failures.unloadable(error)
+    report = failure_reports.unloadable(error)
     assert report.summary is summary
     assert conditions(status_of(FRESH, report, NOW))["HasValidBundle"] == ("False", "BundleLoadFailed", "m")
 
 
 def test_saying_the_same_again_later_changes_nothing() -> None:
-    once = status_of(FRESH, failures.not_installed(FRESH, "why", Summary.RETRYING), NOW)
-    assert status_of(replace(FRESH, status=once), failures.not_installed(FRESH, "why", Summary.RETRYING), LATER) == once
+    once = status_of(FRESH, failure_reports.not_installed(FRESH, "why", Summary.RETRYING), NOW)
+    assert (
+        status_of(replace(FRESH, status=once), failure_reports.not_installed(FRESH, "why", Summary.RETRYING), LATER)
+        == once
+    )
 
 
 def test_a_long_text_stands_in_one_condition() -> None:
     """It was 32,000 characters in three of them: 94 KiB for each deployment, on every write and in every watch."""
     text = "\n".join(f"ConfigMap ns/some-rather-long-name-{number:04} cannot be applied" for number in range(2000))
-    status = status_of(FRESH, failures.not_installed(FRESH, text, Summary.RETRYING), NOW)
+    status = status_of(FRESH, failure_reports.not_installed(FRESH, text, Summary.RETRYING), NOW)
     lengths = {one.type: len(one.message) for one in status.conditions}
     assert lengths["Installed"] == 32_000
     assert sum(lengths.values()) < 32_000 + 2 * 300 + 100

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, RecordedValues
+from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS
-from rukpak_py.api.options import InstallOptions, recorded
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey

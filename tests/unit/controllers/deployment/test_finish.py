@@ -16,8 +16,8 @@ from rukpak_py.api.bundle_deployment import (
     PruneWhen,
 )
 from rukpak_py.api.conditions import Summary
+from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.names import ConditionStatus, Reason
-from rukpak_py.api.options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
@@ -32,7 +32,7 @@ from rukpak_py.controllers.deployment.finish import (
     may_prune,
     prune_step,
 )
-from rukpak_py.controllers.deployment.health_status import LASTING_SECONDS
+from rukpak_py.controllers.deployment.healthy_condition import LASTING_SECONDS
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DRIFT_BACKOFF_SECONDS

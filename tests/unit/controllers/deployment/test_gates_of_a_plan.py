@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, BundleDeploymentStatus, Installation
-from rukpak_py.api.options import InstallOptions
+from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.preflight import Refusal

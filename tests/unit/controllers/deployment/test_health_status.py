@@ -7,7 +7,7 @@ from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.bundle_deployment import Installation as Installed
 from rukpak_py.api.conditions import Summary, set_condition, summarise
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
-from rukpak_py.controllers.deployment.health_status import LASTING_SECONDS, UnhealthyObject, judge_health
+from rukpak_py.controllers.deployment.healthy_condition import LASTING_SECONDS, UnhealthyObject, judge_health
 
 START, SOON, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:50Z", "2026-01-01T00:02:00Z"
 A = UnhealthyObject(line="(/v1, Kind=Pod)(ns/a): object InProgress: Pod is in the Pending phase")

@@ -14,7 +14,7 @@ from rukpak_py.controllers.deployment.hooks.hook_jobs import UNWANTED_SECONDS, H
 from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.runs import run_of
-from rukpak_py.controllers.deployment.hooks.steps import RunHook
+from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import ForbiddenError
@@ -50,7 +50,7 @@ class Bench:
         self.deployments.put(of)
         hook = Hook(object=Object.from_manifest(manifest), events=frozenset({event}))
         one = attempt(of=of)
-        return await self.jobs.end_of(one, run_of(one, event), RunHook(hook=hook))
+        return await self.jobs.end_of(one, run_of(one, event), ExecuteHook(hook=hook))
 
     async def look_until_ended(self, manifest: dict[str, Any], **more: Any) -> HookEnd | Unfinished:
         while isinstance(found := await self.look(manifest, **more), Running):

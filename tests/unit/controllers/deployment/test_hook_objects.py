@@ -6,8 +6,14 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import HELM_HOOK_ANNOTATION, HOOK_RUN_ANNOTATION, OWNER_UID_ANNOTATION
-from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, Situation, hook_object, refusal, situation
-from rukpak_py.controllers.deployment.hooks.verdict import SUCCEEDED, Verdict, time_limit, verdict
+from rukpak_py.controllers.deployment.hooks.hook_object import (
+    HookObject,
+    HookObjectSituation,
+    hook_object,
+    refusal,
+    situation,
+)
+from rukpak_py.controllers.deployment.hooks.verdict import SUCCEEDED, HookVerdict, time_limit, verdict
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, PODS, Resource
@@ -81,31 +87,31 @@ WANTED = made(config_map(), failed_uid="failed")
 @pytest.mark.parametrize(
     ("live", "expected"),
     [
-        ({"annotations": MARKED, "ownerReferences": [reference()]}, Situation.OF_THIS_RUN),
-        ({"annotations": {**MARKED, OWNER_UID_ANNOTATION: OWNER.uid}}, Situation.OF_THIS_RUN),
-        ({"annotations": MARKED, "ownerReferences": [reference()], "uid": "failed"}, Situation.HAS_FAILED),
-        ({"annotations": {HOOK_RUN_ANNOTATION: "older"}, "ownerReferences": [reference()]}, Situation.OURS),
-        ({"annotations": MARKED}, Situation.FOREIGN),
-        ({"annotations": MARKED, "ownerReferences": [reference(OTHER)]}, Situation.FOREIGN),
-        ({"annotations": {**HELM, **MARKED}, "ownerReferences": [OWNER.reference]}, Situation.FOREIGN),
-        ({"annotations": HELM}, Situation.FOREIGN),
-        ({}, Situation.FOREIGN),
+        ({"annotations": MARKED, "ownerReferences": [reference()]}, HookObjectSituation.OF_THIS_RUN),
+        ({"annotations": {**MARKED, OWNER_UID_ANNOTATION: OWNER.uid}}, HookObjectSituation.OF_THIS_RUN),
+        ({"annotations": MARKED, "ownerReferences": [reference()], "uid": "failed"}, HookObjectSituation.HAS_FAILED),
+        ({"annotations": {HOOK_RUN_ANNOTATION: "older"}, "ownerReferences": [reference()]}, HookObjectSituation.OURS),
+        ({"annotations": MARKED}, HookObjectSituation.FOREIGN),
+        ({"annotations": MARKED, "ownerReferences": [reference(OTHER)]}, HookObjectSituation.FOREIGN),
+        ({"annotations": {**HELM, **MARKED}, "ownerReferences": [OWNER.reference]}, HookObjectSituation.FOREIGN),
+        ({"annotations": HELM}, HookObjectSituation.FOREIGN),
+        ({}, HookObjectSituation.FOREIGN),
     ],
 )
-def test_situations(live: dict[str, Any], expected: Situation) -> None:
+def test_situations(live: dict[str, Any], expected: HookObjectSituation) -> None:
     assert situation(metadata(**live), WANTED) is expected
 
 
 def test_other_situations() -> None:
     takes = made(config_map(), takes_left=True)
-    assert situation(metadata(annotations=HELM), takes) is Situation.LEFT_BY_HELM
-    assert situation(metadata(), takes) is Situation.FOREIGN
+    assert situation(metadata(annotations=HELM), takes) is HookObjectSituation.LEFT_BY_HELM
+    assert situation(metadata(), takes) is HookObjectSituation.FOREIGN
     for owner in (REPLICA_SET, reference(OTHER)):
-        assert situation(metadata(annotations=HELM, ownerReferences=[owner]), takes) is Situation.FOREIGN
+        assert situation(metadata(annotations=HELM, ownerReferences=[owner]), takes) is HookObjectSituation.FOREIGN
     crd = made(
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a"}}, CRDS
     )
-    assert situation(metadata(), crd) is Situation.THERE
+    assert situation(metadata(), crd) is HookObjectSituation.THERE
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def job(*conditions: tuple[str, str], **spec: Any) -> dict[str, Any]:
     return {"spec": spec, "status": {"conditions": listed}}
 
 
-BAD = Verdict(succeeded=False, why="Why: so")
+BAD = HookVerdict(succeeded=False, why="Why: so")
 EXITED = {"name": "main", "state": {"terminated": {"exitCode": 3}}}
 
 
@@ -148,7 +154,7 @@ EXITED = {"name": "main", "state": {"terminated": {"exitCode": 3}}}
         (JOB, job(("SuccessCriteriaMet", "True"), ("Complete", "False")), None),
         (JOB, job(("FailureTarget", "True")), None),
         (JOB, job(("Suspended", "True")), None),
-        (JOB, job(("Complete", "True")), Verdict(succeeded=True, why="Why: so")),
+        (JOB, job(("Complete", "True")), HookVerdict(succeeded=True, why="Why: so")),
         (JOB, job(("FailureTarget", "True"), ("Failed", "True")), BAD),
         (JOB, {"status": {"conditions": 5}}, None),
         (POD, {}, None),
@@ -157,12 +163,12 @@ EXITED = {"name": "main", "state": {"terminated": {"exitCode": 3}}}
         (POD, {"status": {"phase": "Failed", "reason": "Why", "message": "so"}}, BAD),
         (
             *(POD, {"status": {"phase": "Failed", "containerStatuses": [EXITED]}}),
-            Verdict(succeeded=False, why="container main ended with exit code 3"),
+            HookVerdict(succeeded=False, why="container main ended with exit code 3"),
         ),
         (MAP, {}, SUCCEEDED),
     ],
 )
-def test_verdicts(kind: GroupKind, manifest: dict[str, Any], expected: Verdict | None) -> None:
+def test_verdicts(kind: GroupKind, manifest: dict[str, Any], expected: HookVerdict | None) -> None:
     assert verdict(kind, manifest) == expected
 
 

@@ -12,7 +12,7 @@ from rukpak_py.api.bundle_deployment import (
     HookRecord,
     Installation,
 )
-from rukpak_py.api.options import InstallOptions, options_of, recorded
+from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.controllers.deployment.history import installed_fields
 from rukpak_py.controllers.deployment.hooks.runs import (
     INSTALL,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from rukpak_py.api.bundle_deployment import HookRecord, HookResult
-from rukpak_py.controllers.deployment.hooks.steps import EventDone, EventFailed, RunHook, next_step
+from rukpak_py.controllers.deployment.hooks.steps import EventHooksDone, EventHooksFailed, ExecuteHook, next_step
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from tests.unit.controllers.fakes import NOW
@@ -62,43 +62,47 @@ BAD = HookResult.FAILED
 @pytest.mark.parametrize(
     ("hooks", "records", "expected"),
     [
-        ([], [], EventDone()),
-        ([ONE, TWO], [], RunHook(hook=ONE)),
-        ([ONE, TWO], [record(ONE)], RunHook(hook=TWO)),
-        ([ONE, TWO], [record(TWO)], RunHook(hook=ONE)),
-        ([ONE, TWO], [record(ONE), record(TWO)], EventDone()),
-        ([ONE, TWO], [record(ONE, asked=EARLIER), record(TWO)], EventDone()),
-        ([FAR], [record(ONE)], RunHook(hook=FAR)),
-        ([FAR, ONE], [record(FAR), record(ONE)], EventDone()),
-        ([ROLE], [record(ROLE, namespace="")], EventDone()),
+        ([], [], EventHooksDone()),
+        ([ONE, TWO], [], ExecuteHook(hook=ONE)),
+        ([ONE, TWO], [record(ONE)], ExecuteHook(hook=TWO)),
+        ([ONE, TWO], [record(TWO)], ExecuteHook(hook=ONE)),
+        ([ONE, TWO], [record(ONE), record(TWO)], EventHooksDone()),
+        ([ONE, TWO], [record(ONE, asked=EARLIER), record(TWO)], EventHooksDone()),
+        ([FAR], [record(ONE)], ExecuteHook(hook=FAR)),
+        ([FAR, ONE], [record(FAR), record(ONE)], EventHooksDone()),
+        ([ROLE], [record(ROLE, namespace="")], EventHooksDone()),
         # failures, and what somebody asks for
-        ([ONE, TWO], [record(ONE, BAD)], EventFailed(record=record(ONE, BAD))),
-        ([ONE, TWO], [record(ONE), record(TWO, BAD)], EventFailed(record=record(TWO, BAD))),
-        ([ONE], [record(ONE, BAD, asked=EARLIER)], RunHook(hook=ONE, failed=record(ONE, BAD, asked=EARLIER))),
+        ([ONE, TWO], [record(ONE, BAD)], EventHooksFailed(record=record(ONE, BAD))),
+        ([ONE, TWO], [record(ONE), record(TWO, BAD)], EventHooksFailed(record=record(TWO, BAD))),
+        ([ONE], [record(ONE, BAD, asked=EARLIER)], ExecuteHook(hook=ONE, failed=record(ONE, BAD, asked=EARLIER))),
         # deletions: at the end only
-        ([GOES, ONE], [record(GOES)], RunHook(hook=ONE)),
-        ([GOES, ONE], [record(GOES), record(ONE)], EventDone(delete=(record(GOES),))),
-        ([GOES, STAYS], [record(GOES), record(STAYS)], EventDone(delete=(record(GOES),))),
-        ([GOES, ONE], [record(GOES), record(ONE, BAD)], EventFailed(record=record(ONE, BAD), delete=(record(GOES),))),
+        ([GOES, ONE], [record(GOES)], ExecuteHook(hook=ONE)),
+        ([GOES, ONE], [record(GOES), record(ONE)], EventHooksDone(delete=(record(GOES),))),
+        ([GOES, STAYS], [record(GOES), record(STAYS)], EventHooksDone(delete=(record(GOES),))),
+        (
+            [GOES, ONE],
+            [record(GOES), record(ONE, BAD)],
+            EventHooksFailed(record=record(ONE, BAD), delete=(record(GOES),)),
+        ),
         (
             [GOES, GOES_TOO],
             [record(GOES), record(GOES_TOO, BAD)],
-            EventFailed(record=record(GOES_TOO, BAD), delete=(record(GOES), record(GOES_TOO, BAD))),
+            EventHooksFailed(record=record(GOES_TOO, BAD), delete=(record(GOES), record(GOES_TOO, BAD))),
         ),
-        ([GOES], [record(GOES, BAD)], EventFailed(record=record(GOES, BAD))),
+        ([GOES], [record(GOES, BAD)], EventHooksFailed(record=record(GOES, BAD))),
         # again: what a Job needs and was deleted comes back, what has run is not run again
-        ([ACCOUNT, ONE], [OLD, record(ONE, BAD, asked=EARLIER)], RunHook(hook=ACCOUNT)),
+        ([ACCOUNT, ONE], [OLD, record(ONE, BAD, asked=EARLIER)], ExecuteHook(hook=ACCOUNT)),
         (
             [ACCOUNT, ONE],
             [record(ACCOUNT), record(ONE, BAD, asked=EARLIER)],
-            RunHook(hook=ONE, failed=record(ONE, BAD, asked=EARLIER)),
+            ExecuteHook(hook=ONE, failed=record(ONE, BAD, asked=EARLIER)),
         ),
         (
             [GOES, ONE],
             [record(GOES, asked=EARLIER), record(ONE, BAD, asked=EARLIER)],
-            RunHook(hook=ONE, failed=record(ONE, BAD, asked=EARLIER)),
+            ExecuteHook(hook=ONE, failed=record(ONE, BAD, asked=EARLIER)),
         ),
-        ([ACCOUNT, ONE], [OLD, record(ONE)], EventDone(delete=(OLD,))),
+        ([ACCOUNT, ONE], [OLD, record(ONE)], EventHooksDone(delete=(OLD,))),
     ],
 )
 def test_next_step(hooks: list[Hook], records: list[HookRecord], expected: object) -> None:
@@ -107,4 +111,4 @@ def test_next_step(hooks: list[Hook], records: list[HookRecord], expected: objec
 
 def test_nobody_asks_by_taking_the_annotation_away() -> None:
     failed = record(ONE, BAD, asked=EARLIER)
-    assert next_step([ONE], [failed], namespace="ns", asked="") == EventFailed(record=failed)
+    assert next_step([ONE], [failed], namespace="ns", asked="") == EventHooksFailed(record=failed)

@@ -16,7 +16,7 @@ from rukpak_py.api.bundle_deployment import (
     Override,
     RecordedValues,
 )
-from rukpak_py.api.options import InstallOptions, recorded
+from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import installed_fields, options_of_active

@@ -14,8 +14,8 @@ from rukpak_py.api.bundle_deployment import (
     Installation,
     RecordedValues,
 )
+from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.api.names import HELM_CLASS
-from rukpak_py.api.options import InstallOptions, options_of, recorded
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import is_upgrade, key_of, keys_in_use

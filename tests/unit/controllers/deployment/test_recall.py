@@ -7,11 +7,11 @@ import pytest
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import Installation, KeptObject, KeptReason
+from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import PRUNE_ANNOTATION, Reason
-from rukpak_py.api.options import InstallOptions, recorded
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
@@ -237,7 +237,7 @@ async def test_what_is_rendered_goes_on() -> None:
 
 @pytest.mark.parametrize(
     ("why", "fetched", "text"),
-    [(NotRendered.CONTENT_MISSING, ["b"], texts.REFETCHING), (NotRendered.RUNNING, [], texts.RENDERING)],
+    [(NotRendered.CONTENT_MISSING, ["b"], messages.REFETCHING), (NotRendered.RUNNING, [], messages.RENDERING)],
 )
 async def test_content_that_is_on_its_way_is_told_when_that_lasts(
     why: NotRendered, fetched: list[str], text: str, monkeypatch: pytest.MonkeyPatch

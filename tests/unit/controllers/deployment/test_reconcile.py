@@ -30,20 +30,20 @@ from rukpak_py.api.reading import read_bundle, read_bundle_deployment, to_json
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.health_status import HEALTHY
+from rukpak_py.controllers.deployment.healthy_condition import HEALTHY
+from rukpak_py.controllers.deployment.messages import instantiated
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentStates
-from rukpak_py.controllers.deployment.status import Aspect, Report
+from rukpak_py.controllers.deployment.status import ConditionValue, Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
-from rukpak_py.controllers.deployment.texts import instantiated
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
@@ -58,8 +58,8 @@ from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, bundle_o
 WRITE = "status BundleDeployment shop"
 FOREIGN = "example-com-other"
 GOING: dict[str, Any] = {"deletion_timestamp": NOW, "finalizers": (ORDERED_DELETION_FINALIZER,)}
-INSTALLED = Aspect(status=ConditionStatus.TRUE, reason=Reason.INSTALLATION_SUCCEEDED, message="Instantiated")
-NOT_INSTALLED = Aspect(status=ConditionStatus.FALSE, reason=Reason.UPGRADE_FAILED, message="taken")
+INSTALLED = ConditionValue(status=ConditionStatus.TRUE, reason=Reason.INSTALLATION_SUCCEEDED, message="Instantiated")
+NOT_INSTALLED = ConditionValue(status=ConditionStatus.FALSE, reason=Reason.UPGRADE_FAILED, message="taken")
 
 
 def installed(attempt: Attempt) -> StageResult:
@@ -394,7 +394,7 @@ class TestTheActiveContentIsKept:
             bench.content.results[WANTED] = dataclasses.replace(refusal, report=report)
         await bench.reconcile_after_a_while()
         assert bench.conditions["Installed"][0] == status
-        assert bench.conditions["Installed"][2].splitlines()[1:] == [texts.OPTIONS_LOST]
+        assert bench.conditions["Installed"][2].splitlines()[1:] == [messages.OPTIONS_LOST]
 
     async def test_not_when_its_bundle_is_gone_or_somebody_elses(self, bench: Bench) -> None:
         bench.put(upgrading())
@@ -434,7 +434,7 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         bench.put(one)
         assert (await bench.reconcile_after_a_while()).retry
         assert bench.names == {WANTED}
-        told = texts.bundle_missing(ACTIVE, texts.TEMPLATE_UNKNOWN)
+        told = messages.bundle_missing(ACTIVE, messages.TEMPLATE_UNKNOWN)
         assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", f"{instantiated(ACTIVE)}\n{told}")
         assert ("Warning", "shop", "ReconcileFailed") in bench.events.told
 
@@ -444,7 +444,7 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         report = dataclasses.replace(refusal.report, installed=NOT_INSTALLED) if refusal.report else None
         bench.content.results[WANTED] = dataclasses.replace(refusal, report=report)
         assert (await bench.reconcile()).retry
-        told = texts.bundle_missing(ACTIVE, texts.TEMPLATE_UNKNOWN)
+        told = messages.bundle_missing(ACTIVE, messages.TEMPLATE_UNKNOWN)
         assert bench.conditions["Installed"] == ("False", "UpgradeFailed", f"taken\n{told}")
         assert bench.conditions["Ready"][2] == "taken"
 
@@ -460,14 +460,14 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         bench.put_bundle(unpacked(FORMER, digest=DIGEST))
         await bench.reconcile_after_a_while()
         assert bench.content.asked == []
-        assert bench.conditions["Installed"][2].endswith(texts.bundle_has_other_content(ACTIVE))
+        assert bench.conditions["Installed"][2].endswith(messages.bundle_has_other_content(ACTIVE))
 
     async def test_what_cannot_be_unpacked_again_is_told(self, bench: Bench) -> None:
         bench.put(recorded())
         bench.put_bundle(failing(FORMER))
         await bench.reconcile_after_a_while()
         why = f"Failed to unpack the {ACTIVE} Bundle: empty"
-        assert bench.conditions["Installed"][2].endswith(texts.bundle_not_unpacked(ACTIVE, why))
+        assert bench.conditions["Installed"][2].endswith(messages.bundle_not_unpacked(ACTIVE, why))
 
     async def test_nothing_is_made_for_a_deployment_that_is_gone(self, bench: Bench) -> None:
         one = bench.put(recorded())

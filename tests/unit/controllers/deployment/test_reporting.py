@@ -12,7 +12,7 @@ from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import StageResult
-from rukpak_py.controllers.deployment.status import Aspect, Report
+from rukpak_py.controllers.deployment.status import ConditionValue, Report
 from rukpak_py.controllers.deployment.status_writer import STALE_SECONDS, DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
@@ -21,13 +21,13 @@ from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
 from tests.unit.controllers.values import bundle, conditions, deployment, spec, unpacked
 
 FOREIGN = "example-com-other"
-VALID = Aspect(status=ConditionStatus.TRUE, reason=Reason.UNPACK_SUCCESSFUL, message="unpacked")
-INVALID = Aspect(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message="no YAML")
+VALID = ConditionValue(status=ConditionStatus.TRUE, reason=Reason.UNPACK_SUCCESSFUL, message="unpacked")
+INVALID = ConditionValue(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message="no YAML")
 WRITE = "status BundleDeployment shop"
 
 
 def said(
-    message: str, outcome: Outcome = DONE, *, waits_for: WaitsFor | None = None, valid: Aspect | None = None
+    message: str, outcome: Outcome = DONE, *, waits_for: WaitsFor | None = None, valid: ConditionValue | None = None
 ) -> StageResult:
     report = Report(summary=Summary.RETRYING, reason=Reason.RETRYING, message=message, valid=valid)
     return StageResult(outcome=outcome, report=report, waits_for=waits_for or WaitsFor())
@@ -55,7 +55,7 @@ class Bench:
         assert found is not None
         return found
 
-    async def report(self, result: StageResult, *, valid: Aspect | None = None) -> Outcome:
+    async def report(self, result: StageResult, *, valid: ConditionValue | None = None) -> Outcome:
         return await self.reporting.report(self.known, result, valid=valid)
 
 
@@ -119,7 +119,7 @@ async def test_what_it_waits_for_is_known_until_the_next_word(bench: Bench, *, h
 
 @pytest.mark.parametrize(("own", "reason"), [(None, "UnpackSuccessful"), (INVALID, "BundleLoadFailed")])
 async def test_what_a_stage_says_of_the_bundle_comes_before_what_the_bundle_says(
-    bench: Bench, own: Aspect | None, reason: str
+    bench: Bench, own: ConditionValue | None, reason: str
 ) -> None:
     await bench.report(said("m", valid=own), valid=VALID)
     assert conditions(bench.known.status)["HasValidBundle"][1] == reason

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import orjson
 
+from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, PLAIN_CLASS
-from rukpak_py.api.options import InstallOptions
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.controllers.cluster import Cluster

@@ -11,7 +11,7 @@ from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, Reason
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.health_status import UnhealthyObject, judge_health
+from rukpak_py.controllers.deployment.healthy_condition import UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.status import Report, installed
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, WriteResult
 from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError, StaleError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from rukpak_py.api.bundle_deployment import Override
-from rukpak_py.controllers.deployment import texts
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -27,47 +27,47 @@ HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object,
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (texts.applying(1), "Applying 1 object"),
-        (texts.applying(3), "Applying 3 objects"),
-        (texts.reverted_drift(keys(1)), "reverted drift on 1 object: ConfigMap ns/c0"),
-        (texts.reverted_drift(keys(2)), "reverted drift on 2 objects: ConfigMap ns/c0, ConfigMap ns/c1"),
+        (messages.applying(1), "Applying 1 object"),
+        (messages.applying(3), "Applying 3 objects"),
+        (messages.reverted_drift(keys(1)), "reverted drift on 1 object: ConfigMap ns/c0"),
+        (messages.reverted_drift(keys(2)), "reverted drift on 2 objects: ConfigMap ns/c0, ConfigMap ns/c1"),
         (
-            texts.kept_changing({keys(2)[1]: ['"x"', '"y"'], keys(1)[0]: []}),
+            messages.kept_changing({keys(2)[1]: ['"x"', '"y"'], keys(1)[0]: []}),
             (
                 'somebody keeps changing ConfigMap ns/c0; "x" and "y" keep changing ConfigMap ns/c1; '
                 "reverting at most once a minute. Stop it, or remove the field from the bundle"
             ),
         ),
         (
-            texts.over_budget(keys(1), 0),
+            messages.over_budget(keys(1), 0),
             (
                 "1 object is no longer in the bundle, and spec.prune.maxObjects is 0: nothing was pruned; "
                 "raise it to delete ConfigMap ns/c0"
             ),
         ),
         (
-            texts.held_back(keys(2)),
+            messages.held_back(keys(2)),
             (
                 "2 objects no longer in the bundle are kept until the new content is healthy: "
                 "ConfigMap ns/c0, ConfigMap ns/c1; set spec.prune.when to AfterApply to delete now"
             ),
         ),
-        (texts.released(keys(1), ""), "left ConfigMap ns/c0 in the cluster, no longer managed"),
+        (messages.released(keys(1), ""), "left ConfigMap ns/c0 in the cluster, no longer managed"),
         (
-            texts.released(keys(2), 'core.rukpak.io/prune: "false"'),
+            messages.released(keys(2), 'core.rukpak.io/prune: "false"'),
             ('left ConfigMap ns/c0, ConfigMap ns/c1 in the cluster, no longer managed (core.rukpak.io/prune: "false")'),
         ),
         (
-            texts.kept_text([Kept("CustomResourceDefinition", "", "x.y", "HadInstances")]),
+            messages.kept_text([Kept("CustomResourceDefinition", "", "x.y", "HadInstances")]),
             (f"kept 1 object no longer in the bundle: CustomResourceDefinition x.y (its instances are gone); {HOW}"),
         ),
-        (texts.kept_text([]), ""),
+        (messages.kept_text([]), ""),
         (
-            texts.kept_text([Kept("Namespace", "", "shop")]),
+            messages.kept_text([Kept("Namespace", "", "shop")]),
             f"kept 1 object no longer in the bundle: Namespace shop; {HOW}",
         ),
         (
-            texts.kept_text([Kept("Namespace", "", "shop"), Kept("PersistentVolumeClaim", "shop", "data")]),
+            messages.kept_text([Kept("Namespace", "", "shop"), Kept("PersistentVolumeClaim", "shop", "data")]),
             f"kept 2 objects no longer in the bundle: Namespace shop, PersistentVolumeClaim shop/data; {HOW}",
         ),
     ],
@@ -94,21 +94,21 @@ CHECK = "matches no object of the bundle and no kept object; check kind, namespa
 def test_an_override_that_is_about_nothing_is_told(given: Override, expected: list[str]) -> None:
     there = [*keys(1), ObjectKey("", "Namespace", "", "shop")]
     matching = Override(kind="ConfigMap", name="c0")
-    found = texts.unmatched_overrides([matching, given], there, "ns")
+    found = messages.unmatched_overrides([matching, given], there, "ns")
     assert found == [f"spec.overrides[1] {text}" for text in expected]
-    assert [texts.warning_of(line) for line in found] == ["OverrideUnmatched"] * len(found)
+    assert [messages.warning_of(line) for line in found] == ["OverrideUnmatched"] * len(found)
 
 
 def test_many_of_them_are_counted() -> None:
     overrides = [Override(kind="ConfigMap", name=f"x{number}") for number in range(13)]
-    found = texts.unmatched_overrides(overrides, [], "ns")
+    found = messages.unmatched_overrides(overrides, [], "ns")
     assert len(found) == 11
     assert found[-1] == "spec.overrides[]: 3 more entries match nothing"
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [(texts.instantiated("b"), None), (texts.kept_text([Kept("Namespace", "", "shop")]), None)],
+    [(messages.instantiated("b"), None), (messages.kept_text([Kept("Namespace", "", "shop")]), None)],
 )
 def test_other_lines_warn_of_nothing(line: str, expected: None) -> None:
-    assert texts.warning_of(line) is expected
+    assert messages.warning_of(line) is expected

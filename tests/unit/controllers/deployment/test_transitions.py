@@ -18,11 +18,11 @@ from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.controllers.bundle import status as bundle_status
-from rukpak_py.controllers.deployment import failures, texts
-from rukpak_py.controllers.deployment.health_status import UnhealthyObject, judge_health
+from rukpak_py.controllers.deployment import failure_reports, messages
+from rukpak_py.controllers.deployment.healthy_condition import UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.status import (
     SUSPENDED,
-    Aspect,
+    ConditionValue,
     Report,
     installed,
     not_served,
@@ -70,7 +70,7 @@ def failed(message: str, *, active: str = "", is_drift: bool = False) -> Report:
     one = deployment(status=BundleDeploymentStatus(active_bundle=active))
     key = ObjectKey("", "ConfigMap", "ns", "a")
     failure = Failure(key=key, kind=FailureKind.REFUSED, message=message)
-    return failures.failed(one, [failure], is_drift=is_drift)
+    return failure_reports.failed(one, [failure], is_drift=is_drift)
 
 
 def waiting(message: str = "Applying 3 objects") -> Report:
@@ -93,7 +93,7 @@ UNCREATED = Report(
     summary=Summary.RETRYING,
     reason=Reason.CONFLICT,
     message="taken",
-    valid=Aspect(status=ConditionStatus.UNKNOWN, reason=Reason.RECONCILE_FAILED, message="taken"),
+    valid=ConditionValue(status=ConditionStatus.UNKNOWN, reason=Reason.RECONCILE_FAILED, message="taken"),
 )
 READY = after(FRESH, applied())
 ROLLING_OUT = after(FRESH, applied(PENDING))
@@ -137,7 +137,7 @@ REFUSED = after(FRESH, failed("no"))
         (after(READY, failed("no", active="b", is_drift=True)), applied(), [("Normal", "Succeeded")]),
         (FRESH, content("empty"), [("Warning", "UnpackFailed")]),
         (READY, content("empty"), [("Warning", "UnpackFailed")]),
-        (FRESH, failures.unloadable(ContentError("odd")), [("Warning", "BundleLoadFailed")]),
+        (FRESH, failure_reports.unloadable(ContentError("odd")), [("Warning", "BundleLoadFailed")]),
         (FRESH, UNCREATED, [("Warning", "ReconcileFailed")]),
         (READY, waiting("Re-fetching bundle content"), []),
         # pruning
@@ -208,9 +208,9 @@ CLAIM, NAMESPACE = Kept("PersistentVolumeClaim", "ns", "data"), Kept("Namespace"
     ("before", "now", "expected"),
     [
         ((), (), []),
-        ((), (CLAIM,), [texts.kept_text([CLAIM])]),
+        ((), (CLAIM,), [messages.kept_text([CLAIM])]),
         ((CLAIM,), (CLAIM,), []),
-        ((CLAIM,), (CLAIM, NAMESPACE), [texts.kept_text([NAMESPACE])]),
+        ((CLAIM,), (CLAIM, NAMESPACE), [messages.kept_text([NAMESPACE])]),
         ((CLAIM,), (), []),
     ],
 )
@@ -235,7 +235,7 @@ def test_an_event_has_the_whole_first_line_of_the_condition(report: Report, mess
 
 
 def test_a_line_that_is_noted_elsewhere_is_told_in_full() -> None:
-    text = texts.over_budget([ObjectKey("", "ConfigMap", "ns", "n" * 50 + str(number)) for number in range(9)], 3)
+    text = messages.over_budget([ObjectKey("", "ConfigMap", "ns", "n" * 50 + str(number)) for number in range(9)], 3)
     report = Report(
         summary=Summary.RETRYING,
         reason=Reason.PRUNE_BUDGET_EXCEEDED,
@@ -252,7 +252,7 @@ def test_a_refusal_whose_full_text_takes_several_lines_is_one_event_in_one_line(
         brief="Widget default/w: the cluster has no kind Widget",
         failure_kinds=frozenset({FailureKind.MISSING}),
     )
-    (note,) = transitions(FRESH, after(FRESH, failures.refused(deployment(), refusal)))
+    (note,) = transitions(FRESH, after(FRESH, failure_reports.refused(deployment(), refusal)))
     assert (note.reason, note.message) == ("InstallFailed", "Widget default/w: the cluster has no kind Widget")
 
 
@@ -272,13 +272,13 @@ def test_an_override_that_is_about_nothing_is_told_once() -> None:
 def test_drift_that_cannot_be_corrected_is_told_beside_the_failure_and_does_not_repeat_it() -> None:
     refused = failed("no", active="b")
     first = after(READY, refused)
-    noted = with_not_corrected(refused, f'Bundle "b" does not exist{texts.NOT_CORRECTED}do something')
+    noted = with_not_corrected(refused, f'Bundle "b" does not exist{messages.NOT_CORRECTED}do something')
     assert told(first, noted) == [("Warning", "ReconcileFailed")]
     assert told(after(first, noted), refused) == []
 
 
 def test_trouble_that_ends_in_an_upgrade_is_told_as_that_alone() -> None:
-    troubled = after(READY, failures.unloadable(UnavailableError("away")))
+    troubled = after(READY, failure_reports.unloadable(UnavailableError("away")))
     assert told(troubled, applied(name="c")) == [("Normal", "Upgraded")]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
+from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, PLAIN_CLASS
-from rukpak_py.api.options import InstallOptions
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject

@@ -21,7 +21,7 @@ from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance, 
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.instance.mirror import Mirror
+from rukpak_py.controllers.instance.mirror import ChildDeployment
 from rukpak_py.controllers.instance.ownership import MirrorSituation, situation
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, InstanceStatusWriter
@@ -69,7 +69,7 @@ class Bench:
         self.reconciler = InstanceReconciler(
             instances=self.instances,
             deployments=self.deployments,
-            mirror=Mirror(
+            mirror=ChildDeployment(
                 client,
                 self.deployments,
                 Existence(client, BUNDLE_INSTANCES, self.instances, on_gone=self.drop),

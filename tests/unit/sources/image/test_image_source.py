@@ -15,7 +15,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.image.source import ImagePorts, ImageSource
+from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.source import FetchRequest
 from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_pulls import LOOPBACK
@@ -53,9 +53,9 @@ def ports() -> Ports:
 
 
 @pytest.fixture
-def source(ports: Ports) -> ImageSource:
+def source(ports: Ports) -> ImageFetcher:
     given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
-    return ImageSource(given, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    return ImageFetcher(given, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
 
 
 def request(ref: str, *, pull_secret: str = "", class_name: str = PLAIN_CLASS) -> FetchRequest:
@@ -73,7 +73,7 @@ def with_basic(asked: Asked) -> Answer | None:
 
 
 async def test_the_resolved_source_is_a_digest_without_secrets(
-    server: Server, contents: Contents, source: ImageSource
+    server: Server, contents: Contents, source: ImageFetcher
 ) -> None:
     image = contents.image(FILES, tag="v1")
     fetched = await source.fetch(request(f"{server.address}/{REPOSITORY}:v1"))
@@ -91,7 +91,7 @@ async def test_the_resolved_source_is_a_digest_without_secrets(
     ],
 )
 async def test_a_class_reads_its_part(
-    server: Server, contents: Contents, source: ImageSource, class_name: str, kept: Sequence[str]
+    server: Server, contents: Contents, source: ImageFetcher, class_name: str, kept: Sequence[str]
 ) -> None:
     names = ("Chart.yaml", "manifests/a", "metadata/b", "tests/scorecard/c", "usr/x", "etc/passwd", "bin/sh", "dev/z")
     contents.image(dict.fromkeys(names, b"1"), tag="v1")
@@ -100,7 +100,7 @@ async def test_a_class_reads_its_part(
 
 
 async def test_content_that_was_unpacked_before_costs_no_request(
-    server: Server, contents: Contents, source: ImageSource, ports: Ports
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
 ) -> None:
     image = contents.image(FILES, tag="v1")
     ref = f"{server.address}/{REPOSITORY}@{image['digest']}"
@@ -114,7 +114,7 @@ async def test_content_that_was_unpacked_before_costs_no_request(
 
 
 async def test_the_secret_of_the_bundle_and_those_of_the_account(
-    server: Server, contents: Contents, source: ImageSource, ports: Ports
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
 ) -> None:
     contents.image(FILES, tag="v1")
     server.answer = with_basic
@@ -128,7 +128,7 @@ async def test_the_secret_of_the_bundle_and_those_of_the_account(
 
 
 async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
-    server: Server, contents: Contents, source: ImageSource, ports: Ports
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
 ) -> None:
     contents.image(FILES, tag="v1")
     ref = f"{server.address}/{REPOSITORY}:v1"
@@ -147,7 +147,7 @@ async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
 
 
 async def test_failures_begin_with_the_image_and_keep_their_class(
-    server: Server, contents: Contents, source: ImageSource
+    server: Server, contents: Contents, source: ImageFetcher
 ) -> None:
     ref = f"{server.address}/{REPOSITORY}:v1"
     with pytest.raises(UnavailableError, match=f"{ref} cannot be pulled: the registry answers GET with 404"):
@@ -161,7 +161,7 @@ async def test_failures_begin_with_the_image_and_keep_their_class(
     assert caught.value.retry_after == 99
 
 
-async def test_what_is_no_reference(source: ImageSource) -> None:
+async def test_what_is_no_reference(source: ImageFetcher) -> None:
     with pytest.raises(ContentError, match="is not a valid image name"):
         await source.fetch(request("Not An Image"))
     with pytest.raises(ContentError, match="is not a digest"):
@@ -171,7 +171,7 @@ async def test_what_is_no_reference(source: ImageSource) -> None:
         await source.fetch(unset)
 
 
-def test_lanes_are_registries(source: ImageSource) -> None:
+def test_lanes_are_registries(source: ImageFetcher) -> None:
     def lane(ref: str) -> str:
         return source.lane(request(ref).source)
 
@@ -180,7 +180,7 @@ def test_lanes_are_registries(source: ImageSource) -> None:
 
 
 async def test_content_arrives_after_the_manifest_and_before_layers(
-    server: Server, contents: Contents, source: ImageSource
+    server: Server, contents: Contents, source: ImageFetcher
 ) -> None:
     contents.image(FILES, tag="v1")
     seen: list[list[str]] = []
@@ -196,7 +196,7 @@ async def test_content_arrives_after_the_manifest_and_before_layers(
     assert [path.partition("/")[0] for path in before] == ["manifests", "blobs"]  # the configuration
 
 
-async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, source: ImageSource) -> None:
+async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, source: ImageFetcher) -> None:
     """Ten registries that hang hold no thread, and nobody who stops."""
     asked, done = threading.Event(), threading.Event()
 
@@ -215,7 +215,7 @@ async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, 
     done.set()
 
 
-async def test_a_cancelled_job_does_not_wait_for_a_registry_to_get_well(server: Server, source: ImageSource) -> None:
+async def test_a_cancelled_job_does_not_wait_for_a_registry_to_get_well(server: Server, source: ImageFetcher) -> None:
     asked = threading.Event()
 
     def later(_: Asked) -> Answer:

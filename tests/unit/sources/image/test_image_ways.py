@@ -11,9 +11,9 @@ from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.image.either_way import RegistryOrPod
-from rukpak_py.sources.image.source import ImagePorts, ImageSource
-from rukpak_py.sources.image.ways import ImageUnpack, OutOfReachError, PodWays, may_help
+from rukpak_py.sources.image.registry_or_pod import RegistryOrPod
+from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
+from rukpak_py.sources.image.unpack_methods import ImageUnpack, OutOfReachError, PodFallbacks, may_help
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_pulls import LOOPBACK
@@ -74,11 +74,11 @@ class Bench:
         self.pods.answers = [Waiting()]
         self.told: list[str] = []
         self.source = RegistryOrPod(
-            cast("ImageSource", self.direct),
+            cast("ImageFetcher", self.direct),
             cast("Any", self.pods),
             setting,
             tell=lambda _request, message: self.told.append(message),
-            ways=PodWays(lambda: self.now),
+            ways=PodFallbacks(lambda: self.now),
         )
 
     async def fetch(self, ref: str = REF) -> Fetched | Waiting:
@@ -233,7 +233,7 @@ async def test_a_refused_address_is_not_for_a_pod() -> None:
 async def failure(ref: str, *, addresses: AddressPolicy = LOOPBACK) -> RukPakError:
     ports = Ports()
     given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
-    direct = ImageSource(given, addresses=addresses, plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    direct = ImageFetcher(given, addresses=addresses, plain_http=frozenset(), limits=DEFAULT_LIMITS)
     with pytest.raises(RukPakError) as failed:
         await direct.fetch(request(ref))
     return failed.value

@@ -13,7 +13,7 @@ from rukpak_py.sources.image.pod import resolved_source
 from rukpak_py.sources.image.pod_failures import PodFailures
 from rukpak_py.sources.image.pod_manifest import PodSettings, WantedPod
 from rukpak_py.sources.image.pod_state import (
-    Situation,
+    PodSituation,
     failure_message,
     is_pulling,
     read_pod,
@@ -50,25 +50,25 @@ FORMER = {"kind": "Bundle", "name": "b", "uid": "former", "controller": True}
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (None, Situation.ABSENT),
-        (pod(ownerReferences=[]), Situation.FOREIGN),
-        (pod(ownerReferences=[SOMEBODY]), Situation.FOREIGN),
-        (pod(ownerReferences=[FORMER]), Situation.OUTDATED),
-        (pod(of=WantedPod(bundle="b", uid="u", ref="example.com/a@sha256:1")), Situation.OUTDATED),
-        (pod(annotations={}), Situation.OUTDATED),
-        (pod(deletionTimestamp="2026-01-01T00:00:00Z"), Situation.LEAVING),
-        (pod(ownerReferences=[SOMEBODY], deletionTimestamp="2026-01-01T00:00:00Z"), Situation.LEAVING),
-        (pod(), Situation.PENDING),
-        (pod({}), Situation.PENDING),
-        (pod({"phase": "Unknown"}), Situation.PENDING),
-        (pod({"phase": "Running"}), Situation.PENDING),
-        (pod({"phase": "Running", "containerStatuses": [waiting("ContainerCreating")]}), Situation.PENDING),
-        (pod(RUNNING), Situation.RUNNING),
-        (pod({"phase": "Succeeded"}), Situation.SUCCEEDED),
-        (pod({"phase": "Failed"}), Situation.FAILED),
+        (None, PodSituation.ABSENT),
+        (pod(ownerReferences=[]), PodSituation.FOREIGN),
+        (pod(ownerReferences=[SOMEBODY]), PodSituation.FOREIGN),
+        (pod(ownerReferences=[FORMER]), PodSituation.OUTDATED),
+        (pod(of=WantedPod(bundle="b", uid="u", ref="example.com/a@sha256:1")), PodSituation.OUTDATED),
+        (pod(annotations={}), PodSituation.OUTDATED),
+        (pod(deletionTimestamp="2026-01-01T00:00:00Z"), PodSituation.LEAVING),
+        (pod(ownerReferences=[SOMEBODY], deletionTimestamp="2026-01-01T00:00:00Z"), PodSituation.LEAVING),
+        (pod(), PodSituation.PENDING),
+        (pod({}), PodSituation.PENDING),
+        (pod({"phase": "Unknown"}), PodSituation.PENDING),
+        (pod({"phase": "Running"}), PodSituation.PENDING),
+        (pod({"phase": "Running", "containerStatuses": [waiting("ContainerCreating")]}), PodSituation.PENDING),
+        (pod(RUNNING), PodSituation.RUNNING),
+        (pod({"phase": "Succeeded"}), PodSituation.SUCCEEDED),
+        (pod({"phase": "Failed"}), PodSituation.FAILED),
     ],
 )
-def test_situations(found: Any, expected: Situation) -> None:
+def test_situations(found: Any, expected: PodSituation) -> None:
     assert situation(found, "u", WANTED.digests(SETTINGS)) is expected
 
 
@@ -76,7 +76,7 @@ def test_a_pod_that_has_to_be_root_fits_too() -> None:
     assert len(WANTED.digests(SETTINGS)) == 2
     body = json.loads(WANTED.manifest(SETTINGS, as_root=True))
     assert read_pod(json.dumps(body).encode()).is_root
-    assert situation(read_pod(json.dumps(body).encode()), "u", WANTED.digests(SETTINGS)) is Situation.PENDING
+    assert situation(read_pod(json.dumps(body).encode()), "u", WANTED.digests(SETTINGS)) is PodSituation.PENDING
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.rules import csv, examples
+from rukpak_py.formats.registry_v1.rules import cluster_service_version, examples
 from tests.unit.bundles import ALL_MODES, Json, bundle, csv_document, modes, owned_crd, webhook
 from tests.unit.readings import findings_of, told
 
@@ -33,7 +33,7 @@ NOTHING_INSTALLED = "the CSV installs no deployment"
 
 
 def test_a_good_one_has_no_findings() -> None:
-    assert told(bundle(), csv.FAMILY, examples.FAMILY) == []
+    assert told(bundle(), cluster_service_version.FAMILY, examples.FAMILY) == []
 
 
 @pytest.mark.parametrize(
@@ -91,25 +91,25 @@ def test_a_good_one_has_no_findings() -> None:
     ],
 )
 def test_each_rule_tells_its_defect(manifest: Json, expected: list[tuple[str, str]]) -> None:
-    assert told(bundle(csv=manifest), csv.FAMILY) == expected
+    assert told(bundle(csv=manifest), cluster_service_version.FAMILY) == expected
 
 
 @pytest.mark.parametrize("version", [None, "", "  "])
 def test_a_missing_minimum_version_is_a_warning(version: str | None) -> None:
-    (finding,) = findings_of(bundle(csv=csv_document(minKubeVersion=version)), csv.FAMILY)
+    (finding,) = findings_of(bundle(csv=csv_document(minKubeVersion=version)), cluster_service_version.FAMILY)
     assert (finding.rule, finding.severity) == ("RV1-209", Severity.WARNING)
     assert finding.message.startswith("spec.minKubeVersion is not set")
 
 
 @pytest.mark.parametrize(("version", "right"), [("v1.20.0", "1.20.0"), (" v1.16.0-0", "1.16.0-0"), ("v1.20", "")])
 def test_the_version_that_was_meant_is_named(version: str, right: str) -> None:
-    (finding,) = findings_of(bundle(csv=csv_document(minKubeVersion=version)), csv.FAMILY)
+    (finding,) = findings_of(bundle(csv=csv_document(minKubeVersion=version)), cluster_service_version.FAMILY)
     assert (finding.hint == f"Write `{right}`.") is bool(right)
 
 
 def test_an_api_version_of_another_case_is_named() -> None:
     manifest = {"ApiVersion": "v1", **without(GOOD, "apiVersion")}
-    (finding,) = findings_of(bundle(csv=manifest), csv.FAMILY)
+    (finding,) = findings_of(bundle(csv=manifest), cluster_service_version.FAMILY)
     assert (finding.rule, finding.hint) == ("RV1-203", "Did you mean `apiVersion` instead of `ApiVersion`?")
 
 
@@ -122,7 +122,9 @@ def test_annotations_in_the_spec_are_to_be_moved() -> None:
 
 
 def test_metadata_and_a_spec_that_are_missing_are_told_as_a_whole() -> None:
-    rules = [rule for rule, _ in told(bundle(csv={**GOOD, "metadata": None, "spec": None}), csv.FAMILY)]
+    rules = [
+        rule for rule, _ in told(bundle(csv={**GOOD, "metadata": None, "spec": None}), cluster_service_version.FAMILY)
+    ]
     assert rules == ["RV1-201", "RV1-204", "RV1-204", "RV1-205", "RV1-209"]
 
 
@@ -141,13 +143,13 @@ def test_conversion_webhooks_allow_only_all_namespaces(supported: tuple[str, ...
     expected = (
         "webhook 'c' has conversionCRDs, for which the CSV must support the install mode AllNamespaces and no other"
     )
-    assert (("RV1-006", expected) in told(bundle(csv=manifest), csv.FAMILY)) != is_allowed
+    assert (("RV1-006", expected) in told(bundle(csv=manifest), cluster_service_version.FAMILY)) != is_allowed
 
 
 def test_a_mode_that_is_not_listed_forbids_no_conversion() -> None:
     converting = webhook("c", "Conversion", conversionCRDs=["demos.demo.example.com"])
     manifest = csv_document(webhooks=[converting], installModes=[{"type": "AllNamespaces", "supported": True}])
-    assert told(bundle(csv=manifest), csv.FAMILY) == []
+    assert told(bundle(csv=manifest), cluster_service_version.FAMILY) == []
 
 
 def examples_are(text: Any, **fields: Any) -> Json:
@@ -223,11 +225,11 @@ def test_findings_point_at_the_line() -> None:
         "kind: ClusterServiceVersion\nmetadata:\n  name: x\n  annotations:\n    olm.skiprange: a\n"
         "spec:\n  minKubeVersion: v1\n"
     )
-    found = findings_of(bundle(files={"manifests/csv.yaml": text}), csv.FAMILY)
+    found = findings_of(bundle(files={"manifests/cluster_service_version.yaml": text}), cluster_service_version.FAMILY)
     places = {finding.rule: finding.location for finding in found}
-    assert places["RV1-211"] == "manifests/csv.yaml:5:5"
-    assert places["RV1-210"] == "manifests/csv.yaml:7:19"
-    assert places["RV1-203"] == "manifests/csv.yaml:1:1"
+    assert places["RV1-211"] == "manifests/cluster_service_version.yaml:5:5"
+    assert places["RV1-210"] == "manifests/cluster_service_version.yaml:7:19"
+    assert places["RV1-203"] == "manifests/cluster_service_version.yaml:1:1"
 
 
 @pytest.mark.parametrize("value", [5, "x", [1], {"a": 1}, None, True])
@@ -248,12 +250,16 @@ def test_findings_point_at_the_line() -> None:
 )
 def test_wrong_types_break_no_rule(path: tuple[str, ...], value: Any) -> None:
     manifest = with_field(GOOD, value, *path)
-    assert isinstance(told(bundle(csv=manifest), csv.FAMILY, examples.FAMILY), list)
+    assert isinstance(told(bundle(csv=manifest), cluster_service_version.FAMILY, examples.FAMILY), list)
 
 
 def test_a_repeated_install_mode_is_told_where_it_is_repeated() -> None:
     repeated = csv_document(installModes=[*modes("AllNamespaces"), *modes("AllNamespaces")[:2]])
-    found = [finding.path for finding in findings_of(bundle(csv=repeated), csv.FAMILY) if finding.rule == "RV1-206"]
+    found = [
+        finding.path
+        for finding in findings_of(bundle(csv=repeated), cluster_service_version.FAMILY)
+        if finding.rule == "RV1-206"
+    ]
     assert found == ["spec.installModes[4].type", "spec.installModes[5].type"]
 
 
@@ -261,6 +267,6 @@ def test_what_is_nested_deeply_is_no_reason_to_fall_over() -> None:
     nested: Any = None
     for _ in range(100_000):
         nested = {"properties": nested}
-    assert csv._is_zero(nested)
+    assert cluster_service_version._is_zero(nested)
     while nested is not None:  # else the interpreter takes it apart by recursion
         nested = nested.pop("properties")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.rules import hub, practices, urls
+from rukpak_py.formats.registry_v1.rules import operatorhub, practices, urls
 from tests.unit.bundles import Json, bundle, crd, csv_document, deployment, manifest, owned_crd, permission
 from tests.unit.readings import findings_of, told
 
@@ -22,7 +22,7 @@ def csv(**fields: Any) -> Json:
 
 
 def test_a_good_bundle_has_no_findings() -> None:
-    assert told(bundle(csv=csv()), hub.FAMILY) == []
+    assert told(bundle(csv=csv()), operatorhub.FAMILY) == []
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_good_bundle_has_no_findings() -> None:
     ],
 )
 def test_each_rule_of_the_hub_tells_its_defect(manifest: Json, expected: list[tuple[str, str]]) -> None:
-    assert told(bundle(csv=manifest), hub.FAMILY) == expected
+    assert told(bundle(csv=manifest), operatorhub.FAMILY) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_each_rule_of_the_hub_tells_its_defect(manifest: Json, expected: list[tu
     ["a@b", "A <a@b.c>", " a@b.c ", '"a b"@c.d', "<a@b>", "é@b.c", "a@[1.2.3.4]", "a@b (c)", "A. <a@b>", "'A' <a@b>"],
 )
 def test_addresses_that_go_reads(email: str) -> None:
-    assert told(bundle(csv=csv(maintainers=[{"name": "n", "email": email}])), hub.FAMILY) == []
+    assert told(bundle(csv=csv(maintainers=[{"name": "n", "email": email}])), operatorhub.FAMILY) == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_addresses_that_go_reads(email: str) -> None:
     ],
 )
 def test_addresses_that_go_refuses(email: str) -> None:
-    found = told(bundle(csv=csv(maintainers=[{"name": "n", "email": email}])), hub.FAMILY)
+    found = told(bundle(csv=csv(maintainers=[{"name": "n", "email": email}])), operatorhub.FAMILY)
     assert [rule for rule, _ in found] == ["RV1-602"]
 
 
@@ -137,7 +137,7 @@ def old_budget() -> Json:
     ],
 )
 def test_removed_apis_are_errors_where_no_cluster_has_them(lowest: str, severity: Severity) -> None:
-    (finding,) = findings_of(bundle(csv=csv(minKubeVersion=lowest), others=[old_budget()]), hub.FAMILY)
+    (finding,) = findings_of(bundle(csv=csv(minKubeVersion=lowest), others=[old_budget()]), operatorhub.FAMILY)
     assert (finding.rule, finding.severity) == ("RV1-610", severity)
     assert finding.message.startswith("Kubernetes 1.25 removed what the bundle uses: ")
 
@@ -147,7 +147,7 @@ def test_removed_apis_are_found_in_manifests_and_permissions() -> None:
     rule = {"apiGroups": ["policy"], "resources": ["podsecuritypolicies"], "verbs": ["use"]}
     old = {**crd(), "apiVersion": "apiextensions.k8s.io/v1beta1"}
     with_rule = csv(minKubeVersion="1.20.0", permissions=[permission(rules=[rule])])
-    found = findings_of(bundle(csv=with_rule, crds=[old], others=[old_budget()]), hub.FAMILY)
+    found = findings_of(bundle(csv=with_rule, crds=[old], others=[old_budget()]), operatorhub.FAMILY)
     assert [(finding.file, finding.path) for finding in found] == [
         ("manifests/other-0.yaml", "apiVersion"),
         ("manifests/csv.yaml", "spec.install.spec.permissions[0].rules[0]"),
@@ -240,4 +240,4 @@ def test_practices_are_warnings_without_exception() -> None:
 )
 def test_wrong_types_break_no_rule(field: str, value: Any) -> None:
     tree = bundle(csv=csv(**{field: value}))
-    assert isinstance(told(tree, hub.FAMILY, practices.FAMILY), list)
+    assert isinstance(told(tree, operatorhub.FAMILY, practices.FAMILY), list)

@@ -6,7 +6,7 @@ import pytest
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.rules import objects, registry
+from rukpak_py.formats.registry_v1.rules import objects, owned_apis
 from tests.unit.bundles import Json, bundle, crd, csv_document, manifest, owned_crd
 from tests.unit.readings import findings_of, told
 
@@ -16,7 +16,7 @@ OF_NAME = f"CRD {NAME}, version v1, kind Demo"
 
 def test_a_good_bundle_has_no_findings() -> None:
     tree = bundle(others=[manifest("ConfigMap", "c"), manifest("Role", "r")])
-    assert told(tree, registry.FAMILY, objects.FAMILY, objects.STABILITY_FAMILY) == []
+    assert told(tree, owned_apis.FAMILY, objects.FAMILY, objects.STABILITY_FAMILY) == []
 
 
 @pytest.mark.parametrize(
@@ -31,21 +31,21 @@ def test_a_good_bundle_has_no_findings() -> None:
     ],
 )
 def test_owned_definitions_match_by_name_version_and_kind(owned: Json, expected: str) -> None:
-    assert told(bundle(csv=csv_document(owned=[owned])), registry.FAMILY) == [
+    assert told(bundle(csv=csv_document(owned=[owned])), owned_apis.FAMILY) == [
         ("RV1-403", f"the CSV does not own {OF_NAME}"),
         ("RV1-004", f"the owned {expected}"),
     ]
 
 
 def test_an_entry_is_listed_once() -> None:
-    assert told(bundle(csv=csv_document(owned=[owned_crd(), owned_crd()])), registry.FAMILY) == [
+    assert told(bundle(csv=csv_document(owned=[owned_crd(), owned_crd()])), owned_apis.FAMILY) == [
         ("RV1-405", f"the owned {OF_NAME} is listed twice")
     ]
 
 
 def test_a_group_in_an_entry_is_a_warning_only() -> None:
     tree = bundle(csv=csv_document(owned=[{**owned_crd(), "group": "demo.example.com"}]))
-    (finding,) = findings_of(tree, registry.FAMILY)
+    (finding,) = findings_of(tree, owned_apis.FAMILY)
     assert (finding.rule, finding.severity) == ("RV1-402", Severity.WARNING)
     assert finding.path == "spec.customresourcedefinitions.owned[0].group"
     assert (
@@ -55,7 +55,7 @@ def test_a_group_in_an_entry_is_a_warning_only() -> None:
 
 def test_a_definition_past_the_first_document_of_its_file_is_not_there() -> None:
     tree = bundle(crds=[], files={"manifests/x.yaml": [manifest("ConfigMap", "c"), crd()]})
-    assert told(tree, registry.FAMILY) == [
+    assert told(tree, owned_apis.FAMILY) == [
         ("RV1-004", f"the owned {OF_NAME} is not in the bundle: no file begins with this CRD")
     ]
 
@@ -63,13 +63,13 @@ def test_a_definition_past_the_first_document_of_its_file_is_not_there() -> None
 def test_versions_of_old_definitions_count() -> None:
     old = crd(version="v1")
     del old["spec"]["versions"]
-    assert told(bundle(crds=[{**old, "apiVersion": "apiextensions.k8s.io/v1beta1"}]), registry.FAMILY) == []
+    assert told(bundle(crds=[{**old, "apiVersion": "apiextensions.k8s.io/v1beta1"}]), owned_apis.FAMILY) == []
 
 
 def test_each_served_version_is_owned() -> None:
     served = {"v1": True, "v2": True, "v3": False}
     versions = [{"name": name, "served": served[name], "storage": name == "v1"} for name in served]
-    assert told(bundle(crds=[crd(versions=versions)]), registry.FAMILY) == [
+    assert told(bundle(crds=[crd(versions=versions)]), owned_apis.FAMILY) == [
         ("RV1-403", f"the CSV does not own CRD {NAME}, version v2, kind Demo")
     ]
 
@@ -79,11 +79,11 @@ def test_a_release_cannot_substitute() -> None:
     message = (
         "the CSV has both the release 1 and the annotation olm.substitutesFor (demo.v1.2.2), which exclude each other"
     )
-    assert told(bundle(csv=manifest), registry.FAMILY) == [("RV1-404", message)]
+    assert told(bundle(csv=manifest), owned_apis.FAMILY) == [("RV1-404", message)]
 
 
 def test_without_a_csv_nothing_is_compared() -> None:
-    assert told(bundle(files={"manifests/csv.yaml": None}), registry.FAMILY) == []
+    assert told(bundle(files={"manifests/csv.yaml": None}), owned_apis.FAMILY) == []
 
 
 @pytest.mark.parametrize(
@@ -222,4 +222,4 @@ def test_roles_do_not_endanger_a_cluster(kind: str, granted: Json, expected: lis
 @pytest.mark.parametrize("kind", ["PodDisruptionBudget", "Role", "PriorityClass"])
 def test_wrong_types_break_no_rule(kind: str, field: str, value: Any) -> None:
     tree = bundle(others=[{**manifest(kind, "x"), field: value}])
-    assert isinstance(told(tree, objects.FAMILY, objects.STABILITY_FAMILY, registry.FAMILY), list)
+    assert isinstance(told(tree, objects.FAMILY, objects.STABILITY_FAMILY, owned_apis.FAMILY), list)

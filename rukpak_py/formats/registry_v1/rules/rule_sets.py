@@ -12,19 +12,19 @@ from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import (
     accounts,
+    additional,
+    cluster_service_version,
     collisions,
-    csv,
     definition_parts,
     definitions,
     examples,
     fields,
-    hub,
     layout,
     names,
     objects,
-    own,
+    operatorhub,
+    owned_apis,
     practices,
-    registry,
     renderable,
     shipped,
     unread,
@@ -46,7 +46,7 @@ class Profile(StrEnum):
 
 BUNDLE_FAMILIES: tuple[Family[RegistryBundle], ...] = (
     renderable.FAMILY,
-    own.FAMILY,
+    additional.FAMILY,
     names.FAMILY,
     accounts.FAMILY,
     collisions.FAMILY,
@@ -58,19 +58,19 @@ BUNDLE_FAMILIES: tuple[Family[RegistryBundle], ...] = (
 )
 READING_FAMILIES: tuple[Family[Reading], ...] = (
     layout.FAMILY,
-    csv.FAMILY,
+    cluster_service_version.FAMILY,
     examples.FAMILY,
     definitions.FAMILY,
     definition_parts.FAMILY,
-    registry.FAMILY,
+    owned_apis.FAMILY,
     objects.FAMILY,
-    own.READING_FAMILY,
+    additional.READING_FAMILY,
     unread.FAMILY,
 )
 REQUEST_FAMILIES: tuple[Family[InstallRequest], ...] = (unsupported.FAMILY,)
 
 READING_FAMILIES_OF: Final[Mapping[Profile, Family[Reading]]] = {
-    Profile.OPERATORHUB: hub.FAMILY,
+    Profile.OPERATORHUB: operatorhub.FAMILY,
     Profile.BUNDLE_OBJECTS: objects.STABILITY_FAMILY,
     Profile.PRACTICES: practices.FAMILY,
 }

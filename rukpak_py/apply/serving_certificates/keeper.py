@@ -35,7 +35,7 @@ from rukpak_py.apply.serving_certificates.steps import (
     trust_of,
 )
 from rukpak_py.apply.serving_certificates.store import SecretStore
-from rukpak_py.apply.serving_certificates.wanted import CaPlace, ServingCertificate, WantedCertificates
+from rukpak_py.apply.serving_certificates.wanted import CaBundleTarget, ServingCertificate, WantedCertificates
 from rukpak_py.apply.serving_certificates.watching import ServingSecrets
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import RukPakError
@@ -195,7 +195,7 @@ class ServingCertificates:
         await self._write(work, certificate, found, callers, step)
         return True
 
-    async def _callers(self, work: Pass, secret: ObjectKey) -> tuple[list[CaPlace], list[Injection]]:
+    async def _callers(self, work: Pass, secret: ObjectKey) -> tuple[list[CaBundleTarget], list[Injection]]:
         """Those that exist: what is not there yet gets its CA when it is."""
         places, callers = [], []
         for place in work.wanted.places_of(secret):
@@ -252,7 +252,7 @@ class ServingCertificates:
                 return
         await self._store.write(target, certificate, body)
 
-    async def _inject(self, work: Pass, places: Sequence[CaPlace], trust: bytes) -> bool:
+    async def _inject(self, work: Pass, places: Sequence[CaBundleTarget], trust: bytes) -> bool:
         """Whether all of them have it now."""
         now, result = self._clock(), work.result
         done = 0

@@ -11,7 +11,7 @@ from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.controllers.deployment.status import (
     NOT_INSTALLED_HENCE_NOT_HEALTHY,
-    Aspect,
+    ConditionValue,
     Report,
     summary_of_failures,
 )
@@ -45,7 +45,7 @@ def unloadable(error: RukPakError) -> Report:
     """The content cannot be rendered or normalised."""
     summary, reason = summary_of(error)
     message = advised(error)
-    valid = Aspect(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message=message)
+    valid = ConditionValue(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message=message)
     return Report(summary=summary, reason=reason, message=message, valid=valid)
 
 
@@ -62,7 +62,7 @@ def not_installed(
         summary=summary,
         reason=reason or why,
         message=message,
-        installed=Aspect(status=ConditionStatus.FALSE, reason=why, message=message),
+        installed=ConditionValue(status=ConditionStatus.FALSE, reason=why, message=message),
         healthy=NOT_INSTALLED_HENCE_NOT_HEALTHY,
     )
 

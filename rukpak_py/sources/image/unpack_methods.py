@@ -39,7 +39,7 @@ class _Known:
     until: float
 
 
-class PodWays:
+class PodFallbacks:
     """What goes by pods, a registry or one image, and what came of asking directly."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:

@@ -40,7 +40,7 @@ def output_option(*choices: str) -> Callable[[F], F]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class RenderFlags:
     """How to render, as it was asked for."""
 
     format_name: str | None
@@ -140,10 +140,10 @@ def rendering_options(command: F) -> F:
     return command
 
 
-def choice(chosen: dict[str, Any]) -> Choice:
+def choice(chosen: dict[str, Any]) -> RenderFlags:
     config: IO[bytes] | None = chosen.pop("config")
     chart = chart_choice(chosen)
-    return Choice(**chosen, config=None if config is None else config.read(), chart=chart, of_olm=tuple(_given()))
+    return RenderFlags(**chosen, config=None if config is None else config.read(), chart=chart, of_olm=tuple(_given()))
 
 
 def _given() -> Iterator[str]:

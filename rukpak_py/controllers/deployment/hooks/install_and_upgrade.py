@@ -7,9 +7,9 @@ The gates have passed before the first hook of a run is begun; until its last on
 from dataclasses import replace
 
 from rukpak_py.api.conditions import Summary
-from rukpak_py.controllers.deployment import failures
+from rukpak_py.controllers.deployment import failure_reports
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.hooks.results import Failed, LookAgain, NotRun, Running, Unfinished
+from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runs import events_of, hooks_at, run_of
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -19,7 +19,7 @@ from rukpak_py.controllers.outcome import WAIT, again, retry_unless_stalled
 _BEFORE, _AFTER = "hooks before", "hooks after"  # what is waited for
 
 
-class InstallHooks:
+class ReleaseHooks:
     def __init__(self, stage: HookStage) -> None:
         self._stage = stage
         self._begun: dict[str, str] = {}  # by deployment: the run whose first hook was begun
@@ -78,8 +78,8 @@ def _result(attempt: Attempt, unfinished: Unfinished | None, what: str) -> Stage
         case LookAgain(after=after):
             return StageResult(outcome=again(after))
         case NotRun(refusal=refusal):
-            report = failures.refused(deployment, refusal)
+            report = failure_reports.refused(deployment, refusal)
             outcome = retry_unless_stalled(report.summary, refusal.retry_after)
             return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
-        case Failed(text=text):
-            return StageResult(outcome=WAIT, report=failures.not_installed(deployment, text, Summary.STALLED))
+        case HooksFailed(text=text):
+            return StageResult(outcome=WAIT, report=failure_reports.not_installed(deployment, text, Summary.STALLED))

@@ -11,8 +11,8 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import ImageReference, parse_image
-from rukpak_py.sources.image.source import ImagePorts, ImageSource
-from rukpak_py.sources.image.ways import ImageUnpack, OutOfReachError, PodWays, may_help
+from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
+from rukpak_py.sources.image.unpack_methods import ImageUnpack, OutOfReachError, PodFallbacks, may_help
 from rukpak_py.sources.ports import Pods
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 
@@ -20,7 +20,7 @@ Tell = Callable[[FetchRequest, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageUnpacking:
+class ImageUnpackConfig:
     """How images are unpacked in this cluster. `tell` is called when a pod is made because a registry was of no use."""
 
     way: ImageUnpack
@@ -31,27 +31,33 @@ class ImageUnpacking:
 
 def image_source(
     ports: ImagePorts,
-    unpacking: ImageUnpacking,
+    unpacking: ImageUnpackConfig,
     *,
     addresses: AddressPolicy,
     plain_http: frozenset[str],
     limits: Limits,
 ) -> "RegistryOrPod":
     platform = unpacking.settings.platform
-    direct = ImageSource(ports, addresses=addresses, plain_http=plain_http, limits=limits, platform=platform)
+    direct = ImageFetcher(ports, addresses=addresses, plain_http=plain_http, limits=limits, platform=platform)
     pods = UnpackPods(unpacking.pods, ports.credentials, unpacking.settings, threads=direct.threads, limits=limits)
     return RegistryOrPod(direct, pods, unpacking.way, tell=unpacking.tell)
 
 
 class RegistryOrPod:
     def __init__(
-        self, direct: ImageSource, pods: UnpackPods, setting: ImageUnpack, *, tell: Tell, ways: PodWays | None = None
+        self,
+        direct: ImageFetcher,
+        pods: UnpackPods,
+        setting: ImageUnpack,
+        *,
+        tell: Tell,
+        ways: PodFallbacks | None = None,
     ) -> None:
         self._direct = direct
         self._pods = pods
         self._setting = setting
         self._emit = tell
-        self._ways = ways or PodWays()
+        self._ways = ways or PodFallbacks()
 
     def lane(self, source: Source) -> str:
         return self._direct.lane(source)

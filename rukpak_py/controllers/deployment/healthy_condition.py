@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Summary, find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
-from rukpak_py.controllers.deployment import texts
-from rukpak_py.controllers.deployment.status import Aspect
+from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.deployment.status import ConditionValue
 
 LASTING_SECONDS = 120.0  # unhealthy for so long is worth a warning
 
@@ -31,11 +31,11 @@ class HealthVerdict:
     summary: Summary
     reason: Reason
     message: str
-    healthy: Aspect
+    healthy: ConditionValue
     look_again: float | None = None
 
 
-HEALTHY = Aspect(status=ConditionStatus.TRUE, reason=Reason.HEALTHY, message=texts.HEALTHY)
+HEALTHY = ConditionValue(status=ConditionStatus.TRUE, reason=Reason.HEALTHY, message=messages.HEALTHY)
 
 
 def judge_health(
@@ -50,12 +50,12 @@ def judge_health(
     """`before`: the status as it stands; `total`: objects of the content; `notes`: lines to say beside them."""
     if not unhealthy:
         return HealthVerdict(
-            summary=Summary.READY, reason=Reason.SUCCEEDED, message=texts.instantiated(bundle), healthy=HEALTHY
+            summary=Summary.READY, reason=Reason.SUCCEEDED, message=messages.instantiated(bundle), healthy=HEALTHY
         )
     failed = [one for one in unhealthy if one.has_failed]
-    text = texts.unhealthy_text([one.line for one in unhealthy], total, (failed or unhealthy)[0].line)
+    text = messages.unhealthy_text([one.line for one in unhealthy], total, (failed or unhealthy)[0].line)
     text = "\n".join([text, *filter(None, notes)])
-    healthy = Aspect(status=ConditionStatus.FALSE, reason=Reason.UNHEALTHY, message=text)
+    healthy = ConditionValue(status=ConditionStatus.FALSE, reason=Reason.UNHEALTHY, message=text)
     if failed:
         return HealthVerdict(summary=Summary.RETRYING, reason=Reason.UNHEALTHY, message=text, healthy=healthy)
     left = LASTING_SECONDS - _seconds_unhealthy(before, bundle, now)

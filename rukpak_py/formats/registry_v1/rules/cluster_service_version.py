@@ -214,7 +214,7 @@ def _modes(csv: Document) -> list[tuple[str, bool]]:
     title="The CSV says which version of Kubernetes it needs",
     hint="Write the lowest version of Kubernetes that the operator works with, as `1.25.0`.",
 )
-def the_minimum_version_is_given(reading: Reading) -> Iterator[Problem]:
+def min_kube_version_is_set(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         version = at(csv.manifest, "spec", "minKubeVersion")
         if version is None or (isinstance(version, str) and not version.strip()):
@@ -227,7 +227,7 @@ def the_minimum_version_is_given(reading: Reading) -> Iterator[Problem]:
     title="spec.minKubeVersion is a semantic version",
     hint="Write three numbers without a leading `v`: `1.25.0`.",
 )
-def the_minimum_version_is_valid(reading: Reading) -> Iterator[Problem]:
+def min_kube_version_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         version = text(csv.manifest, "spec", "minKubeVersion")
         if version.strip() and not is_semantic(version):

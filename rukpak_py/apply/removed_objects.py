@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rukpak_py.api.bundle_deployment import KeptObject, KeptReason, Override
-from rukpak_py.api.options import override_of
+from rukpak_py.api.install_options import override_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import ApplyPhase, is_builtin, phase_of
-from rukpak_py.apply.prune_policy import NOT_LISTED, Fate, ForeignInstances, PruneVerdict, fate
+from rukpak_py.apply.prune_policy import NOT_LISTED, ForeignInstances, PruneFate, PruneVerdict, fate
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -69,13 +69,13 @@ class PrunePolicy:
     def divide(self, lives: Iterable[ObservedObject]) -> Leaving:
         judged = [(live, self.fate(live)) for live in sorted(lives, key=_deletion_order)]
         return Leaving(
-            prune=tuple(live for live, verdict in judged if verdict.fate is Fate.PRUNE),
+            prune=tuple(live for live, verdict in judged if verdict.fate is PruneFate.PRUNE),
             keep=tuple(
                 Kept(live=live, reason=verdict.reason, detail=verdict.detail)
                 for live, verdict in judged
                 if verdict.reason is not None
             ),
-            release=tuple(live for live, verdict in judged if verdict.fate is Fate.RELEASE),
+            release=tuple(live for live, verdict in judged if verdict.fate is PruneFate.RELEASE),
         )
 
     def crds_to_list(self, leaving: Iterable[ObservedObject]) -> list[ObservedObject]:

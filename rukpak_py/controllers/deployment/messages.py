@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.install_options import matches
 from rukpak_py.api.names import EventReason, Reason
-from rukpak_py.api.options import matches
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import NAMED, counted, named
 from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
