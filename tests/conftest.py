@@ -15,6 +15,7 @@ from rukpak_py.operator import event_loop
 
 RUN_DIRECTORY = "RUKPAK_TEST_RUN"
 RUN_PROCESS = "RUKPAK_TEST_PID"
+TLS_CLOSING_SECONDS = 0.05
 hypothesis.settings.register_profile("suite", deadline=None)  # timings never decide a test
 hypothesis.settings.load_profile("suite")
 
@@ -35,13 +36,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Loop(event_loop.Loop):
-    """uvloop waits for ever when it is closed while a server listens: a test that fails would hang the whole run."""
+    """uvloop waits for ever when it is closed while a server listens: a test that fails would hang the whole run.
+
+    A TLS connection that is being closed waits for its peer, and a busy API server takes its time: what it says while
+    the loop is closed is an error of a test that has passed. Such a connection is cut off after a moment.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._servers: list[asyncio.Server] = []
+        self._serves_tls = False
 
     async def create_server(self, *args: Any, **kwargs: Any) -> asyncio.Server:
+        if kwargs.get("ssl") is not None:
+            self._serves_tls = True
+            kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
         server = cast("asyncio.Server", await super().create_server(*args, **kwargs))
         self._servers.append(server)
         return server
@@ -49,6 +58,8 @@ class Loop(event_loop.Loop):
     def close(self) -> None:
         for server in self._servers:
             server.close()
+        if self._serves_tls and not self.is_closed():
+            self.run_until_complete(asyncio.sleep(2 * TLS_CLOSING_SECONDS))
         super().close()
 
 

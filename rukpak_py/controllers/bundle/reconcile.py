@@ -242,7 +242,7 @@ class BundleReconciler:
         return DONE
 
     def _is_outdated(self, bundle: Bundle) -> bool:
-        """The spec was changed and put back, or content is served elsewhere now."""
+        """The spec was changed and changed back, or content is served elsewhere now."""
         return (
             bundle.status.observed_generation != bundle.metadata.generation
             or bundle.status.content_url != self._writer.content_url(bundle.metadata.name)

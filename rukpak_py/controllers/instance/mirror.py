@@ -1,7 +1,7 @@
 """The BundleDeployment of a BundleInstance: created, owned, and kept as the instance says.
 
 * It has the instance as its controller, by uid. What somebody else made under the name is never taken over.
-* Of its spec every difference is put back, of its metadata only our labels and the annotation that forces a reconcile.
+* Of its spec every difference is reverted, of its metadata only our labels and the annotation that forces a reconcile.
 * Nothing that was written here goes into the cache: what the API server made of it comes as an event, and the event
   brings the instance back. So a webhook that rewrites what we send is seen, and corrected no faster than other drift.
 """

@@ -1,4 +1,4 @@
-"""Whose a BundleDeployment is that has the name of a BundleInstance, and whether it may be taken. Pure."""
+"""Who owns a BundleDeployment that has the name of a BundleInstance, and whether it may be taken. Pure."""
 
 from enum import Enum, auto
 
