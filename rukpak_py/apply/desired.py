@@ -45,8 +45,10 @@ class Payload:
 class Desired:
     head: Head
     phase: ApplyPhase
-    form: Payload
-    form_when_taken: Payload  # what cannot be had again and was there before us outlives us; else the same as `form`
+    payload: Payload
+    payload_when_taken: (
+        Payload  # what cannot be had again and was there before us outlives us; else the same as `payload`
+    )
     force: bool  # delete and re-create when an immutable field changed
     defines: frozenset[GroupKind]  # the kinds that a CRD brings
     warnings: tuple[str, ...]
@@ -81,20 +83,20 @@ def desire(
     override = override_of(overrides, head.key, install_namespace=default_namespace)
     may_prune = flag(annotations, PRUNE_ANNOTATION, override=override.prune)
     outlives = outlives or may_prune is False or (may_prune is None and lasting)
-    form = _form(manifest, owner, outlives=outlives)
+    payload = _payload(manifest, owner, outlives=outlives)
     spares = obj.head.gvk.group_kind in OUTLIVES_WHEN_TAKEN and not outlives
     return Desired(
         head=head,
         phase=phase_of(obj.head.gvk, custom=custom),
-        form=form,
+        payload=payload,
         force=flag(annotations, FORCE_ANNOTATION, override=override.force) is True,
-        form_when_taken=_form(manifest, owner, outlives=True) if spares else form,
+        payload_when_taken=_payload(manifest, owner, outlives=True) if spares else payload,
         defines=frozenset(custom_kinds_of([manifest])),
         warnings=normal.warnings,
     )
 
 
-def _form(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Payload:
+def _payload(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Payload:
     metadata: dict[str, Any] = dict(manifest["metadata"])
     metadata["labels"] = {**(metadata.get("labels") or {}), **owner.labels}
     annotations = dict(metadata.get("annotations") or {})

@@ -140,7 +140,9 @@ class Engine:
         if not change.desired.force or change.live is None or why_not_deleted(change):
             return False
         try:
-            await target.client.create(_resource(target, change), change.key.namespace, change.form.body, dry_run=True)
+            await target.client.create(
+                _resource(target, change), change.key.namespace, change.payload.body, dry_run=True
+            )
         except AlreadyExistsError:
             return True  # the name is looked at last
         except RukPakError:
@@ -157,15 +159,15 @@ class Engine:
                 return await self._send(target, change, _body(change), force=True, change_set=change_set)
 
     async def _take(self, target: Target, change: Change, live: ObservedObject, change_set: ChangeSet) -> ApplyAnswer:
-        judged = _with_metadata(change.form.body, uid=live.uid, resourceVersion=str(live.version))
+        judged = _with_metadata(change.payload.body, uid=live.uid, resourceVersion=str(live.version))
         outcome = await self._send(target, change, judged, force=True, dry_run=True)
         resource = _resource(target, change)
         version = await take_over(target.client, resource, live, target.owner, outcome.metadata)
-        body = _with_metadata(change.form.body, uid=live.uid, resourceVersion=version)
+        body = _with_metadata(change.payload.body, uid=live.uid, resourceVersion=version)
         return await self._send(target, change, body, force=True, change_set=change_set)
 
     async def _create(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
-        applied = await self._send(target, change, change.form.body, force=False, change_set=change_set)
+        applied = await self._send(target, change, change.payload.body, force=False, change_set=change_set)
         if (
             applied.created
             or applied.metadata.uid == target.last_applied.uids.get(change.key)  # ours; its labels had been stripped
@@ -250,7 +252,7 @@ def _resource(target: Target, change: Change) -> Resource:
 
 def _body(change: Change) -> bytes:
     """What is there is addressed by its uid: whatever took its place answers 409 instead of being overwritten."""
-    return _with_metadata(change.form.body, uid=change.live.uid) if change.live is not None else change.form.body
+    return _with_metadata(change.payload.body, uid=change.live.uid) if change.live is not None else change.payload.body
 
 
 def _with_metadata(body: bytes, **fields: str) -> bytes:

@@ -35,7 +35,7 @@ WRITES = frozenset({Action.CREATE, Action.TAKE, Action.UPDATE, Action.CORRECT})
 class Change:
     action: Action
     desired: Desired
-    form: Payload
+    payload: Payload
     live: ObservedObject | None
     reason: str = ""
 
@@ -93,30 +93,30 @@ def decide(
     """
     found = situation(live, owner, missing_deployments)
 
-    def change(action: Action, reason: str = "", form: Payload = desired.form) -> Change:
-        return Change(action=action, desired=desired, form=form, live=live, reason=reason)
+    def change(action: Action, reason: str = "", payload: Payload = desired.payload) -> Change:
+        return Change(action=action, desired=desired, payload=payload, live=live, reason=reason)
 
     if live is None:
         return change(Action.CREATE)
     if found is OwnershipSituation.OURS:
-        # What was there before us stays in the form in which it was taken.
-        form = desired.form_when_taken if live.outlives else desired.form
+        # What was there before us keeps the payload that it was taken with.
+        payload = desired.payload_when_taken if live.outlives else desired.payload
         if live.is_deleted:
-            return change(Action.WAIT, f"{live.key} is being deleted", form)
+            return change(Action.WAIT, f"{live.key} is being deleted", payload)
         if live.is_from_upstream and live.labelled_for == owner.name:
-            return change(Action.TAKE, "the original operator installed it", form)
-        if live.applied != form.digest:
-            return change(Action.UPDATE, "its content changed", form)
+            return change(Action.TAKE, "the original operator installed it", payload)
+        if live.applied != payload.digest:
+            return change(Action.UPDATE, "its content changed", payload)
         if fields is None or live.fields != fields:
-            return change(Action.CORRECT, "somebody changed what we applied", form)
-        return change(Action.LEAVE, "", form)
+            return change(Action.CORRECT, "somebody changed what we applied", payload)
+        return change(Action.LEAVE, "", payload)
     if not may_take(found, adopt):
         return change(Action.REFUSE, refusal(live, found, owner))
     if live.is_deleted:
         return change(Action.WAIT, f"{live.key} is being deleted")
     is_our_work = found is OwnershipSituation.OURS_BY_LABEL and not live.outlives
-    form = desired.form if is_our_work else desired.form_when_taken
-    return change(Action.TAKE, "it is taken over", form)
+    payload = desired.payload if is_our_work else desired.payload_when_taken
+    return change(Action.TAKE, "it is taken over", payload)
 
 
 def make_plan(

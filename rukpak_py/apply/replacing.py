@@ -27,7 +27,7 @@ def why_not_deleted(change: Change) -> str:
         return "it existed before this BundleDeployment"
     if change.live is None or not change.live.outlives:
         return ""
-    if change.desired.form != change.desired.form_when_taken:
+    if change.desired.payload != change.desired.payload_when_taken:
         return f"it is a {change.key.kind} that existed before this BundleDeployment"
     return f'it is marked {PRUNE_ANNOTATION}: "false"'
 

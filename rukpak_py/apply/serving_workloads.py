@@ -40,8 +40,8 @@ def serving_workloads(desired: Iterable[Desired]) -> dict[GroupKind, frozenset[O
 
 def _converted(crds: Iterable[Desired]) -> Iterator[tuple[GroupKind, ObjectKey]]:
     for crd in crds:
-        if b'"strategy":"Webhook"' in crd.form.body:
-            service = _service(_inside(caller_outline(crd.form.body), "spec", "conversion", "webhook"))
+        if b'"strategy":"Webhook"' in crd.payload.body:
+            service = _service(_inside(caller_outline(crd.payload.body), "spec", "conversion", "webhook"))
             if service is not None:
                 yield from ((kind, service) for kind in crd.defines)
 
@@ -89,7 +89,7 @@ def _service(webhook: Manifest) -> ObjectKey | None:
 
 
 def _manifest(one: Desired) -> Manifest:
-    manifest: dict[str, Any] = orjson.loads(one.form.body)
+    manifest: dict[str, Any] = orjson.loads(one.payload.body)
     return manifest
 
 

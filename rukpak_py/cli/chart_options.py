@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def chart_options(command: F) -> F:
-    """Adds them; the command hands its options to `chart_choice`, which takes them out."""
+    """Adds them; the command hands its options to `chart_options_of`, which takes them out."""
     options: Sequence[Callable[[F], F]] = (
         click.option(
             "-f",
@@ -50,7 +50,7 @@ def chart_options(command: F) -> F:
     return command
 
 
-def chart_choice(chosen: dict[str, Any]) -> ChartOptions:
+def chart_options_of(chosen: dict[str, Any]) -> ChartOptions:
     values: Sequence[IO[bytes]] = chosen.pop("values")
     names = ("settings", "release_name", "kube_version", "api_versions", "helm")
     return ChartOptions(

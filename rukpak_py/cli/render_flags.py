@@ -7,7 +7,7 @@ from typing import IO, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from rukpak_py.cli.chart_options import chart_choice, chart_options
+from rukpak_py.cli.chart_options import chart_options, chart_options_of
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import Certificates, RenderOptions
@@ -140,9 +140,9 @@ def rendering_options(command: F) -> F:
     return command
 
 
-def choice(chosen: dict[str, Any]) -> RenderFlags:
+def render_flags_of(chosen: dict[str, Any]) -> RenderFlags:
     config: IO[bytes] | None = chosen.pop("config")
-    chart = chart_choice(chosen)
+    chart = chart_options_of(chosen)
     return RenderFlags(**chosen, config=None if config is None else config.read(), chart=chart, of_olm=tuple(_given()))
 
 

@@ -142,5 +142,5 @@ def _decompress(codec: _Codec, member: Any, data: bytes) -> bytes:
     try:
         inflated: bytes = member.decompress(data, _PIECE)
     except codec.error as error:
-        raise ContentError(f"the archive is damaged: it is no valid {codec.name}") from error
+        raise ContentError(f"the archive is damaged: it is not valid {codec.name}") from error
     return inflated

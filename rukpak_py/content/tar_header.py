@@ -61,7 +61,7 @@ def _number(field: bytes, what: str) -> int:
         return int.from_bytes(field[1:], "big")
     digits = _text(field).strip(b" ")
     if digits.strip(b"01234567"):
-        raise ContentError(f"the archive is damaged: a header has a {what} that is no number")
+        raise ContentError(f"the archive is damaged: a header has a {what} that is not a number")
     return int(digits or b"0", 8)
 
 

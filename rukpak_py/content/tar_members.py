@@ -127,7 +127,7 @@ def _size(header: Header, extensions: dict[str, bytes]) -> int:
     if not digits:
         return header.size
     if not digits.isdigit() or len(digits) > _LONGEST_NUMBER:
-        raise ContentError("the archive is damaged: a pax record has a size that is no number")
+        raise ContentError("the archive is damaged: a pax record has a size that is not a number")
     return int(digits)
 
 

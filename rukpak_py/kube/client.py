@@ -51,11 +51,11 @@ class Client:
         *,
         timeout: float = 30.0,
         transport: Transport | None = None,
-        caller: RequestSender = _OPERATOR,
+        sender: RequestSender = _OPERATOR,
     ) -> None:
         self._connection = connection
         self._transport = transport or Transport(connection, timeout=timeout)
-        self._caller = caller
+        self._sender = sender
 
     async def __aenter__(self) -> Self:
         return self
@@ -86,18 +86,18 @@ class Client:
         """
         if not user or user != user.strip() or not user.isprintable():
             raise ValueError(f"cannot act as {user!r}: a user name is neither empty nor surrounded by white space")
-        return self._called_by(replace(self._caller, user=user))
+        return self._sending_as(replace(self._sender, user=user))
 
     def fenced(self, fence: Callable[[], None]) -> "Client":
         """The same connection for one who may lose the right to write: `fence` raises then, before each write."""
-        return self._called_by(replace(self._caller, fence=fence))
+        return self._sending_as(replace(self._sender, fence=fence))
 
     def in_lane(self, lane: Lane) -> "Client":
         """The same connection for requests that must not wait behind those of other lanes."""
-        return self._called_by(replace(self._caller, lane=lane))
+        return self._sending_as(replace(self._sender, lane=lane))
 
-    def _called_by(self, caller: RequestSender) -> "Client":
-        return Client(self._connection, transport=self._transport, caller=caller)
+    def _sending_as(self, sender: RequestSender) -> "Client":
+        return Client(self._connection, transport=self._transport, sender=sender)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """The whole object as JSON."""
@@ -358,7 +358,7 @@ class Client:
         return await self._transport.send(self._own(call))
 
     def _own(self, call: Call) -> Call:
-        return replace(call, user=self._caller.user, fence=self._caller.fence, lane=self._caller.lane)
+        return replace(call, user=self._sender.user, fence=self._sender.fence, lane=self._sender.lane)
 
 
 def _list_call(resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool) -> Call:

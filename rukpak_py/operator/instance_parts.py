@@ -6,7 +6,7 @@ from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.controllers.events import emit
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.instance.mirror import ChildDeployment
+from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status import reverted_event
 from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
@@ -28,7 +28,7 @@ def instance_reconciler(
     return InstanceReconciler(
         instances=instances,
         deployments=deployments,
-        mirror=ChildDeployment(client, deployments, existence, on_reverted=tell_reverted),
+        child=ChildDeployment(client, deployments, existence, on_reverted=tell_reverted),
         writer=InstanceStatusWriter(client, instances, now=now),
         events=events,
         classes=CLASSES,

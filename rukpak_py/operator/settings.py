@@ -226,7 +226,7 @@ def _delay(text: str) -> float:
 
 def _hook_timeout(text: str) -> float:
     if not re.fullmatch(r"[1-9][0-9]{0,4}", text) or int(text) > LONGEST_HOOK:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to {LONGEST_HOOK}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to {LONGEST_HOOK}")
     return float(text)
 
 

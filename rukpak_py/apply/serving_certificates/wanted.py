@@ -66,7 +66,9 @@ class WantedCertificates:
 def wanted_certificates(desired: Iterable[Desired]) -> WantedCertificates:
     desired = list(desired)
     annotated = [
-        (one, caller_outline(one.form.body)) for one in desired if any(name in one.form.body for name in _ANNOTATIONS)
+        (one, caller_outline(one.payload.body))
+        for one in desired
+        if any(name in one.payload.body for name in _ANNOTATIONS)
     ]
     failures: list[Failure] = []
     taken = {one.key for one in desired if one.key.group == "" and one.key.kind == "Secret"}

@@ -8,7 +8,7 @@ import click
 from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.printing import print_json, print_lines, print_warning, warn_of_nothing
-from rukpak_py.cli.render_flags import RenderFlags, choice, output_option, rendering_options
+from rukpak_py.cli.render_flags import RenderFlags, output_option, render_flags_of, rendering_options
 from rukpak_py.cli.reports import comparison
 from rukpak_py.cli.terminal import Style
 from rukpak_py.formats.detection import FormatName
@@ -27,7 +27,7 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> 
     are rendered with the same options. The content of Secrets is not shown, only that it changed. Warnings on standard
     error name what is left out, added or merged when they are rendered.
     """
-    how = choice(chosen)
+    how = render_flags_of(chosen)
     found = compare(_objects(old, how), _objects(new, how))
     if output == "json":
         print_json(comparison.document(found))

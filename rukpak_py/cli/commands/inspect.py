@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from rukpak_py.cli import inspection
-from rukpak_py.cli.chart_options import chart_choice, chart_options
+from rukpak_py.cli.chart_options import chart_options, chart_options_of
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.printing import print_json, print_lines, print_warning
 from rukpak_py.cli.render_flags import format_option, output_option, path_argument
@@ -30,7 +30,7 @@ def inspect(*, path: str, format_name: str | None, output: str, **chosen: Any) -
     Also its versions, install modes, webhooks, dependencies and digest. For a chart: of what it renders with the given
     values.
     """
-    chart = chart_choice(chosen)
+    chart = chart_options_of(chosen)
     opened = open_bundle(path, format=format_name, limits=Limits.from_environment())
     found = inspection.of_tree(opened.tree, opened.format.value)
     if opened.format is FormatName.REGISTRY:

@@ -10,7 +10,7 @@ from rukpak_py.apply.permissions.grants import grants_of
 from rukpak_py.apply.permissions.installer import manifests_of, needs_of
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.printing import print_json, print_lines, print_warning, print_yaml
-from rukpak_py.cli.render_flags import choice, output_option, path_argument, rendering_options
+from rukpak_py.cli.render_flags import output_option, path_argument, render_flags_of, rendering_options
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style
 
@@ -70,7 +70,7 @@ def permissions(
     if output != "yaml":
         for option in [*(["--name"] if name else []), *(["--service-account"] if service_account else [])]:
             print_warning(f"{option} has an effect with -o yaml only")
-    rendering = choice(chosen).rendered(path)
+    rendering = render_flags_of(chosen).rendered(path)
     namespace = rendering.install_namespace or DEFAULT_SYSTEM_NAMESPACE
     needs = needs_of(rendering.all, install_namespace=namespace, escalate=escalate)
     match output:

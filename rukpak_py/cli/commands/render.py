@@ -6,7 +6,7 @@ import click
 
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.printing import print_list, print_warning, print_yaml, warn_of_nothing
-from rukpak_py.cli.render_flags import choice, output_option, path_argument, rendering_options
+from rukpak_py.cli.render_flags import output_option, path_argument, render_flags_of, rendering_options
 from rukpak_py.formats.detection import FormatName
 
 
@@ -26,7 +26,7 @@ def render(*, path: str, output: str, parity: bool, no_hooks: bool, **chosen: An
         raise click.UsageError(
             "OLM's own renderer makes no aggregated roles: leave out --parity or --aggregated-roles."
         )
-    how = choice(chosen)
+    how = render_flags_of(chosen)
     opened = how.opened(path, parity=parity)
     rendering = how.render(opened)
     objects = rendering.objects if no_hooks else rendering.all

@@ -56,7 +56,7 @@ class ExternalValues:
         except RukPakError as error:
             return FoundValues(error=error)
         if uid not in self._uses:  # it went while its values were read
-            self._objects.retain(frozenset[tuple[str, str]]().union(*self._uses.values()))
+            self._retain()
             return NO_VALUES
         history = deployment.status.history
         installed = history[0].options.values_from if history and history[0].options is not None else ()
@@ -78,6 +78,9 @@ class ExternalValues:
         if not objects:
             del self._uses[uid]
             self._latest.pop(uid, None)
+        self._retain()
+
+    def _retain(self) -> None:
         self._objects.retain(frozenset[tuple[str, str]]().union(*self._uses.values()))
 
     async def _document(self, reference: ValuesReference) -> "ValuesDocument | str":

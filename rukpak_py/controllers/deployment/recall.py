@@ -33,7 +33,7 @@ def recall_untouched(active: Attempt, desired: Iterable[Desired], owned: Mapping
     """What drifted is no half upgrade while every object was last applied as the active content has it."""
     if active.deployment.status.digest != active.bundle.status.digest:
         return
-    forms = {one.key: {one.form.digest, one.form_when_taken.digest} for one in desired}
+    forms = {one.key: {one.payload.digest, one.payload_when_taken.digest} for one in desired}
     lives = without_kept(owned, active.deployment.status.kept)
     if lives and all(live.applied in forms.get(key, ()) for key, live in lives.items()):
         active.state.untouched = active.content

@@ -219,7 +219,7 @@ class Renderer:
         facts = replace(facts, certificates=wanted_certificates(desired))
         attempt.state.rendered(attempt.content, facts)
         is_settled = all(state is KindState.SERVED for state in resolution.states.values())
-        size = sum(len(one.form.body) for one in desired) + sum(len(hook.object.json) for hook in content.hooks)
+        size = sum(len(one.payload.body) for one in desired) + sum(len(hook.object.json) for hook in content.hooks)
         return Rendered(
             desired=desired,
             resolution=resolution,
@@ -286,7 +286,7 @@ async def _desire_all(content: RenderedContent, resolution: Resolution, attempt:
         lasting = obj.head.key in content.lasting
         one = _desire(obj, namespaced=resource.namespaced, lasting=lasting, attempt=attempt)
         known = desired.setdefault(one.key, one)
-        if known.form.digest != one.form.digest:
+        if known.payload.digest != one.payload.digest:
             raise ContentError(f"the content has two different objects with the same name: {one.key}")
         turn += len(obj.json)
         if turn > TURN_BYTES:

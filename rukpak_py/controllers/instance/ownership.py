@@ -8,7 +8,7 @@ from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, OWNER_KIND_LABEL, OWNER_NAME_LABEL
 
 
-class MirrorSituation(Enum):
+class ChildSituation(Enum):
     OURS = auto()  # our owner reference
     LEAVING = auto()  # of a former BundleInstance of the name: it was deleted, or is about to be collected
     LEFT_BEHIND = auto()  # of a former one, without an owner (`--cascade=orphan`, or a backup), with the spec of ours
@@ -16,18 +16,18 @@ class MirrorSituation(Enum):
     OTHER = auto()
 
 
-def situation(deployment: BundleDeployment, instance: BundleInstance) -> MirrorSituation:
+def situation(deployment: BundleDeployment, instance: BundleInstance) -> ChildSituation:
     metadata, controller = deployment.metadata, deployment.metadata.controller
     if controller is not None:
         if controller.uid == instance.metadata.uid:
-            return MirrorSituation.OURS
+            return ChildSituation.OURS
         is_former = (controller.kind, controller.name) == (BUNDLE_INSTANCE_KIND, instance.metadata.name)
-        return MirrorSituation.LEAVING if is_former else MirrorSituation.OTHER
+        return ChildSituation.LEAVING if is_former else ChildSituation.OTHER
     if metadata.owner_references or not _is_labelled_for(metadata, instance):
-        return MirrorSituation.OTHER
+        return ChildSituation.OTHER
     if metadata.is_deleted:
-        return MirrorSituation.LEAVING
-    return MirrorSituation.LEFT_BEHIND if deployment.spec == instance.spec else MirrorSituation.LEFT_AND_CHANGED
+        return ChildSituation.LEAVING
+    return ChildSituation.LEFT_BEHIND if deployment.spec == instance.spec else ChildSituation.LEFT_AND_CHANGED
 
 
 def owner_labels(instance: BundleInstance) -> dict[str, str]:
@@ -35,7 +35,7 @@ def owner_labels(instance: BundleInstance) -> dict[str, str]:
 
 
 def is_ours(deployment: BundleDeployment | None, instance: BundleInstance) -> bool:
-    return deployment is not None and situation(deployment, instance) is MirrorSituation.OURS
+    return deployment is not None and situation(deployment, instance) is ChildSituation.OURS
 
 
 def _is_labelled_for(metadata: ObjectMeta, instance: BundleInstance) -> bool:

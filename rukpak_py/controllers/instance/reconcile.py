@@ -14,7 +14,7 @@ from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import emit
 from rukpak_py.controllers.instance import status as statuses
-from rukpak_py.controllers.instance.mirror import ChildDeployment
+from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import is_ours
 from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry, retry_unless_stalled
@@ -29,14 +29,14 @@ class InstanceReconciler:
         *,
         instances: Cache[BundleInstance],
         deployments: Cache[BundleDeployment],
-        mirror: ChildDeployment,
+        child: ChildDeployment,
         writer: InstanceStatusWriter,
         events: Recorder,
         classes: Collection[str],
     ) -> None:
         self._instances = instances
         self._deployments = deployments
-        self._mirror = mirror
+        self._child = child
         self._writer = writer
         self._events = events
         self._classes = classes
@@ -51,7 +51,7 @@ class InstanceReconciler:
         if instance.spec.provisioner_class not in self._classes and not is_ours(known, instance):
             return DONE
         try:
-            deployment = await self._mirror.deployment_of(instance)
+            deployment = await self._child.deployment_of(instance)
         except StaleError:
             return retry()
         except RukPakError as error:
@@ -60,7 +60,7 @@ class InstanceReconciler:
 
     def gone(self, instance: BundleInstance) -> None:
         self._writer.forget(instance.metadata.uid)
-        self._mirror.forget(instance.metadata.uid)
+        self._child.forget(instance.metadata.uid)
 
     async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Outcome:
         status = statuses.copied(instance, deployment)

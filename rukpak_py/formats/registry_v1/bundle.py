@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.documents import Document as Document  # noqa: PLC0414 rules take it from here
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.rules import Place
 
 Json = dict[str, Any]

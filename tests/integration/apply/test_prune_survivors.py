@@ -200,4 +200,4 @@ async def test_many_instances_are_counted_with_one_request(room: Room, group: st
 async def test_an_override_that_says_never_makes_an_object_outlive_its_deployment(room: Room) -> None:
     never = (Override(kind="ConfigMap", name="a", prune=False),)
     desired, _ = await room.desire(config_map("a"), config_map("b"), overrides=never)
-    assert ["ownerReferences" in orjson.loads(one.form.body)["metadata"] for one in desired] == [False, True]
+    assert ["ownerReferences" in orjson.loads(one.payload.body)["metadata"] for one in desired] == [False, True]

@@ -204,7 +204,7 @@ async def test_an_object_of_somebody_else_is_left_alone(stage: Stage) -> None:
     body: Document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}, "data": {"a": "theirs"}}
     await stage.client.create(CONFIG_MAPS, stage.namespace, canonical_json(body))
     name = await deploy(stage, await chart_source(stage, {"templates/a.yaml": hook("mine", "pre-install")}))
-    text = f"ConfigMap {stage.namespace}/mine exists, is no hook, and is managed by nobody; delete it, or give"
+    text = f"ConfigMap {stage.namespace}/mine exists, is not a hook, and is managed by nobody; delete it, or give"
     await stage.until_deployment(
         name, says("Installed", "False", "InstallFailed", text), says("Ready", "False", "Conflict")
     )

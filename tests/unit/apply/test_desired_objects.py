@@ -29,12 +29,12 @@ PROGRAM = """
 import json, sys
 from tests.unit.apply.lives import desired
 want = desired(json.loads(sys.argv[1]))
-print(want.form.digest, want.form_when_taken.digest)
+print(want.payload.digest, want.payload_when_taken.digest)
 """
 
 
 def sent(want: Desired) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(want.form.body)
+    body: dict[str, Any] = json.loads(want.payload.body)
     return body
 
 
@@ -43,10 +43,10 @@ def test_an_owned_object_carries_labels_reference_and_digest() -> None:
     metadata = sent(want)["metadata"]
     assert metadata["labels"] == OUR_LABELS
     assert metadata["ownerReferences"] == [OWNER.reference]
-    assert metadata["annotations"] == {APPLIED_ANNOTATION: want.form.digest}
+    assert metadata["annotations"] == {APPLIED_ANNOTATION: want.payload.digest}
     assert metadata["namespace"] == want.key.namespace == "ns"
     assert sent(want)["data"] == {"x": "1"}
-    assert want.form == want.form_when_taken
+    assert want.payload == want.payload_when_taken
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_only_the_word_false_keeps_an_object(text: str) -> None:
 )
 def test_what_cannot_be_had_again_has_two_forms(api_version: str, kind: str) -> None:
     want = desired({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
-    assert "ownerReferences" in json.loads(want.form.body)["metadata"]
-    taken = json.loads(want.form_when_taken.body)["metadata"]
+    assert "ownerReferences" in json.loads(want.payload.body)["metadata"]
+    taken = json.loads(want.payload_when_taken.body)["metadata"]
     assert "ownerReferences" not in taken
     assert taken["annotations"][OWNER_UID_ANNOTATION] == OWNER.uid
 
@@ -86,15 +86,15 @@ def test_what_cannot_be_had_again_has_two_forms(api_version: str, kind: str) -> 
 def test_nothing_else_has_and_one_that_outlives_us_has_one() -> None:
     want = desired(namespace())
     outliving = desired(namespace(), outlives=True)
-    assert outliving.form == outliving.form_when_taken == want.form_when_taken
+    assert outliving.payload == outliving.payload_when_taken == want.payload_when_taken
     alike = {"apiVersion": "example.org/v1", "kind": "Namespace", "metadata": {"name": "a"}}
-    assert desired(alike).form == desired(alike).form_when_taken
+    assert desired(alike).payload == desired(alike).payload_when_taken
 
 
 def test_what_content_says_about_its_owner_does_not_count() -> None:
     lying = config_map(annotations={APPLIED_ANNOTATION: "sha256:0", OWNER_UID_ANNOTATION: OTHER.uid}, x="1")
     lying["metadata"] |= {"labels": OTHER.labels, "ownerReferences": [OTHER.reference]}
-    assert desired(lying).form == desired(config_map(x="1")).form
+    assert desired(lying).payload == desired(config_map(x="1")).payload
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,14 @@ def test_what_content_says_about_its_owner_does_not_count() -> None:
     ],
 )
 def test_whatever_is_sent_differently_has_another_digest(other: Desired) -> None:
-    assert other.form.digest != desired(config_map(x="1")).form.digest
+    assert other.payload.digest != desired(config_map(x="1")).payload.digest
 
 
 @given(st.dictionaries(st.text(alphabet="abc", min_size=1), st.text(), max_size=5))
 def test_the_order_of_fields_does_not_matter(data: dict[str, str]) -> None:
     backwards = dict(reversed([*data.items()]))
     one, other = ({**config_map(), "data": fields} for fields in (data, backwards))
-    assert desired(one).form == desired(other).form
+    assert desired(one).payload == desired(other).payload
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
@@ -131,13 +131,13 @@ def test_the_digest_is_the_same_in_every_process(seed: str) -> None:
             check=True,
         )
         want = desired(manifest)
-        assert run.stdout.split() == [want.form.digest, want.form_when_taken.digest]
+        assert run.stdout.split() == [want.payload.digest, want.payload_when_taken.digest]
 
 
 def test_applying_twice_is_the_same_object() -> None:
     """What was sent, taken as content again, is the same: our marks are not content."""
     want = desired(config_map(x="1"))
-    assert desired(sent(want)).form == want.form
+    assert desired(sent(want)).payload == want.payload
 
 
 @pytest.mark.parametrize(("text", "force"), [("true", True), ("false", False), ("TRUE", False)])

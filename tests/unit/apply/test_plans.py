@@ -32,7 +32,7 @@ from tests.unit.apply.lives import (
 )
 
 WANTED = desired(config_map(x="1"))
-CURRENT: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: WANTED.form.digest}}
+CURRENT: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: WANTED.payload.digest}}
 OUTDATED: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: "sha256:former"}}
 BY_TOOL = {"app.kubernetes.io/managed-by": "kustomize"}
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
@@ -82,31 +82,31 @@ def test_a_namespace_that_was_there_before_us_is_taken_so_that_it_outlives_us() 
     gvk = GroupVersionKind("", "v1", "Namespace")
     nobodys = live("a", gvk=gvk, namespace="")
     taken = decide(want, nobodys, owner=OWNER, adopt=Adopt.IF_UNOWNED, fields=None)
-    assert (taken.action, taken.form) == (Action.TAKE, want.form_when_taken)
+    assert (taken.action, taken.payload) == (Action.TAKE, want.payload_when_taken)
     after = live(
         "a",
         gvk=gvk,
         namespace="",
         labels=OUR_LABELS,
-        annotations={OWNER_UID_ANNOTATION: OWNER.uid, APPLIED_ANNOTATION: want.form_when_taken.digest},
+        annotations={OWNER_UID_ANNOTATION: OWNER.uid, APPLIED_ANNOTATION: want.payload_when_taken.digest},
     )
     again = decide(want, after, owner=OWNER, adopt=Adopt.NEVER, fields=after.fields)
-    assert (again.action, again.form) == (Action.LEAVE, want.form_when_taken)
+    assert (again.action, again.payload) == (Action.LEAVE, want.payload_when_taken)
 
 
 def test_what_outlived_a_former_deployment_of_our_name_outlives_us_too() -> None:
     want, gvk = desired(namespace()), GroupVersionKind("", "v1", "Namespace")
     former = live("a", gvk=gvk, namespace="", labels=OUR_LABELS, annotations={OWNER_UID_ANNOTATION: "former"})
     change = decide(want, former, owner=OWNER, adopt=Adopt.NEVER, fields=None)
-    assert (change.action, change.form) == (Action.TAKE, want.form_when_taken)
+    assert (change.action, change.payload) == (Action.TAKE, want.payload_when_taken)
     orphaned = live("a", gvk=gvk, namespace="", labels=OUR_LABELS)
-    assert decide(want, orphaned, owner=OWNER, adopt=Adopt.NEVER, fields=None).form == want.form
+    assert decide(want, orphaned, owner=OWNER, adopt=Adopt.NEVER, fields=None).payload == want.payload
 
 
 def test_a_namespace_that_we_made_goes_with_us() -> None:
     want = desired(namespace())
-    assert decide(want, None, owner=OWNER, adopt=Adopt.NEVER, fields=None).form == want.form
-    assert want.form != want.form_when_taken
+    assert decide(want, None, owner=OWNER, adopt=Adopt.NEVER, fields=None).payload == want.payload
+    assert want.payload != want.payload_when_taken
 
 
 LIVES = st.sampled_from(
@@ -189,7 +189,10 @@ def test_what_any_plan_promises(
 @given(st.sets(st.sampled_from(NAMES)))
 def test_the_plan_of_an_unchanged_deployment_writes_nothing(wanted: set[str]) -> None:
     lives = there(
-        {name: owned(annotations={APPLIED_ANNOTATION: desired(config_map(name, x="1")).form.digest}) for name in wanted}
+        {
+            name: owned(annotations={APPLIED_ANNOTATION: desired(config_map(name, x="1")).payload.digest})
+            for name in wanted
+        }
     )
     plan = planned(wanted, lives, Adopt.NEVER, trusted=True)
     assert plan.count(Action.LEAVE) == len(wanted)

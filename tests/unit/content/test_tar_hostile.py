@@ -79,12 +79,12 @@ REFUSED = {
     "pax sparse": (archive(info("a", sparse="1")), "sparse files"),
     "volume": (patched(GOOD, slice(156, 157), b"V"), "not supported"),
     "global path": (patched(archive(info("a", path="b")), slice(156, 157), b"g"), "global header"),
-    "pax size lies": (archive(info("a", size="-1"), content=b"x"), "size that is no number"),
+    "pax size lies": (archive(info("a", size="-1"), content=b"x"), "size that is not a number"),
     "pax size is huge": (archive(info("a", size="9" * 19), content=b"x"), "RUKPAK_LIMIT_FILE_BYTES"),
     "pax record malformed": (archive(info("a", path="b" * 200)).replace(b"210 path=", b"999 path="), "malformed"),
     "ten gigabytes that are not there": (patched(GOOD, slice(124, 136), b"\x80" + (10**10).to_bytes(11)), "RUKPAK_LIMIT_FILE"),  # noqa: E501 one row each
     "negative size": (patched(GOOD, slice(124, 136), b"\xff" * 12), "out of range"),
-    "size is no number": (patched(GOOD, slice(124, 136), b"12x"), "is no number"),
+    "size is not a number": (patched(GOOD, slice(124, 136), b"12x"), "is not a number"),
     "name is not UTF-8": (patched(GOOD, slice(0, 100), b"\xff"), "not UTF-8"),
     "checksum": (b"b" + GOOD[1:], "wrong checksum"),
     "not a tar": (b"<html>" + b"x" * 2000, "checksum"),
@@ -96,10 +96,10 @@ REFUSED = {
     "data behind the end": (GOOD + b"x", "data follows its end"),
     "second archive behind the end": (GOOD + GOOD, "data follows its end"),
     "gzip cut": (gzip.compress(GOOD)[:-9], "no end"),
-    "gzip damaged": (gzip.compress(GOOD)[:20] + b"\xff" * 40, "no valid gzip|no end"),
-    "gzip with a wrong checksum": (gzip.compress(GOOD)[:-8] + b"\xff" * 8, "no valid gzip"),
+    "gzip damaged": (gzip.compress(GOOD)[:20] + b"\xff" * 40, "not valid gzip|no end"),
+    "gzip with a wrong checksum": (gzip.compress(GOOD)[:-8] + b"\xff" * 8, "not valid gzip"),
     "gzip, then garbage": (gzip.compress(GOOD) + b"garbage", "data follows its end"),
-    "gzip, then a bad member": (gzip.compress(GOOD) + b"\x1f\x8bxxxxxxxxxxxxxx", "no valid gzip"),
+    "gzip, then a bad member": (gzip.compress(GOOD) + b"\x1f\x8bxxxxxxxxxxxxxx", "not valid gzip"),
     "gzip of gzip": (gzip.compress(gzip.compress(GOOD)), "checksum|cut off"),
 }  # fmt: skip
 
@@ -135,7 +135,7 @@ def test_small_archives_may_compress_well() -> None:
 
 def test_compressed_size_is_bounded() -> None:
     endless = (b"\x1f\x8b" + bytes(1000) for _ in iter(int, 1))
-    with pytest.raises(ContentError, match=r"RUKPAK_LIMIT_ARCHIVE_BYTES|no valid gzip"):
+    with pytest.raises(ContentError, match=r"RUKPAK_LIMIT_ARCHIVE_BYTES|not valid gzip"):
         read_archive(endless)
     with pytest.raises(ContentError, match="RUKPAK_LIMIT_ARCHIVE_BYTES"):
         read_archive([GOOD[:1024], *[bytes(MIB)] * 3], limits=Limits(archive_bytes=2 * MIB))

@@ -120,7 +120,7 @@ def refusal(live: Metadata, wanted: HookObject) -> str:
     if found in {ownership.OwnershipSituation.OTHER_DEPLOYMENT, ownership.OwnershipSituation.OTHER_CONTROLLER}:
         return ownership.refusal(observed, found, owner)
     by = observed.other_tool or "nobody"
-    return f"{key} exists, is no hook, and is managed by {by}; delete it, or give the hook another name"
+    return f"{key} exists, is not a hook, and is managed by {by}; delete it, or give the hook another name"
 
 
 def _is_left(live: Metadata) -> bool:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Document, RegistryBundle
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, RegistryBundle
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[RegistryBundle] = Family(title="Service accounts", origin="rukpak-py")

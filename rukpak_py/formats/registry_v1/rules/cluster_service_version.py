@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Severity
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Document, InstallMode, WebhookType
+from rukpak_py.formats.registry_v1.bundle import InstallMode, WebhookType
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import at, csvs, entries, is_semantic, mapping, name_of, text
 from rukpak_py.formats.rules import Family, Problem, path_text

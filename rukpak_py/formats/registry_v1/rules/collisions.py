@@ -8,7 +8,8 @@ from typing import Any
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.formats.registry_v1.bundle import Document, RegistryBundle
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.joined_names import service_name
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, SUPPORTED
 from rukpak_py.formats.rules import Family, Problem

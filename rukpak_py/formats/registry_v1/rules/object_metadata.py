@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Document
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, name_of, text, texts
 from rukpak_py.formats.rules import Problem
 

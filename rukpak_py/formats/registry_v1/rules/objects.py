@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.bundle import Document, Json
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, CSV, DEFINITION, SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import object_metadata

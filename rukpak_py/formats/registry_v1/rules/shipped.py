@@ -6,8 +6,9 @@ from typing import Any, Final
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Document, RegistryBundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS, SUPPORTED
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore

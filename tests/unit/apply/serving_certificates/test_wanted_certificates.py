@@ -167,7 +167,7 @@ def test_the_annotations_mean_nothing_on_other_kinds() -> None:
 
 def test_a_placeholder_in_the_content_is_left_to_the_signer() -> None:
     one = desire(Object.from_manifest(caller()), owner=OWNER, namespaced=False, default_namespace="shop", custom=False)
-    assert b"caBundle" not in one.form.body
+    assert b"caBundle" not in one.payload.body
 
 
 def test_a_rendered_bundle_asks_for_what_its_pods_mount() -> None:

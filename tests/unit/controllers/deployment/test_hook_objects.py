@@ -117,7 +117,7 @@ def test_other_situations() -> None:
 @pytest.mark.parametrize(
     ("live", "text"),
     [
-        ({}, "exists, is no hook, and is managed by nobody; delete it, or give the hook another name"),
+        ({}, "exists, is not a hook, and is managed by nobody; delete it, or give the hook another name"),
         ({"labels": {"app.kubernetes.io/managed-by": "x"}}, 'is managed by "x" (label app.kubernetes.io/managed-by);'),
         (
             {"annotations": HELM},

@@ -132,7 +132,7 @@ async def test_templates_see_the_release_and_the_cluster() -> None:
 async def test_what_lasts_gets_no_owner_reference() -> None:
     found = await Bench().rendered(chart())
     assert isinstance(found, Rendered)
-    assert b"ownerReferences" not in found.desired[0].form.body
+    assert b"ownerReferences" not in found.desired[0].payload.body
 
 
 async def test_other_values_are_rendered_anew_and_former_ones_are_remembered() -> None:

@@ -95,7 +95,7 @@ async def test_free_names_are_looked_for_and_what_the_watches_show_is_not(bench:
 
 async def test_what_is_as_it_was_applied_costs_no_call(bench: Bench) -> None:
     wanted = desired(config_map("a"))
-    bench.watches.shows(shown(name="a", annotations={"core.rukpak.io/applied": wanted.form.digest}))
+    bench.watches.shows(shown(name="a", annotations={"core.rukpak.io/applied": wanted.payload.digest}))
     live = bench.watches.inventory.get(key("a"))
     assert live is not None
     planned = await bench.plan(config_map("a"), of=settled(attempt(), live))

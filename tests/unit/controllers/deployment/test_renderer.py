@@ -99,7 +99,7 @@ async def test_what_content_asks_for_is_known_again_when_its_rendering_is_used_a
 async def test_every_deployment_has_its_own() -> None:
     bench = Bench(config_map("a"))
     one, other = await bench.rendered(uid="u"), await bench.rendered(uid="v")
-    assert one.desired[0].form.digest != other.desired[0].form.digest
+    assert one.desired[0].payload.digest != other.desired[0].payload.digest
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ async def test_the_same_object_twice_is_one() -> None:
 async def test_the_namespace_that_is_made_comes_first_and_outlives() -> None:
     first, second = (await Bench(config_map("a")).rendered(makes_namespace=True)).desired
     assert (first.key.kind, first.key.name, second.key.name) == ("Namespace", "ns", "a")
-    assert b"ownerReferences" not in first.form.body
-    assert b"ownerReferences" in second.form.body
+    assert b"ownerReferences" not in first.payload.body
+    assert b"ownerReferences" in second.payload.body
 
 
 async def test_the_namespace_that_is_made_is_as_content_ships_it() -> None:
@@ -235,9 +235,9 @@ async def test_the_namespace_that_is_made_is_as_content_ships_it() -> None:
     bench = Bench(config_map("a"), shipped, namespace("another"))
     by_name = {(one.key.kind, one.key.name): one for one in (await bench.rendered(makes_namespace=True)).desired}
     assert len(by_name) == 3
-    assert b"restricted" in by_name["Namespace", "ns"].form.body
-    assert b"ownerReferences" not in by_name["Namespace", "ns"].form.body
-    assert b"ownerReferences" in by_name["Namespace", "another"].form.body
+    assert b"restricted" in by_name["Namespace", "ns"].payload.body
+    assert b"ownerReferences" not in by_name["Namespace", "ns"].payload.body
+    assert b"ownerReferences" in by_name["Namespace", "another"].payload.body
 
 
 # Kinds that come, go and are missing

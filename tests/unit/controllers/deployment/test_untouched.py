@@ -68,7 +68,7 @@ def attempt(digest: str = "sha256:1") -> Attempt:
 
 
 def as_applied(one: Desired) -> ObservedObject:
-    return live(**owned(one.key.name, annotations={"core.rukpak.io/applied": one.form.digest}))
+    return live(**owned(one.key.name, annotations={"core.rukpak.io/applied": one.payload.digest}))
 
 
 CONTENT = (desired(config_map("a", v="1")), desired(config_map("b", v="1")))

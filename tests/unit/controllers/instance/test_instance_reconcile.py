@@ -21,8 +21,8 @@ from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance, 
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.instance.mirror import ChildDeployment
-from rukpak_py.controllers.instance.ownership import MirrorSituation, situation
+from rukpak_py.controllers.instance.child_deployment import ChildDeployment
+from rukpak_py.controllers.instance.ownership import ChildSituation, situation
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, InstanceStatusWriter
 from rukpak_py.controllers.outcome import DONE, WAIT
@@ -69,7 +69,7 @@ class Bench:
         self.reconciler = InstanceReconciler(
             instances=self.instances,
             deployments=self.deployments,
-            mirror=ChildDeployment(
+            child=ChildDeployment(
                 client,
                 self.deployments,
                 Existence(client, BUNDLE_INSTANCES, self.instances, on_gone=self.drop),
@@ -120,31 +120,31 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 CASES = {
-    "ours": (ours(), MirrorSituation.OURS),
-    "ours, and going": (ours(deletion_timestamp=NOW), MirrorSituation.OURS),
-    "of a former instance": (deployment(labels=LABELS, owner_references=owned_by("old")), MirrorSituation.LEAVING),
-    "left and deleted": (deployment(labels=LABELS, deletion_timestamp=NOW), MirrorSituation.LEAVING),
-    "left": (deployment(labels=LABELS), MirrorSituation.LEFT_BEHIND),
-    "left and changed": (deployment(labels=LABELS, suspend=True), MirrorSituation.LEFT_AND_CHANGED),
-    "nobody's": (deployment(), MirrorSituation.OTHER),
-    "labelled for another": (deployment(labels={**LABELS, OWNER_NAME_LABEL: "other"}), MirrorSituation.OTHER),
+    "ours": (ours(), ChildSituation.OURS),
+    "ours, and going": (ours(deletion_timestamp=NOW), ChildSituation.OURS),
+    "of a former instance": (deployment(labels=LABELS, owner_references=owned_by("old")), ChildSituation.LEAVING),
+    "left and deleted": (deployment(labels=LABELS, deletion_timestamp=NOW), ChildSituation.LEAVING),
+    "left": (deployment(labels=LABELS), ChildSituation.LEFT_BEHIND),
+    "left and changed": (deployment(labels=LABELS, suspend=True), ChildSituation.LEFT_AND_CHANGED),
+    "nobody's": (deployment(), ChildSituation.OTHER),
+    "labelled for another": (deployment(labels={**LABELS, OWNER_NAME_LABEL: "other"}), ChildSituation.OTHER),
     "of another instance": (
         deployment(labels=LABELS, owner_references=owned_by("x", name="other")),
-        MirrorSituation.OTHER,
+        ChildSituation.OTHER,
     ),
     "of another controller": (
         deployment(labels=LABELS, owner_references=owned_by("x", kind="App")),
-        MirrorSituation.OTHER,
+        ChildSituation.OTHER,
     ),
     "owned by somebody": (
         deployment(labels=LABELS, owner_references=tuple(replace(one, controller=False) for one in owned_by("x"))),
-        MirrorSituation.OTHER,
+        ChildSituation.OTHER,
     ),
 }
 
 
 @pytest.mark.parametrize(("found", "expected"), CASES.values(), ids=CASES.keys())
-def test_whose_it_is(found: BundleDeployment, expected: MirrorSituation) -> None:
+def test_whose_it_is(found: BundleDeployment, expected: ChildSituation) -> None:
     assert situation(found, instance()) is expected
 
 

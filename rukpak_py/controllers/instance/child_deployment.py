@@ -17,7 +17,7 @@ from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import DriftBackoff
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.instance.ownership import MirrorSituation, owner_labels, situation
+from rukpak_py.controllers.instance.ownership import ChildSituation, owner_labels, situation
 from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
@@ -65,22 +65,22 @@ class ChildDeployment:
             return None
         name = found.metadata.name
         match situation(found, instance):
-            case MirrorSituation.OURS:
+            case ChildSituation.OURS:
                 return await self._as_wanted(found, instance)
-            case MirrorSituation.LEFT_BEHIND:
+            case ChildSituation.LEFT_BEHIND:
                 await self._take(found, instance)
                 return None
-            case MirrorSituation.LEAVING:
+            case ChildSituation.LEAVING:
                 raise UnavailableError(
                     f'BundleDeployment "{name}" of a former BundleInstance of this name is being deleted; '
                     "waiting until it is gone"
                 )
-            case MirrorSituation.LEFT_AND_CHANGED:
+            case ChildSituation.LEFT_AND_CHANGED:
                 raise ConflictError(
                     f'BundleDeployment "{name}" was left by a former BundleInstance of this name and has another spec; '
                     "make both specs equal to take it over, or delete it"
                 )
-            case MirrorSituation.OTHER:
+            case ChildSituation.OTHER:
                 raise ConflictError(
                     f'BundleDeployment "{name}" exists and does not belong to this BundleInstance; '
                     "delete one of the two, or create the BundleInstance under another name"
