@@ -189,12 +189,25 @@ def _create_built(state: StateDir, *, node: bool) -> None:
         with step("starting the control plane"):
             ControlPlane.start(state.path, record=record)
         return
+    _remove_abandoned_node(state)
     with step("preparing this machine for a node"):
         network = prepare_machine(state)
     with step("starting the control plane"):
         plane = ControlPlane.start(state.path, network=network, record=record)
     with step("starting the node"):
         start_node(plane)
+
+
+def _remove_abandoned_node(state: StateDir) -> None:
+    """Remove the node of another state directory whose programs have all ended: nobody else will."""
+    holder = claim.current_holder()
+    if holder is None or holder == state.path or strays(holder):
+        return
+    abandoned = StateDir(holder)
+    with abandoned.locked():  # an `up` that has not started a program yet holds it
+        if claim.holds(holder) and not strays(holder):
+            with step(f"removing the node of the cluster in {holder}, whose programs have ended"):
+                _remove(abandoned)
 
 
 def _remove(state: StateDir, *, keep: tuple[str, ...] | set[str] = ()) -> None:

@@ -11,7 +11,7 @@ from e2e.cluster.node import iptables
 def claim(state: Path) -> None:
     holder_file = _holder_file()
     with locked(holder_file.with_suffix(".lock")):
-        holder = _read(holder_file)
+        holder = current_holder()
         if holder not in {None, state}:
             raise ClusterError(
                 f"this machine already has a node, of the cluster in {holder}, and can have one: "
@@ -26,7 +26,15 @@ def claim(state: Path) -> None:
 
 
 def holds(state: Path) -> bool:
-    return _read(_holder_file()) == state
+    return current_holder() == state
+
+
+def current_holder() -> Path | None:
+    """The state directory of the cluster whose node this machine has."""
+    try:
+        return Path(_holder_file().read_text())
+    except OSError:
+        return None
 
 
 def release(state: Path) -> None:
@@ -37,10 +45,3 @@ def release(state: Path) -> None:
 
 def _holder_file() -> Path:
     return RUN / f"rukpak-node-{network_namespace()}"
-
-
-def _read(file: Path) -> Path | None:
-    try:
-        return Path(file.read_text())
-    except OSError:
-        return None

@@ -1,13 +1,17 @@
 """A state directory holds one cluster and loses nothing of anybody else's."""
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from e2e.cluster import lifecycle
+from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import locked, write_private
+from e2e.cluster.node import claim
 from e2e.cluster.state import StateDir
 
 
@@ -87,3 +91,39 @@ def test_a_cluster_without_a_node_does_not_get_one_in_passing(tmp_path: Path) ->
     state.write({"provider": "built", "node": False})
     with pytest.raises(ClusterError, match="run `down` first"):
         lifecycle.up(state.path, node=True)
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_the_node_of_another_cluster_is_removed_only_when_its_programs_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, runs: bool
+) -> None:
+    removed = list[Path]()
+
+    def removes_node(state: StateDir, _: object) -> None:
+        removed.append(state.path)
+        claim.release(state.path)
+
+    monkeypatch.setattr(claim, "RUN", tmp_path)
+    monkeypatch.setattr(lifecycle, "remove_node", removes_node)
+    monkeypatch.setattr(lifecycle, "prepare_machine", lambda state: claim.claim(state.path))
+    monkeypatch.setattr(ControlPlane, "start", _fails)
+    monkeypatch.setenv(lifecycle.CHOICE, "built")
+    monkeypatch.setattr("e2e.cluster.node.claim.iptables.save", lambda _: "")
+    other, etcd = StateDir(tmp_path / "other"), tmp_path / "etcd"
+    other.claim()
+    claim.claim(other.path)
+    etcd.symlink_to(sys.executable)
+    program = subprocess.Popen(
+        [str(etcd), "-c", "import sys; sys.stdin.read()", f"{other.path}/etcd"], stdin=subprocess.PIPE
+    )
+    with program:
+        if not runs:
+            program.communicate()
+        with pytest.raises(ClusterError, match="already has a node" if runs else "started far enough"):
+            lifecycle.up(tmp_path / "new", node=True)
+    assert (other.path in removed) is not runs
+    assert other.path.exists() is runs
+
+
+def _fails(*_: object, **__: object) -> None:
+    raise ClusterError("started far enough")
