@@ -100,6 +100,7 @@ class UnpackPodWatch:
             if isinstance(error, AccessError):
                 raise AccessError(error.message) from error
             raise
+        self.start()  # the request may have taken longer than the watch runs without pods
         return True
 
     async def claim(self, name: str) -> PodClaim | None:
