@@ -1,5 +1,6 @@
 # Sourced by .ci/run, .ci/test, .ci/e2e and the Makefile: a cluster for the command, taken down afterwards unless it was there before.
 # RUKPAK_CLUSTER_STATE names its state directory (default .cluster); .ci/run uses one for both of its steps.
+unset PYTHONDONTWRITEBYTECODE  # hundreds of processes start from here, each of which would compile all it imports
 state=${RUKPAK_CLUSTER_STATE:-$PWD/.cluster}
 # The sockets of a node lie below it, and the kernel has a limit on their paths.
 if [ ${#state} -gt 60 ]; then

@@ -25,6 +25,7 @@ import pytest
 
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.files import locked, write_private
+from e2e.cluster.state import StateDir
 from e2e.waiting import eventually
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
@@ -41,6 +42,12 @@ def kubeconfig(run_directory: Path) -> Path:
     """The admin's kubeconfig of the shared cluster."""
     named = os.environ.get(SHARED)
     return Path(named) if named else _kept(run_directory)
+
+
+def is_somebody_elses(kubeconfig: Path) -> bool:
+    """Not made by `e2e.cluster`, which takes a cluster down with all that tests have left in it."""
+    state = StateDir(kubeconfig.parent)
+    return not state.exists or state.read().get("provider") == "kubeconfig"
 
 
 class WorkersPlane:

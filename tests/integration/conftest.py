@@ -13,6 +13,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import NAMESPACES, Resource
+from tests.cluster import is_somebody_elses
 
 HERE = Path(__file__).parent
 NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespaced=False)
@@ -39,27 +40,29 @@ async def admin(plane: ControlPlane) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def namespace(client: Client) -> AsyncIterator[str]:
-    """A namespace of one's own on the shared cluster."""
-    async with a_namespace(client) as name:
+async def namespace(client: Client, kubeconfig: Path, request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    """A namespace of one's own on the shared cluster; it stays where nothing runs in it and the cluster will go."""
+    may_have_pods = request.node.get_closest_marker("node") is not None
+    async with a_namespace(client, stays=not may_have_pods and not is_somebody_elses(kubeconfig)) as name:
         yield name
 
 
 @pytest.fixture
 async def namespace_there(admin: Client) -> AsyncIterator[str]:
     """A namespace of one's own on the worker's control plane."""
-    async with a_namespace(admin) as name:
+    async with a_namespace(admin, stays=True) as name:
         yield name
 
 
 @asynccontextmanager
-async def a_namespace(client: Client) -> AsyncIterator[str]:
-    """Its deletion is asked for, not waited for."""
+async def a_namespace(client: Client, *, stays: bool = False) -> AsyncIterator[str]:
+    """Its deletion, which takes the control plane a third of a second, is asked for and not waited for."""
     name = f"t-{uuid.uuid4().hex[:10]}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     await client.create(NAMESPACES, "", orjson.dumps(body))
     yield name
-    await client.delete(NAMESPACES, "", name)
+    if not stays:
+        await client.delete(NAMESPACES, "", name)
 
 
 @pytest.fixture(autouse=True)

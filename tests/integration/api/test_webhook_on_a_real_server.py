@@ -165,7 +165,7 @@ class Webhook:
 
 @asynccontextmanager
 async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
-    async with Client(await load_connection(plane.kubeconfig)) as client, a_namespace(client) as system:
+    async with Client(await load_connection(plane.kubeconfig)) as client, a_namespace(client, stays=True) as system:
         await client.create(CONFIG_MAPS, system, config_map("probe", immutable=False))
         ports = ClusterPorts(client=client)
         admission = Admission(system_namespace=system, config_maps=ports, bundles=ports)
