@@ -55,11 +55,12 @@ def test_ports_are_free_distinct_and_below_those_of_outgoing_connections() -> No
     assert all(LOWEST <= port < highest for port in ports.values())
 
 
-def test_a_port_in_use_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket() as used:
+def test_a_port_in_use_is_not_given_and_none_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as used, socket.socket() as unused:
         used.bind(("127.0.0.1", 0))
-        taken = used.getsockname()[1]
-        free = free_ports(["free"])["free"]
-        answers = iter([taken, taken, free])
+        unused.bind(("127.0.0.1", 0))
+        free = unused.getsockname()[1]
+        unused.close()
+        answers = iter([used.getsockname()[1], free_ports(["given"])["given"], free])
         monkeypatch.setattr("random.SystemRandom.randint", lambda *_: next(answers))
         assert free_ports(["mine"]) == {"mine": free}
