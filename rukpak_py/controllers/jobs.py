@@ -5,6 +5,8 @@
   holds its own lane only.
 * A deadline each, counted from the moment the job has its place in the lane.
 * The end of a job adds the name to the queue again; the reconcile that this brings takes the result, once.
+* Jobs of one object in one slot supersede each other: one that waits gives its place in the lane to its successor, one
+  that runs is cancelled, a result is dropped. So however often what is wanted changes, one is there, for the latest.
 * `ContentBudget` bounds how many jobs hold content in memory, whatever their lanes; `KeyedLock` are for what may not
   happen twice at a time for one key.
 
@@ -46,6 +48,31 @@ class Finished(Generic[T]):
 class _Lane:
     places: asyncio.Semaphore
     users: int = 0
+
+
+@dataclass(kw_only=True, eq=False)
+class _Job(Generic[T]):
+    """What it does is settled when it gets its place; until then a successor may take it over."""
+
+    key: Key
+    work: Callable[[], Awaitable[T]]
+    deadline: float
+    lane: str
+    slot: str
+    task: asyncio.Task[Finished[T]] | None = None
+    began: float | None = None  # when it got its place; None: it waits, or has ended
+
+    @property
+    def is_done(self) -> bool:
+        return self.task is not None and self.task.done()
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.began is None and not self.is_done
+
+    def cancel(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
 
 
 @dataclass(kw_only=True)
@@ -101,9 +128,12 @@ class Jobs(Generic[T]):
     def __init__(self, *, on_end: Callable[[str], None]) -> None:
         """`on_end` is called with the name that the job was started for."""
         self._on_end = on_end
-        self._tasks: dict[Key, asyncio.Task[Finished[T]]] = {}
+        self._jobs: dict[Key, _Job[T]] = {}
         self._lanes: dict[str, _Lane] = {}
-        self._began: dict[Key, float] = {}  # when a job got its place
+
+    def __len__(self) -> int:
+        """Jobs that wait or run, and results that nobody has taken."""
+        return len(self._jobs)
 
     def start(
         self,
@@ -114,60 +144,92 @@ class Jobs(Generic[T]):
         lane: str,
         deadline: float,
         width: int = LANE_WIDTH,
+        slot: str = "",
     ) -> None:
-        """`key` begins with the uid of the object that the job is for. `width`: of the lane, the same for all of it."""
-        if key not in self._tasks:
-            run = self._run(key, work, deadline, lane=lane, width=width)
-            task = asyncio.create_task(run, name=f"job of {name}")
-            self._tasks[key] = task
-            task.add_done_callback(lambda _: self._on_end(name))
+        """`key` begins with the uid of the object that the job is for. `width`: of the lane, the same for all of it.
+
+        `slot`: the job supersedes another one of this object in it; empty: none.
+        """
+        if key in self._jobs:
+            return
+        if slot and self._take_over(key, work, deadline, lane=lane, slot=slot):
+            return
+        job = _Job(key=key, work=work, deadline=deadline, lane=lane, slot=slot)
+        self._jobs[key] = job
+        job.task = asyncio.create_task(self._run(job, width=width), name=f"job of {name}")
+        job.task.add_done_callback(lambda _: self._on_end(name))
 
     def is_running(self, key: Key) -> bool:
-        return key in self._tasks and not self._tasks[key].done()
+        return key in self._jobs and not self._jobs[key].is_done
 
     def seconds(self, key: Key) -> float:
         """How long the job has been at work; waiting for its place does not count."""
-        return monotonic() - self._began[key] if key in self._began else 0.0
+        job = self._jobs.get(key)
+        return monotonic() - job.began if job is not None and job.began is not None else 0.0
 
     def take(self, key: Key) -> Finished[T] | None:
         """The result of a job that has ended, once."""
-        task = self._tasks.get(key)
-        if task is None or not task.done():
+        job = self._jobs.get(key)
+        if job is None or job.task is None or not job.is_done:
             return None
-        del self._tasks[key]
-        return None if task.cancelled() else task.result()
+        del self._jobs[key]
+        return None if job.task.cancelled() else job.task.result()
 
-    def drop_finished(self, uid: str) -> None:
-        """Results that nobody has taken: what they were for has changed meanwhile."""
-        for key in [key for key, task in self._tasks.items() if key[0] == uid and task.done()]:
-            del self._tasks[key]
+    def drop_finished(self, uid: str, *, slot: str = "") -> None:
+        """Results in the slot that nobody has taken: what they were for has changed meanwhile."""
+        for job in self._of(uid):
+            if job.slot == slot and job.is_done:
+                del self._jobs[job.key]
+
+    def drop_superseded(self, uid: str, *, slot: str, but: Key) -> None:
+        """What this key is for is wanted now, and nothing else in the slot."""
+        for job in self._of(uid):
+            if job.slot == slot and job.key != but:
+                self._drop(job)
 
     def drop(self, uid: str) -> None:
         """The object is gone: its jobs end."""
-        for key in [key for key in self._tasks if key[0] == uid]:
-            self._tasks.pop(key).cancel()
+        for job in self._of(uid):
+            self._drop(job)
 
     async def close(self) -> None:
-        tasks = list(self._tasks.values())
-        self._tasks.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        jobs = list(self._jobs.values())
+        self._jobs.clear()
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*(job.task for job in jobs if job.task is not None), return_exceptions=True)
 
-    async def _run(
-        self, key: Key, work: Callable[[], Awaitable[T]], deadline: float, *, lane: str, width: int
-    ) -> Finished[T]:
-        found = self._lanes.setdefault(lane, _Lane(places=asyncio.Semaphore(width)))
+    def _of(self, uid: str) -> list[_Job[T]]:
+        return [job for key, job in self._jobs.items() if key[0] == uid]
+
+    def _drop(self, job: _Job[T]) -> None:
+        del self._jobs[job.key]
+        job.cancel()
+
+    def _take_over(self, key: Key, work: Callable[[], Awaitable[T]], deadline: float, *, lane: str, slot: str) -> bool:
+        """Whether one waited whose place it has now: at the end of the lane, a successor of its own might be sooner."""
+        for job in self._of(key[0]):
+            if job.slot != slot:
+                continue
+            if job.is_waiting and job.lane == lane:
+                self._jobs[key] = self._jobs.pop(job.key)
+                job.key, job.work, job.deadline = key, work, deadline
+                return True
+            self._drop(job)
+        return False
+
+    async def _run(self, job: _Job[T], *, width: int) -> Finished[T]:
+        found = self._lanes.setdefault(job.lane, _Lane(places=asyncio.Semaphore(width)))
         found.users += 1
         try:
             async with found.places:
-                self._began[key] = monotonic()
-                return await _bounded(work, deadline)
+                job.began = monotonic()
+                return await _bounded(job.work, job.deadline)
         finally:
-            self._began.pop(key, None)
+            job.began = None
             found.users -= 1
             if not found.users:
-                self._lanes.pop(lane, None)
+                self._lanes.pop(job.lane, None)
 
 
 async def _bounded(work: Callable[[], Awaitable[T]], seconds: float) -> Finished[T]:

@@ -20,6 +20,7 @@ class Attempt:
     """`install_namespace` empty: the content chooses.
 
     `makes_namespace`: the install namespace is ours to create and keep. `values`: what the options know by digest.
+    `is_wanted`: by the spec, and not only installed now or formerly.
     """
 
     deployment: BundleDeployment
@@ -29,6 +30,7 @@ class Attempt:
     makes_namespace: bool
     state: DeploymentState
     values: tuple[ValuesDocument, ...] = ()
+    is_wanted: bool = False
 
     @property
     def owner(self) -> Owner:
@@ -100,4 +102,4 @@ class Attempt:
 
     def of_bundle(self, bundle: Bundle) -> "Attempt":
         """The same with the content of another Bundle."""
-        return replace(self, bundle=bundle)
+        return replace(self, bundle=bundle, is_wanted=False)

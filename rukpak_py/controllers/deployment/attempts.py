@@ -4,8 +4,9 @@ Values that were found belong to the options that have their digests, and to no 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -29,8 +30,8 @@ class Attempts:
     def wanted(
         self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues
     ) -> Attempt:
-        options = replace(options_of(deployment.spec), values_from=found.recorded)
-        return self._attempt(deployment, bundle, options, state, found)
+        options = structs.replace(options_of(deployment.spec), values_from=found.recorded)
+        return replace(self._attempt(deployment, bundle, options, state, found), is_wanted=True)
 
     def active(
         self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues = NO_VALUES

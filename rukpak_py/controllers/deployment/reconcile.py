@@ -122,6 +122,8 @@ class DeploymentReconciler:
         """The values of the chart cannot be had: the same. A watch shows when they can."""
         result = await self._keep_active(deployment, state)
         is_watched = isinstance(error, ContentError | ValuesMissingError)
+        if is_watched:
+            self._content.drop_renderings(deployment)
         outcome = both(WAIT if is_watched else retry(error.retry_after), result.outcome)
         if not is_watched and state.waited("values") < ERRORS_QUIET_SECONDS:
             return await self._reporting.report(deployment, replace(result, outcome=outcome, report=None))

@@ -11,6 +11,7 @@ cannot be used at the moment is left as it is, and everything else is corrected.
 from dataclasses import replace
 from time import monotonic
 
+from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
 from rukpak_py.apply.observed_object import ObservedObject
@@ -71,7 +72,13 @@ class ContentReconciler:
             report = Report(summary=Summary.RETRYING, reason=Reason.UNAVAILABLE, message=str(error))
             return StageResult(outcome=retry(error.retry_after), report=report)
         attempt.state.waits.over("api server")
+        if attempt.is_wanted:  # after its own rendering took over the place of a former one
+            self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
         return result
+
+    def drop_renderings(self, deployment: BundleDeployment) -> None:
+        """Of what was wanted, while nobody can say what is."""
+        self._rendering.drop_superseded(deployment.metadata.uid)
 
     async def _stages(self, attempt: Attempt, active: Attempt | None) -> StageResult:
         hidden = await self._visibility.of_owned(attempt.deployment, attempt.state)

@@ -2,8 +2,10 @@
 
 The same content, options and owner give the same objects, so they are kept until one of them changes or the budget
 needs the room, kinds that are missing included: only what such an object becomes is found anew when the kinds change.
-A rendering that goes to a worker process is a job; its end brings the key back. Content that is wrong stays wrong:
-the error is kept, too; that of a chart, which may ask for kinds, until what the cluster serves changes.
+A rendering that goes to a worker process is a job; its end brings the key back. A deployment has one job at most for
+what is wanted: another one supersedes it, and the process of a rendering that runs is ended, because it may hang for
+the very reason that was corrected. Content that is wrong stays wrong: the error is kept, too; that of a chart, which
+may ask for kinds, until what the cluster serves changes.
 """
 
 import asyncio
@@ -39,6 +41,7 @@ RENDER_SECONDS = 600.0
 LANE = "render"
 VARYING_LANE = "render charts"  # helm may hang; whatever hangs must leave a worker process to everybody else
 VARYING_LANE_WIDTH = 1
+WANTED = "wanted"  # the slot of renderings of what the spec wants; nothing supersedes those of what is installed
 
 
 class NotRendered(Enum):
@@ -82,11 +85,10 @@ class Renderer:
         self._content = content
         self._kinds = kinds
         self._renderings = KeptRenderings(content, renderings, kinds.cluster, keys)
-        self._jobs: Jobs[RenderedContent] = Jobs(on_end=on_end)
+        self._jobs: Jobs[_Made] = Jobs(on_end=on_end)
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
         self._errors: OrderedDict[ContentKey, _Wrong] = OrderedDict()
-        self._served_then: dict[ContentKey, Served] = {}  # when the last job of a chart began
         self._lost: set[_Loss] = set()
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
@@ -103,10 +105,13 @@ class Renderer:
             self._kept.move_to_end(key)
             attempt.state.rendered(key, kept.facts)
             return await self._refreshed(attempt, kept)
+        served = self._served(attempt)
         try:
-            content = await self._content_of(attempt)
-            if isinstance(content, NotRendered):
-                return content
+            made = await self._made(attempt)
+            if isinstance(made, NotRendered):
+                return made
+            served = made.served
+            content = made.content()
             if differs(attempt, content.digest):
                 self._lost.add(_loss_of(attempt))
                 return NotRendered.LOST
@@ -115,7 +120,6 @@ class Renderer:
             resolution = await self._kinds.resolve(content.objects, attempt.deployment)
             rendered = await self._desired(attempt, content, resolution)
         except ContentError as error:
-            served = self._served_then.get(key, self._served(attempt))  # it may have changed meanwhile
             self._remember(key, _Wrong(error=error, served=served))
             raise
         self._keep(key, rendered)
@@ -125,6 +129,10 @@ class Renderer:
         """What was installed was rendered again, and differs; or cannot be rendered again."""
         return bool(self._lost) and _loss_of(attempt) in self._lost
 
+    def drop_superseded(self, uid: str, wanted: ContentKey = ()) -> None:
+        """Nothing is rendered any more for what was wanted before. Empty: nobody can say what is wanted now."""
+        self._jobs.drop_superseded(uid, slot=WANTED, but=wanted)
+
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
         self._jobs.drop(uid)
@@ -132,14 +140,12 @@ class Renderer:
             self._size -= self._kept.pop(key).size
         for key in [key for key in self._errors if key[0] == uid]:
             del self._errors[key]
-        for key in [key for key in self._served_then if key[0] == uid]:
-            del self._served_then[key]
         self._lost = {lost for lost in self._lost if lost.content[0] != uid}
 
     async def close(self) -> None:
         await self._jobs.close()
 
-    async def _content_of(self, attempt: Attempt) -> RenderedContent | NotRendered:
+    async def _made(self, attempt: Attempt) -> "_Made | NotRendered":
         finished = self._jobs.take(attempt.content)
         if finished is not None:
             return finished.result()
@@ -147,7 +153,7 @@ class Renderer:
             return NotRendered.RUNNING
         stored = await self._renderings.load(attempt) if attempt.is_nondeterministic else None
         if stored is not None:
-            return stored
+            return _Made(stored, self._served(attempt))
         if attempt.lacks_values:
             self._lost.add(_loss_of(attempt))
             return NotRendered.LOST
@@ -155,7 +161,7 @@ class Renderer:
         if tree is None:
             return NotRendered.CONTENT_MISSING
         if not attempt.is_nondeterministic and self._content.renders_in_place(attempt.classes, tree):
-            return await self._content.render(attempt.classes, tree, _options(attempt))
+            return _Made(await self._content.render(attempt.classes, tree, _options(attempt)), None)
         if not attempt.state.has_ended:  # nobody would take the result
             self._start(attempt, tree)
         return NotRendered.RUNNING
@@ -163,19 +169,24 @@ class Renderer:
     def _start(self, attempt: Attempt, tree: Tree) -> None:
         classes, options = attempt.classes, _options(attempt)
 
-        async def render() -> RenderedContent:
-            return await self._content.render(classes, tree, options)
+        async def render() -> _Made:
+            return _Made(await self._content.render(classes, tree, options), None)
 
-        async def render_once() -> RenderedContent:
-            self._served_then[attempt.content] = self._kinds.cluster.discovery.served
-            release = await self._renderings.release(attempt)
-            return await self._renderings.make(attempt, tree, replace(options, release=release))
+        async def render_once() -> _Made:
+            served = self._kinds.cluster.discovery.served  # it may have changed when the result is taken
+            try:
+                release = await self._renderings.release(attempt)
+                return _Made(await self._renderings.make(attempt, tree, replace(options, release=release)), served)
+            except ContentError as error:
+                return _Made(error, served)
 
-        name = attempt.deployment.metadata.name
-        self._jobs.drop_finished(attempt.deployment.metadata.uid)  # of a template that was edited meanwhile
+        metadata, slot = attempt.deployment.metadata, WANTED if attempt.is_wanted else ""
+        self._jobs.drop_finished(metadata.uid, slot=slot)  # of a template that was edited meanwhile
         work, lane = (render_once, VARYING_LANE) if attempt.is_nondeterministic else (render, LANE)
         width = VARYING_LANE_WIDTH if attempt.is_nondeterministic else LANE_WIDTH
-        self._jobs.start(name, attempt.content, work, lane=lane, deadline=RENDER_SECONDS, width=width)
+        self._jobs.start(
+            metadata.name, attempt.content, work, lane=lane, deadline=RENDER_SECONDS, width=width, slot=slot
+        )
 
     async def _refreshed(self, attempt: Attempt, kept: Rendered) -> Rendered:
         """The same content against the kinds as they are now."""
@@ -252,6 +263,18 @@ class Renderer:
         self._errors[key] = error
         if len(self._errors) > REMEMBERED_ERRORS:
             self._errors.popitem(last=False)
+
+
+class _Made(NamedTuple):
+    """What came out, and of a chart what the cluster served when its rendering began."""
+
+    result: RenderedContent | ContentError
+    served: Served | None
+
+    def content(self) -> RenderedContent:
+        if isinstance(self.result, ContentError):
+            raise self.result
+        return self.result
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

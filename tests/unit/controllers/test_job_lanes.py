@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ class Bench:
         return run
 
     def start(
-        self, name: str = "b", *, uid: str = "uid", lane: str = "lane", gate: asyncio.Event | None = None, **more: int
+        self, name: str = "b", *, uid: str = "uid", lane: str = "lane", gate: asyncio.Event | None = None, **more: Any
     ) -> None:
         self.jobs.start(name, (uid, name), self.work(name, gate), lane=lane, deadline=LONG, **more)
 
@@ -314,3 +315,64 @@ async def test_a_narrow_lane_holds_up_itself_only(bench: Bench) -> None:
     assert [name for name in bench.started if name.startswith("narrow")] == ["narrow-0"]
     bench.gate.set()
     await until(lambda: len(bench.ended) == 6)
+
+
+class TestASlot:
+    """Of what is wanted only the latest counts."""
+
+    async def test_what_waits_gives_its_place_to_its_successor(self, bench: Bench) -> None:
+        first, second = asyncio.Event(), asyncio.Event()
+        bench.start("before", uid="another", width=1, gate=first)
+        bench.start("v1", slot="wanted", width=1)
+        bench.start("behind", uid="a third", width=1, gate=second)
+        await until(lambda: bench.started == ["before"])
+        for number in range(2, 31):
+            bench.start(f"v{number}", slot="wanted", width=1)
+        assert len(bench.jobs) == 3
+        assert not bench.jobs.is_running(("uid", "v1"))
+        assert bench.jobs.is_running(("uid", "v30"))
+        first.set()
+        bench.gate.set()
+        await until(lambda: len(bench.started) == 3)
+        assert bench.started == ["before", "v30", "behind"]
+        second.set()
+        finished = bench.jobs.take(("uid", "v30"))
+        assert finished is not None
+        assert finished.result() == "result of v30"
+
+    async def test_what_runs_is_cancelled_and_never_runs_beside_its_successor(self, bench: Bench) -> None:
+        for number in range(3):
+            bench.start(f"v{number}", slot="wanted", width=1)
+            await until(lambda: len(bench.started) == number + 1)  # noqa: B023 - called before the next turn
+            assert len(bench.jobs) == 1
+        bench.gate.set()
+        await until(lambda: bench.jobs.take(("uid", "v2")))
+        assert bench.most_at_once == 1
+
+    async def test_a_result_that_nobody_took_is_dropped(self, bench: Bench) -> None:
+        bench.gate.set()
+        bench.start("v1", slot="wanted")
+        await until(lambda: bench.ended)
+        bench.start("v2", slot="wanted")
+        assert bench.jobs.take(("uid", "v1")) is None
+        await until(lambda: bench.jobs.take(("uid", "v2")))
+
+    async def test_nobody_takes_a_place_of_another_lane(self, bench: Bench) -> None:
+        bench.start("before", uid="another", width=1)
+        bench.start("v1", slot="wanted", width=1)
+        await until(lambda: bench.started == ["before"])
+        bench.start("v2", slot="wanted", lane="free")
+        await until(lambda: bench.started == ["before", "v2"])
+        assert len(bench.jobs) == 2
+
+    async def test_other_slots_and_other_objects_are_left_alone(self, bench: Bench) -> None:
+        bench.start("installed")
+        bench.start("theirs", uid="another", slot="wanted")
+        bench.start("v1", slot="wanted")
+        bench.start("v2", slot="wanted")
+        bench.jobs.drop_superseded("uid", slot="wanted", but=("uid", "v2"))
+        assert len(bench.jobs) == 3
+        bench.jobs.drop_superseded("uid", slot="wanted", but=("uid", "v3"))
+        assert len(bench.jobs) == 2
+        assert bench.jobs.is_running(("uid", "installed"))
+        assert bench.jobs.is_running(("another", "theirs"))

@@ -72,6 +72,7 @@ class DeletionHooks:
         attempt = self._attempt(deployment, state, found)
         if attempt is None:
             return _without_content(found, StageResult(outcome=WAIT), Summary.STALLED)
+        self._rendering.drop_superseded(deployment.metadata.uid, attempt.content)
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, Rendered):
             return DeletedContent(attempt=attempt, hooks=rendered.hooks)

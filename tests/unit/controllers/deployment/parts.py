@@ -146,6 +146,7 @@ def attempt(
     state: DeploymentState | None = None,
     options: InstallOptions | None = None,
     makes_namespace: bool = False,
+    is_wanted: bool = False,
     **spec: Any,
 ) -> Attempt:
     """`spec`: of the deployment, as in `values.deployment`."""
@@ -157,6 +158,7 @@ def attempt(
         install_namespace="ns",
         makes_namespace=makes_namespace,
         state=state if state is not None else DeploymentState(),
+        is_wanted=is_wanted,
     )
 
 

@@ -18,7 +18,7 @@ from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, Dele
 from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
-from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.state import ContentKey, DeploymentStates
 from rukpak_py.controllers.outcome import WAIT, Outcome, retry
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import Object
@@ -62,6 +62,10 @@ class Renderings:
 
     message: str = ""
     asked: list[Attempt] = field(default_factory=list)
+    wanted: list[ContentKey] = field(default_factory=list)
+
+    def drop_superseded(self, _uid: str, wanted: ContentKey) -> None:
+        self.wanted.append(wanted)
 
     async def rendered(self, attempt: Attempt) -> Rendered | StageResult:
         self.asked.append(attempt)
@@ -151,6 +155,7 @@ async def test_the_content_is_what_was_installed_with_its_options_whatever_comes
     assert (asked.bundle.metadata.name, asked.bundle.status.digest) == ("old", DIGEST)
     assert asked.options == OPTIONS
     assert installed_rendering(asked) == ""
+    assert bench.renderings.wanted == [asked.content], "an upgrade that is rendered must not hold it up"
 
 
 async def test_of_half_a_first_install_it_is_what_is_wanted(bench: Bench) -> None:

@@ -90,6 +90,7 @@ class FakeContentStage:
     against: list[str | None] = field(default_factory=list)  # what was said to be active
     results: dict[str, StageResult] = field(default_factory=dict)
     attempts: list[Attempt] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)  # whose renderings
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
         self.attempts.append(attempt)
@@ -98,6 +99,9 @@ class FakeContentStage:
 
     async def correct_drift(self, active: Attempt) -> StageResult:
         return self._result("correct drift", active)
+
+    def drop_renderings(self, one: BundleDeployment) -> None:
+        self.dropped.append(one.metadata.name)
 
     def _result(self, stage: str, attempt: Attempt) -> StageResult:
         name = attempt.bundle.metadata.name
@@ -657,6 +661,8 @@ class TestValuesThatStandElsewhere:
         bench.values.data["Secret", "a"] = {"values.yaml": b"a: 3"}
         await bench.reconcile()
         assert attempt.options != bench.content.attempts[-1].options
+        assert attempt.is_wanted
+        assert not attempt.of_bundle(attempt.bundle).is_wanted
 
     async def test_while_they_are_missing_what_is_installed_is_kept_and_all_of_them_are_named(
         self, bench: Bench
@@ -673,10 +679,12 @@ class TestValuesThatStandElsewhere:
         assert told["Ready"][:2] == ("False", "Unavailable")
         assert told["Installed"][0] == "True"
         assert "Stalled" not in told
+        assert bench.content.dropped == ["shop"]
         bench.values.data = dict(HERE)
         bench.clock.now += WRITE_INTERVAL_SECONDS
         assert await bench.reconcile() == DONE
         assert bench.conditions["Ready"][0] == "True"
+        assert bench.content.dropped == ["shop"]
 
     async def test_references_that_are_wrong_stall(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(chart(bench, config={"valuesFrom": [{"kind": "Pod", "name": "a"}]})))
@@ -692,6 +700,7 @@ class TestValuesThatStandElsewhere:
         bench.clock.now += ERRORS_QUIET_SECONDS
         assert await bench.reconcile() == retry()
         assert bench.conditions["HasValidBundle"][:2] == ("False", "BundleLoadFailed")
+        assert bench.content.dropped == [], "what was wanted may still be"
 
     async def test_other_classes_have_none(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment(config=REFERENCES))))

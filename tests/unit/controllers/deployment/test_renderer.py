@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Override, Prune
+from rukpak_py.api.bundle_deployment import BundleDeployment, Override, Prune
+from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
 from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment import rendering as module
@@ -30,7 +31,7 @@ from tests.unit.controllers.deployment.parts import (
     recording,
 )
 from tests.unit.controllers.fakes import FakeContent, FakeDigestKeys, FakeRenderings, tree
-from tests.unit.controllers.values import unpacked
+from tests.unit.controllers.values import deployment, unpacked
 from tests.waiting import until
 
 FILES = tree(f=b"1")
@@ -302,6 +303,10 @@ async def test_a_kind_whose_crd_went_is_gone_and_missing() -> None:
 # As a job
 
 
+def of_number(number: int, provisioner: str = PLAIN_CLASS) -> BundleDeployment:
+    return deployment(provisioner=provisioner, config={"number": str(number)})
+
+
 async def ended(bench: Bench, content: JobContent) -> None:
     content.gate.set()
     await until(lambda: bench.ended)
@@ -339,13 +344,49 @@ async def test_only_an_error_of_the_content_is_final(error: Exception, *, render
     await bench.renderer.close()
 
 
+@pytest.mark.parametrize("provisioner", [PLAIN_CLASS, HELM_CLASS])
+async def test_of_what_is_wanted_only_the_latest_is_rendered(provisioner: str) -> None:
+    """A chart whose values change faster than it is rendered; what is installed is rendered beside it."""
+    content = JobContent()
+    bench = Bench(config_map("a"), content=content)
+    installed = attempt(bundle=unpacked(digest=FILES.digest), provisioner=provisioner)
+    assert await bench.renderer.rendered(installed) is NotRendered.RUNNING
+    for number in range(30):
+        wanted = attempt(of=of_number(number, provisioner), bundle=installed.bundle, is_wanted=True)
+        assert await bench.renderer.rendered(wanted) is NotRendered.RUNNING
+        bench.renderer.drop_superseded(wanted.deployment.metadata.uid, wanted.content)
+        assert len(bench.renderer._jobs) == 2
+    content.gate.set()
+    await until(lambda: not any(map(bench.renderer._jobs.is_running, (installed.content, wanted.content))))
+    assert content.renders == 2
+    assert isinstance(await bench.renderer.rendered(wanted), Rendered)
+    assert isinstance(await bench.renderer.rendered(installed), Rendered)
+    assert not bench.renderer._jobs
+    await bench.renderer.close()
+
+
+async def test_a_rendering_that_is_not_wanted_any_more_is_ended_though_no_other_is_needed() -> None:
+    content = JobContent()
+    bench = Bench(config_map("a"), content=content)
+    content.gate.set()
+    first, second = (attempt(of=of_number(one), bundle=unpacked(digest=FILES.digest), is_wanted=True) for one in (1, 2))
+    await bench.renderer.rendered(first)
+    await until(lambda: bench.ended)
+    assert isinstance(await bench.renderer.rendered(first), Rendered)
+    content.gate.clear()
+    assert await bench.renderer.rendered(second) is NotRendered.RUNNING
+    assert isinstance(await bench.renderer.rendered(first), Rendered), "somebody has put the old values back"
+    bench.renderer.drop_superseded(first.deployment.metadata.uid, first.content)
+    assert not bench.renderer._jobs
+
+
 @pytest.mark.parametrize("end", [lambda one: one.forget("uid-of-shop"), lambda one: None])
 async def test_a_job_ends_with_its_deployment_or_with_the_process(end: Callable[[Renderer], None]) -> None:
     bench = Bench(config_map("a"), content=JobContent())
     assert await bench.outcome() is NotRendered.RUNNING
     end(bench.renderer)
     await bench.renderer.close()
-    assert not bench.renderer._jobs._tasks
+    assert not bench.renderer._jobs
 
 
 async def test_nothing_is_started_for_a_deployment_that_went_while_its_content_was_read() -> None:

@@ -112,6 +112,6 @@ async def test_the_result_for_a_template_that_was_edited_meanwhile_is_let_go() -
         await renderer.rendered(attempt("shop", digest=digest))
         await ended.get()
     assert content.started == 3
-    assert len(renderer._jobs._tasks) == 1
+    assert len(renderer._jobs) == 1
     assert isinstance(await renderer.rendered(attempt("shop", digest="third")), Rendered)
-    assert not renderer._jobs._tasks
+    assert not renderer._jobs
