@@ -41,9 +41,19 @@ async def settled_with_events(operator: Operator) -> Calls:
 
 
 async def calls_during(operator: Operator, work: Callable[[], Awaitable[object]]) -> Calls:
-    before = await settled(operator)
-    await work()
-    return await settled(operator) - before
+    (found,) = await calls_of_each(operator, work)
+    return found
+
+
+async def calls_of_each(operator: Operator, *works: Callable[[], Awaitable[object]]) -> list[Calls]:
+    """The same for one after the other."""
+    found, before = list[Calls](), await settled(operator)
+    for work in works:
+        await work()
+        after = await settled(operator)
+        found.append(after - before)
+        before = after
+    return found
 
 
 async def has_seen(operator: Operator, plurals: Iterable[str], since: float) -> None:
