@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 from e2e import local_operator, sample_sources
 from e2e.cluster import lifecycle
+from e2e.cluster.errors import ClusterError
 from e2e.cluster.machine import is_root_on_linux
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS
 from e2e.webhook_operator import image as webhook_image
-from tools import sample_image
-from tools.chart import NAMESPACE
+from tools import chart, sample_image
 from tools.steps import Steps
 
 if TYPE_CHECKING:
@@ -34,9 +34,17 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "manifests/samples"
+FROM_CONFIG_MAPS = ("hello", "hello-chart")
 FROM_SERVERS = ("hello-image", "hello-git", "hello-http")
 LOOPBACK = "127.0.0.1"  # where the servers of the samples listen, beside the operator
 LOG_LINES = 40
+FAILURES = (
+    ClusterError,
+    KubectlError,
+    TimeoutError,
+    local_operator.OperatorError,
+    subprocess.CalledProcessError,
+)  # whose text says enough
 
 
 def state_dir() -> Path:
@@ -68,7 +76,7 @@ def local_cluster(steps: Steps, *, was_up: bool) -> Iterator[Kubectl]:
 def install_crds(kubectl: Kubectl) -> None:
     kubectl.run("apply", "--server-side", "-f", str(ROOT / "config/crds"))
     kubectl.run("wait", "--for=condition=Established", "--timeout=30s", "-f", str(ROOT / "config/crds"))
-    manifest = kubectl.run("create", "namespace", NAMESPACE, "--dry-run=client", "--output=yaml")
+    manifest = kubectl.run("create", "namespace", chart.NAMESPACE, "--dry-run=client", "--output=yaml")
     kubectl.run("apply", "--server-side", "-f", "-", stdin=manifest)
 
 
@@ -91,8 +99,10 @@ class Sample:
 
 def samples(sources: sample_sources.SampleSources, *, with_pods: bool) -> list[Sample]:
     greeting = "--output=jsonpath={.data.greeting}"
-    hello = (SAMPLES / "hello.yaml").read_text(encoding="utf-8")
-    found = [Sample(name="hello", manifest=hello, shown=("get", "configmap", "hello", greeting))]
+    found = []
+    for name in FROM_CONFIG_MAPS:
+        manifest = (SAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+        found.append(Sample(name=name, manifest=manifest, shown=("get", "configmap", name, greeting)))
     for name in FROM_SERVERS:
         shown = ("get", "configmap", name, greeting)
         found.append(Sample(name=name, manifest=sources.manifest(name), shown=shown))
@@ -151,6 +161,8 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
     if with_pods:
         with steps.step("images of the samples"):
             load_sample_images(folder)
+    with steps.step("helm, for the chart"):
+        helm = chart.helm()
     with contextlib.ExitStack() as stack:
         with steps.step("registry, git and web server of the samples"):
             sources = stack.enter_context(sample_sources.serving(folder, host=LOOPBACK))
@@ -159,7 +171,10 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
                 kubeconfig=kubectl.kubeconfig,
                 folder=folder,
                 source_addresses=f"{LOOPBACK}/32",
-                flags=["--image-unpack=direct"],  # the node does not have the operator's image, with the tool for pods
+                flags=[
+                    "--image-unpack=direct",  # the node does not have the operator's image, with the tool for pods
+                    f"--helm={helm}",
+                ],
             )
             log = stack.enter_context(running).log
         brought = samples(sources, with_pods=with_pods)
@@ -197,7 +212,7 @@ def main() -> int:
             tour(kubectl, steps, Path(folder), cluster_stays=was_up)
     except KeyboardInterrupt:
         return 130
-    except (local_operator.OperatorError, KubectlError, TimeoutError, subprocess.CalledProcessError) as error:
+    except FAILURES as error:
         print(f"make run: {error}", file=sys.stderr)
         return 1
     finally:

@@ -34,7 +34,7 @@ def test_run_once_ends_by_itself(kubectl: Kubectl) -> None:
         command, env=environment, cwd=SAMPLES.parent.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for source in ("a bundle", "an image", "a git repository", "an archive"):
+    for source in ("a bundle", "a chart", "an image", "a git repository", "an archive"):
         assert f"Hello from {source}" in done.stdout
     assert "sample sleeper: kubectl apply to Ready" in done.stdout.partition("What took how long")[2]
     assert kubectl.get("bundledeployments")["items"] == []
