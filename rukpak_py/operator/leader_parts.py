@@ -152,7 +152,7 @@ class LeaderParts:
                 inventory=self.inventory,
                 cluster=self.cluster,
                 content=self.content,
-                renderings=StoredRenderings(settings.storage_dir, settings.limits),
+                renderings=StoredRenderings(settings.storage_dir, settings.limits, request_sweep=self._request_sweep),
                 values=SystemValuesObjects(
                     client, settings.system_namespace, secrets=self.secrets, config_maps=config_maps.informer
                 ),
@@ -220,6 +220,9 @@ class LeaderParts:
     def _look_after_content(self) -> None:
         """Slowly: content that was lost is fetched again before somebody needs it."""
         self.bundles.check_content()
+        self.housekeeping.soon()
+
+    def _request_sweep(self) -> None:
         self.housekeeping.soon()
 
     def _owned_by(self, uid: str) -> Iterator[Leftover]:

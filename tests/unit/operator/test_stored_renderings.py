@@ -22,8 +22,14 @@ KEY, OTHER = "a" * 64, "b" * 64
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> StoredRenderings:
-    return StoredRenderings(tmp_path, DEFAULT_LIMITS)
+def requests() -> list[None]:
+    """Of sweeps."""
+    return []
+
+
+@pytest.fixture
+def stored(tmp_path: Path, requests: list[None]) -> StoredRenderings:
+    return StoredRenderings(tmp_path, DEFAULT_LIMITS, request_sweep=lambda: requests.append(None))
 
 
 async def test_what_is_kept_comes_back_as_it_was(stored: StoredRenderings) -> None:
@@ -45,6 +51,19 @@ async def test_what_was_kept_a_moment_ago_is_not_swept(
     await stored.sweep({OTHER})
     assert await stored.load(KEY) is None
     assert await stored.load(OTHER) == MADE
+
+
+async def test_after_many_renderings_a_sweep_is_asked_for(
+    stored: StoredRenderings, requests: list[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values that change every minute for months must not fill the disk."""
+    monkeypatch.setattr(module, "MANY", 3)
+    for expected in (0, 0, 1, 2):  # again while nothing was swept: the caches may not have been sure
+        await stored.keep(KEY, MADE)
+        assert len(requests) == expected
+    await stored.sweep({KEY})
+    await stored.keep(KEY, MADE)
+    assert len(requests) == 2
 
 
 HOOK = Hook(
