@@ -54,8 +54,11 @@ MARKS = {
         ),
     ),
     "RECONCILE_AT_ANNOTATION": (
-        "you, on a BundleDeployment",
-        "A new value reconciles it now. `status.lastHandledReconcileAt` is the last value that was acted on.",
+        "you, on a BundleDeployment; operator, on objects of hooks",
+        (
+            "A new value reconciles it now. `status.lastHandledReconcileAt` is the last value that was acted on. On the"
+            " object of a hook: the value when it was created."
+        ),
     ),
     "SKIP_HOOKS_ANNOTATION": (
         "you, on a BundleDeployment",

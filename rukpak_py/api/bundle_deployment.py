@@ -287,8 +287,37 @@ class HookRecord(ApiType, frozen=True, kw_only=True):
     finished_at: Annotated[str, doc("When the operator saw how it ended.", format="date-time")]
     reconcile_at: Annotated[
         str,
-        doc("The annotation `core.rukpak.io/reconcile-at` at that time; another value runs a hook that failed again."),
+        doc(
+            "The annotation `core.rukpak.io/reconcile-at` when the hook was begun; another value runs a hook that"
+            " failed again."
+        ),
     ] = ""
+    rendering_digest: Annotated[
+        str,
+        doc(
+            "Digest of the rendering that the hook is of, as in `history`; empty for hooks of a deletion. Hooks of"
+            " another rendering are run again."
+        ),
+    ] = ""
+
+
+class RunningHook(ApiType, frozen=True, kw_only=True):
+    """A Job or a Pod that is waited for."""
+
+    revision: Annotated[str, doc("As in `hooks`.")]
+    run: Annotated[str, doc("As in `hooks`.")]
+    event: Annotated[str, doc("As in `hooks`.")]
+    group: Annotated[str, doc("API group of the object; empty for the core group.")] = ""
+    version: Annotated[str, doc("API version of the object.")]
+    kind: Annotated[str, doc("Kind of the object.")]
+    namespace: Annotated[str, doc("Namespace of the object.")] = ""
+    name: Annotated[str, doc("Name of the object.")]
+    uid: Annotated[str, doc("UID of the object.")] = ""
+    delete_policies: Annotated[
+        tuple[str, ...], doc("Its `helm.sh/hook-delete-policy`: what becomes of it when the installation is given up.")
+    ] = ()
+    reconcile_at: Annotated[str, doc("As in `hooks`.")] = ""
+    rendering_digest: Annotated[str, doc("As in `hooks`.")] = ""
 
 
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
@@ -327,6 +356,10 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         tuple[HookRecord, ...],
         doc("The hooks of the chart that were run for one installation, in this order; an upgrade replaces them."),
     ] = ()
+    running_hook: Annotated[
+        RunningHook | None,
+        doc("The hook that is waited for, once it has run for a second; also of an installation that was given up."),
+    ] = None
     delete_hooks: Annotated[
         bool,
         doc("The chart has hooks for its deletion; written before the first object is."),

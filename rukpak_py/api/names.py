@@ -203,4 +203,7 @@ class EventReason(StrEnum):
     WITHDRAWN = "Withdrawn"
     ORDER_NOT_KEPT = "OrderNotKept"
     HOOKS_SKIPPED = "HooksSkipped"
+    HOOKS_BEGIN_AGAIN = "HooksBeginAgain"
+    HOOK_GIVEN_UP = "HookGivenUp"
+    HOOK_ENDED = "HookEnded"
     UNPACK_POD = "UnpackPod"

@@ -16,6 +16,7 @@ from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
+from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
@@ -84,8 +85,8 @@ class DeploymentParts:
         )
         attempts = Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace)
         rendering = RenderingStage(self.renderer, former=templates.former, request_content=around.request_content)
-        self._hooks = self._hook_stage(around)
-        self._install_hooks = ReleaseHooks(self._hooks)
+        self._hooks, given_up = self._hook_parts(around)
+        self._install_hooks = ReleaseHooks(self._hooks, given_up)
         self.uninstall = Uninstall(
             around.client,
             around.inventory,
@@ -93,6 +94,7 @@ class DeploymentParts:
             around.events,
             DeletionHooks(
                 self._hooks,
+                given_up,
                 states=self._states,
                 templates=templates,
                 values=self._values,
@@ -137,7 +139,7 @@ class DeploymentParts:
         await self.renderer.close()
         await self._hooks.close()
 
-    def _hook_stage(self, around: DeploymentDependencies) -> HookStage:
+    def _hook_parts(self, around: DeploymentDependencies) -> tuple[HookStage, GivenUpHooks]:
         deployments = around.router.deployments
         jobs = HookJobs(
             around.client,
@@ -147,7 +149,10 @@ class DeploymentParts:
             seconds=around.hook_seconds,
             on_end=deployments.queue.add,
         )
-        return HookStage(around.client, jobs, self._writer, around.events)
+        given_up = GivenUpHooks(
+            around.client, jobs, self._writer, around.events, now=around.now, seconds=around.hook_seconds
+        )
+        return HookStage(around.client, jobs, given_up, self._writer, around.events), given_up
 
     def _content_reconciler(
         self, around: DeploymentDependencies, rendering: RenderingStage, existence: Existence[BundleDeployment]

@@ -103,7 +103,9 @@ def keys_in_use(
         for entry in deployment.status.history
         if entry.options is not None
     }
+    running = deployment.status.running_hook
     begun = {record.revision for record in deployment.status.hooks}  # what its hooks have seen is installed
+    begun |= {running.revision} if running is not None else set()
     return begun | {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | installed}
 
 

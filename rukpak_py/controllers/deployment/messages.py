@@ -35,6 +35,10 @@ HOOKS_UNKNOWN = (
     "the hooks that the chart has for its deletion cannot be found out; set the annotation core.rukpak.io/skip-hooks "
     'to "true" to delete without them'
 )
+HOOKS_BEGIN_AGAIN = (
+    "the rendering whose hooks had run is lost, and rendering the chart again gives different objects: the "
+    "installation begins again, with the hooks of the new rendering"
+)
 _KEPT_NOTES: Mapping[str, str] = {KeptReason.HAD_INSTANCES: " (its instances are gone)"}
 
 
@@ -135,6 +139,17 @@ def hook_running(event: HookEvent, key: ObjectKey) -> str:
     return f"the {event} hook {key} is running"
 
 
+def hook_given_up(event: str, key: ObjectKey) -> str:
+    return (
+        f"the {event} hook {key} of an installation that was given up is still running, and is not stopped; "
+        "it is waited for. To go on now, look at its logs and delete it"
+    )
+
+
+def given_up_hook_ended(event: str, key: ObjectKey, why: str) -> str:
+    return f"the {event} hook {key} of an installation that was given up has {f'failed: {why}' if why else 'succeeded'}"
+
+
 def hook_ended(event: HookEvent, key: ObjectKey, result: str) -> str:
     return f"the {event} hook {key} has {result.lower()}"
 
@@ -149,6 +164,16 @@ def hook_failed(event: HookEvent, key: ObjectKey, why: str) -> str:
     return (
         f"the {event} hook {key} failed{f': {why}' if why else ''}. Look at the logs of its pods; to run it again, set "
         f"the annotation core.rukpak.io/reconcile-at to a new value, or {instead}"
+    )
+
+
+def hook_failed_and_lost(event: str, key: ObjectKey, why: str) -> str:
+    """Of a rendering that cannot be had any more."""
+    return (
+        f"the {event} hook {key} failed{f': {why}' if why else ''}, and the rendering that it is of is lost: rendering "
+        "the chart again gives different objects. Look at the logs of its pods; to begin the installation again, with "
+        "the hooks of the new rendering, set the annotation core.rukpak.io/reconcile-at to a new value, or change "
+        "spec.template or spec.config"
     )
 
 

@@ -195,7 +195,7 @@ def _with_kept(result: StageResult, kept: StageResult) -> StageResult:
     """A refusal, with what the status records of the content that is kept: a correction changes its digest."""
     report = result.report
     if report is not None and kept.report is not None and kept.report.fields is not None:
-        report = replace(report, fields=kept.report.fields)
+        report = replace(report, fields={**kept.report.fields, **(report.fields or {})})
     return replace(result, report=report, waits_for=result.waits_for | kept.waits_for)
 
 

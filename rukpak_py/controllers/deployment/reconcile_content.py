@@ -72,9 +72,11 @@ class ContentReconciler:
             report = Report(summary=Summary.RETRYING, reason=Reason.UNAVAILABLE, message=str(error))
             return StageResult(outcome=retry(error.retry_after), report=report)
         attempt.state.waits.over("api server")
-        if attempt.is_wanted:  # after its own rendering took over the place of a former one
-            self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
-        return result
+        if not attempt.is_wanted:
+            return result
+        # After its own rendering took over the place of a former one.
+        self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
+        return await self._hooks.with_given_up(attempt, result)
 
     def drop_renderings(self, deployment: BundleDeployment) -> None:
         """Of what was wanted, while nobody can say what is."""

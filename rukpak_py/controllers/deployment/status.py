@@ -42,7 +42,10 @@ class ConditionValue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """What is to be said. `fields` are other fields of the status that change with it."""
+    """What is to be said. `fields` are other fields of the status that change with it.
+
+    `handles_request`: the latest request to reconcile was acted on; else it is still to come.
+    """
 
     summary: Summary
     reason: Reason
@@ -51,11 +54,12 @@ class Report:
     installed: ConditionValue | None = None
     healthy: ConditionValue | None = None
     fields: Mapping[str, Any] | None = None
+    handles_request: bool = True
 
 
 def status_of(deployment: BundleDeployment, report: Report, now: str) -> BundleDeploymentStatus:
-    generation = deployment.metadata.generation
-    conditions = deployment.status.conditions
+    generation, status = deployment.metadata.generation, deployment.status
+    conditions = status.conditions
     aspects = (
         (ConditionType.HAS_VALID_BUNDLE, report.valid),
         (ConditionType.INSTALLED, report.installed),
@@ -67,11 +71,12 @@ def status_of(deployment: BundleDeployment, report: Report, now: str) -> BundleD
     conditions = summarise(
         conditions, report.summary, reason=report.reason, message=report.message, generation=generation, now=now
     )
+    asked, handled = deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, ""), status.last_handled_reconcile_at
     return replace(
-        deployment.status,
+        status,
         conditions=complete(conditions, BUNDLE_DEPLOYMENT_CONDITIONS, generation=generation, now=now),
         observed_generation=generation,
-        last_handled_reconcile_at=deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, ""),
+        last_handled_reconcile_at=asked if report.handles_request else handled,
         **(report.fields or {}),
     )
 

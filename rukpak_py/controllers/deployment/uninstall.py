@@ -85,7 +85,8 @@ class Uninstall:
         if isinstance(content, StageResult):
             return content
         if content is None:
-            return await self._delete_in_order(deployment, ours, hidden) or await self._end(deployment)
+            unfinished = await self._delete_in_order(deployment, ours, hidden)
+            return unfinished or await self._hooks.clean_up(deployment) or await self._end(deployment)
         return await self._delete_with_hooks(deployment, content, ours, hidden)
 
     async def _delete_with_hooks(
@@ -97,7 +98,7 @@ class Uninstall:
         if unfinished is None and ours and content.has(HookEvent.POST_DELETE):
             unfinished = await self._delete(deployment, ours, "object", hidden)
         unfinished = unfinished or await self._hooks.run(content, HookEvent.POST_DELETE)
-        return unfinished or await self._end(deployment)
+        return unfinished or await self._hooks.clean_up(deployment) or await self._end(deployment)
 
     async def _hidden(self, deployment: BundleDeployment) -> tuple[Hidden, Hidden]:
         """Kinds whose objects must go first and cannot be seen; and built-in kinds that are not listed yet."""

@@ -35,6 +35,13 @@ CHART = "---\n".join(
 )
 
 
+JOB_HOOK = job_hook("second", "pre-install")
+PASSWORD = (
+    "{{ $password := randAlphaNum 20 }}"
+    + "---\n".join([hook("first", "pre-install", weight="-1"), JOB_HOOK, config_map("settings")])
+).replace('print ""', "print $password")
+
+
 def is_hook(exchange: Exchange) -> bool:
     made = exchange.method == "POST" and exchange.what in {"configmaps", "jobs"}
     return made and exchange.namespace.startswith("app-")
@@ -136,6 +143,31 @@ async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
         return False
 
     await eventually(is_another, what="it is run again")
+
+
+async def test_hooks_begin_again_when_the_rendering_is_lost_between_two_of_them(
+    tenant: Tenant, operators: StartOperator, helm: HelmProgram
+) -> None:
+    """They have seen other values than those that would be installed."""
+    operator = operators(arguments=[f"--helm={helm.path}"])
+    await operator.start()
+    await deploy(tenant, await publish(tenant, PASSWORD))
+    text = f"the pre-install hook Job {tenant.namespace}/second is running"
+    await tenant.until(lambda seen: text in condition(seen, "Ready").get("message", ""), what="the first one has run")
+    before = await tenant.read(CONFIG_MAPS, tenant.namespace, "first")
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    await operator.start()
+    node = asyncio.create_task(end_pods(tenant))
+    found = await tenant.ready()
+    node.cancel()
+    seen = [await tenant.read(CONFIG_MAPS, tenant.namespace, name) for name in ("first", "settings")]
+    assert seen[0]["data"] == seen[1]["data"] != before["data"]
+    digest = found["status"]["history"][0]["renderingDigest"]
+    assert [(one["name"], one["renderingDigest"]) for one in found["status"]["hooks"]] == [
+        ("first", digest),
+        ("second", digest),
+    ]
 
 
 async def test_hooks_of_the_deletion_run_also_when_the_rendering_is_lost(

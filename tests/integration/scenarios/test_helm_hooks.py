@@ -11,7 +11,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, PODS
 from tests.integration.operator.test_killed_hooks import JOBS
 from tests.integration.scenarios.events import events_of, until_told
 from tests.integration.scenarios.helm_charts import chart_source, deploy, has_data, installed, settings
-from tests.integration.scenarios.stage import Check, Document, Stage, definition, says, widget
+from tests.integration.scenarios.stage import Check, Document, Stage, definition, is_observed, says, widget
 from tests.unit.charts import config_map, hook, job_hook
 from tests.waiting import eventually
 
@@ -49,6 +49,11 @@ def ran(document: Document) -> list[tuple[str, str, str]]:
 
 def has_run(*names: str) -> Check:
     return lambda document: [name for _, name, _ in ran(document)] == list(names)
+
+
+async def until_running(stage: Stage, name: str, event: str, job: str) -> None:
+    text = f"Waiting: the {event} hook Job {stage.namespace}/{job} is running"
+    await stage.until_deployment(name, says("Ready", "Unknown", "Progressing", text))
 
 
 async def job_uid(stage: Stage, name: str) -> Any:
@@ -117,6 +122,12 @@ async def test_a_hook_that_fails_leaves_the_old_version_running_until_somebody_a
     name = await installed(stage, {"templates/settings.yaml": settings(a="1")})
     files = {"templates/job.yaml": job_hook("migrate", "pre-upgrade"), "templates/settings.yaml": settings(a="2")}
     await change(stage, name, files, "next")
+    await until_running(stage, name, "pre-upgrade", "migrate")
+    hanging = await job_uid(stage, "migrate")
+    await annotate(stage, name, RECONCILE_AT_ANNOTATION, "while it runs")
+    await end_pod(stage, "migrate", "Failed")
+    await stage.until(JOBS, stage.namespace, "migrate", lambda found: found["metadata"]["uid"] != hanging)
+    await stage.until_deployment(name, lambda found: found["status"].get("lastHandledReconcileAt") == "while it runs")
     await end_pod(stage, "migrate", "Failed")
     text = f"the pre-upgrade hook Job {stage.namespace}/migrate failed: BackoffLimitExceeded: "
     advice = "set the annotation core.rukpak.io/reconcile-at to a new value, or change spec.template or spec.config"
@@ -136,6 +147,32 @@ async def test_a_hook_that_fails_leaves_the_old_version_running_until_somebody_a
     await stage.until(CONFIG_MAPS, stage.namespace, "settings", has_data(a="2"))
     await stage.until_ready(name)
     assert ran(await stage.deployment(name)) == [("pre-upgrade", "migrate", "Succeeded")]
+
+
+async def test_the_hook_of_an_upgrade_that_is_given_up_is_named_and_waited_for(stage: Stage) -> None:
+    """It may be half a migration; the next one begins after it."""
+    before = await chart_source(stage, {"templates/settings.yaml": settings(a="1")}, name="before")
+    name = await deploy(stage, before)
+    await stage.until_ready(name)
+    policy = {"delete_policy": "before-hook-creation,hook-succeeded"}
+    files = {"templates/job.yaml": job_hook("migrate", "pre-upgrade", **policy), "templates/a.yaml": settings(a="2")}
+    await change(stage, name, files, "next")
+    await until_running(stage, name, "pre-upgrade", "migrate")
+
+    await stage.edit_template(name, before)
+    text = f"the pre-upgrade hook Job {stage.namespace}/migrate of an installation that was given up is still running"
+    await stage.until_deployment(name, says("Ready", "Unknown", "Progressing", text), says("Installed", "True"))
+    await until_told(stage, name, "HookGivenUp", "Warning: ", text)
+    another = {"templates/b.yaml": hook("another", "pre-upgrade"), "templates/a.yaml": settings(a="3")}
+    await change(stage, name, another, "another")
+    await stage.until_deployment(name, is_observed, says("Ready", "Unknown", "Progressing", text))
+    assert not await stage.has_settings("another")
+
+    await end_pod(stage, "migrate", "Succeeded")
+    await stage.until(CONFIG_MAPS, stage.namespace, "settings", has_data(a="3"))
+    await stage.until_ready(name)
+    await stage.until_gone(JOBS, stage.namespace, "migrate")
+    await until_told(stage, name, "HookEnded", "Normal: ", "of an installation that was given up has succeeded")
 
 
 async def test_hooks_are_skipped_when_somebody_says_so(stage: Stage) -> None:
@@ -300,3 +337,5 @@ async def test_hooks_of_a_deletion_that_orphans_or_leaves_the_order_to_the_colle
     assert await stage.has_settings() is (propagation == "Orphan")
     if propagation == "Orphan":
         assert not await stage.exists(JOBS, stage.namespace, "before")
+    else:
+        await stage.until_gone(JOBS, stage.namespace, "before")

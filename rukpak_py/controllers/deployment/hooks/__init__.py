@@ -6,6 +6,7 @@ hook_object     the object as it is created, and whose an object of its name is
 verdict         whether a Job or a Pod has ended, and how
 runner          one hook, from a look at its name to its end
 stage           the effects: a job for the hook that is due, its record in the status, deletions by policy
+given_up        hooks that nobody waits for any more: named, waited for all the same, cleaned up
 deletion        the same for a deployment that is being deleted
 
 A hook has ended when its record stands in the status; it is written before anything else happens. A hook without a

@@ -4,6 +4,7 @@ The content is that of the active Bundle with the options it was installed with,
 also when its rendering was lost and comes out differently now. While the content cannot be had, the deletion waits.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempts import Attempts
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, ValuesMissingError
+from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running
 from rukpak_py.controllers.deployment.hooks.runs import hooks_at, skips_hooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
@@ -28,6 +30,7 @@ from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.outcome import WAIT, again, retry
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.wording import joined
 from rukpak_py.formats.hook import Hook, HookEvent
 
 
@@ -46,6 +49,7 @@ class DeletionHooks:
     def __init__(
         self,
         stage: HookStage,
+        given_up: GivenUpHooks,
         *,
         states: DeploymentStates,
         templates: Templates,
@@ -54,6 +58,7 @@ class DeletionHooks:
         rendering: RenderingStage,
     ) -> None:
         self._stage = stage
+        self._given_up = given_up
         self._states = states
         self._templates = templates
         self._values = values
@@ -85,8 +90,8 @@ class DeletionHooks:
         match await self._stage.run(content.attempt, content.hooks, event):
             case None:
                 return None
-            case Running(text=text):
-                return StageResult(outcome=again(LOOK_AGAIN_SECONDS), report=_of(f"Deleting: {text}"))
+            case Running() as running:
+                return StageResult(outcome=again(LOOK_AGAIN_SECONDS), report=_running(running))
             case LookAgain(after=after):
                 return StageResult(outcome=again(after))
             case NotRun(refusal=refusal):
@@ -95,6 +100,14 @@ class DeletionHooks:
                 return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
             case HooksFailed(text=text):
                 return _report(f"Deleting: {text}", Summary.STALLED)
+
+    async def clean_up(self, deployment: BundleDeployment) -> StageResult | None:
+        """Before the deployment goes: hooks that nobody else deletes. None: they are gone."""
+        failures = await self._given_up.delete_uncollected(deployment)
+        if not failures:
+            return None
+        text = joined(f"could not delete the hook {key}: {error}" for key, error in failures)
+        return StageResult(outcome=retry(), report=_of(f"Deleting: {text}", Summary.RETRYING))
 
     def _attempt(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
         status = deployment.status
@@ -139,6 +152,11 @@ def _without_rendering(deployment: BundleDeployment) -> BundleDeployment:
 
 def _of(text: str, summary: Summary = Summary.PROGRESSING) -> Report:
     return Report(summary=summary, reason=Reason.DELETING, message=text)
+
+
+def _running(running: Running) -> Report:
+    report = _of(f"Deleting: {running.text}")
+    return dataclasses.replace(report, fields=running.fields, handles_request=running.handles_request)
 
 
 def _report(text: str, summary: Summary) -> StageResult:

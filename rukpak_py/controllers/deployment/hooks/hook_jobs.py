@@ -5,7 +5,7 @@ A deployment has one at a time. One of another run ends when the next begins: wh
 
 from collections.abc import Callable
 
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import BundleDeployment, RunningHook
 from rukpak_py.apply.deletions import FOREGROUND
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.object_failures import failure_of
@@ -18,7 +18,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, hook_object
 from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
-from rukpak_py.controllers.deployment.hooks.runs import HookExecution, may_replace_left, skips_hooks
+from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, may_replace_left, skips_hooks
 from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
 from rukpak_py.controllers.jobs import Jobs, Key
 from rukpak_py.core.errors import RukPakError
@@ -49,6 +49,7 @@ class HookJobs:
         self._runner = HookRunner(client, now=now)
         self._jobs: Jobs[HookEnd | None] = Jobs(on_end=on_end)
         self._ended: dict[str, tuple[Key, HookEnd]] = {}  # by uid: not recorded yet
+        self._begun: dict[str, RunningHook] = {}  # by uid: what the last job has found or created
 
     async def end_of(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> HookEnd | Unfinished:
         """How the hook has ended; it is begun, unless it was. The same until it is `recorded`."""
@@ -70,11 +71,17 @@ class HookJobs:
 
     def recorded(self, uid: str) -> None:
         self._ended.pop(uid, None)
+        self._begun.pop(uid, None)
+
+    def begun(self, uid: str) -> RunningHook | None:
+        """What this process waits for, or has waited for without a record of its end."""
+        return self._begun.get(uid)
 
     def forget(self, uid: str) -> None:
-        """The deployment is gone."""
+        """Nobody waits for it any more, because the deployment is gone for instance."""
         self._jobs.drop(uid)
         self._ended.pop(uid, None)
+        self._begun.pop(uid, None)
 
     async def close(self) -> None:
         await self._jobs.close()
@@ -100,15 +107,25 @@ class HookJobs:
                 wanted = self._hook_object(attempt, run, step, resource)
             except RukPakError as error:
                 return not_run(run.event, _place(step, attempt), error)
-            self._start(attempt.deployment, run.event, wanted, key)
-        return Running(text=messages.hook_running(run.event, _place(step, attempt)))
+            self._start(attempt.deployment, run, step, wanted, key)
+        begun, asked = self._begun.get(attempt.deployment.metadata.uid), asked_of(attempt.deployment)
+        return Running(
+            text=messages.hook_running(run.event, _place(step, attempt)),
+            hook=begun,
+            handles_request=not asked or (begun is not None and begun.reconcile_at == asked),
+        )
 
-    def _start(self, deployment: BundleDeployment, event: HookEvent, wanted: HookObject, key: Key) -> None:
-        metadata = deployment.metadata
-        self._jobs.drop(metadata.uid)
+    def _start(
+        self, deployment: BundleDeployment, run: HookExecution, step: ExecuteHook, wanted: HookObject, key: Key
+    ) -> None:
+        metadata, event = deployment.metadata, run.event
+        self.forget(metadata.uid)
+
+        def begun(uid: str, asked: str) -> None:
+            self._begun[metadata.uid] = _running_hook(run, step, wanted, uid=uid, asked=asked)
 
         async def work() -> HookEnd | None:
-            return await self._runner.run(wanted, is_wanted=lambda: self._is_wanted(deployment, event))
+            return await self._runner.run(wanted, is_wanted=lambda: self._is_wanted(deployment, event), on_begin=begun)
 
         deadline = 2 * wanted.seconds + GONE_SECONDS + MARGIN_SECONDS  # a former run may have to end first
         self._jobs.start(metadata.name, key, work, lane=f"hooks of {metadata.uid}", deadline=deadline, width=1)
@@ -133,6 +150,7 @@ class HookJobs:
             mark=run.mark,
             seconds=self._seconds,
             collected=FOREGROUND not in deployment.metadata.finalizers,  # it would go before it ends
+            asked=asked_of(deployment),
             failed_uid=step.failed.uid if step.failed is not None else "",
             takes_left=may_replace_left(deployment),
         )
@@ -141,6 +159,24 @@ class HookJobs:
 def _place(step: ExecuteHook, attempt: Attempt) -> ObjectKey:
     key = step.hook.object.head.key
     return key._replace(namespace=key.namespace or attempt.namespace)
+
+
+def _running_hook(run: HookExecution, step: ExecuteHook, wanted: HookObject, *, uid: str, asked: str) -> RunningHook:
+    key = wanted.key
+    return RunningHook(
+        revision=run.revision,
+        run=run.mark,
+        event=run.event,
+        group=key.group,
+        version=wanted.resource.gvk.version,
+        kind=key.kind,
+        namespace=key.namespace,
+        name=key.name,
+        uid=uid,
+        delete_policies=tuple(sorted(step.hook.delete_policies)),
+        reconcile_at=asked,
+        rendering_digest=run.rendering,
+    )
 
 
 def not_run(event: HookEvent, key: ObjectKey, error: RukPakError) -> NotRun:

@@ -11,7 +11,12 @@ from enum import Enum, auto
 from typing import Any
 
 from rukpak_py.api.bundle_deployment import Adopt
-from rukpak_py.api.names import HELM_HOOK_ANNOTATION, HOOK_RUN_ANNOTATION, OWNER_UID_ANNOTATION
+from rukpak_py.api.names import (
+    HELM_HOOK_ANNOTATION,
+    HOOK_RUN_ANNOTATION,
+    OWNER_UID_ANNOTATION,
+    RECONCILE_AT_ANNOTATION,
+)
 from rukpak_py.apply import ownership
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.observed_object import is_deployment, observed_object
@@ -28,7 +33,7 @@ READABLE_SECONDS = 300  # of a Job after its end, at least
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookObject:
     """`failed_uid`: of the object that failed, when the hook is run again. `takes_left`: a hook that nobody owns, as
-    helm leaves them, may be replaced. `seconds`: it must end within.
+    helm leaves them, may be replaced. `seconds`: it must end within. `asked`: the request to reconcile that it answers.
     """
 
     key: ObjectKey
@@ -38,6 +43,7 @@ class HookObject:
     mark: str
     replaces: bool
     seconds: float
+    asked: str = ""
     failed_uid: str = ""
     takes_left: bool = False
 
@@ -62,6 +68,7 @@ def hook_object(
     mark: str,
     seconds: float,
     collected: bool = True,
+    asked: str = "",
     failed_uid: str = "",
     takes_left: bool = False,
 ) -> HookObject:
@@ -71,8 +78,9 @@ def hook_object(
     """
     normal = normalise(hook.object.manifest(), namespaced=resource.namespaced, default_namespace=namespace)
     metadata: dict[str, Any] = dict(normal.manifest["metadata"])
-    marks = {HOOK_RUN_ANNOTATION: mark, OWNER_UID_ANNOTATION: owner.uid}
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), **marks}
+    marks = {HOOK_RUN_ANNOTATION: mark, OWNER_UID_ANNOTATION: owner.uid, RECONCILE_AT_ANNOTATION: asked}
+    annotations = {**(metadata.get("annotations") or {}), **marks}
+    metadata["annotations"] = {name: text for name, text in annotations.items() if text or name not in marks}
     is_crd = resource.group_kind == CRDS.group_kind
     if collected and not hook.outlives and not is_crd:
         metadata["ownerReferences"] = [{**owner.reference, "controller": False, "blockOwnerDeletion": False}]
@@ -87,6 +95,7 @@ def hook_object(
         mark=mark,
         replaces=DeletePolicy.BEFORE_HOOK_CREATION in hook.delete_policies,
         seconds=time_limit(resource.group_kind, manifest, seconds),
+        asked=asked,
         failed_uid=failed_uid,
         takes_left=takes_left,
     )

@@ -2,26 +2,31 @@
 
 While a hook runs before it, or has failed, nothing was written, so what is installed is still kept as it should be.
 The gates have passed before the first hook of a run is begun; until its last one has ended they are not asked again.
+What is not wanted any more keeps what is wanted from being ready as long as its hook is at work.
 """
 
 from dataclasses import replace
 
 from rukpak_py.api.conditions import Summary
+from rukpak_py.api.names import Reason
 from rukpak_py.controllers.deployment import failure_reports
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runs import events_of, hooks_at, run_of
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import StageResult, waiting
-from rukpak_py.controllers.outcome import WAIT, again, retry_unless_stalled
+from rukpak_py.controllers.outcome import WAIT, again, both, retry_unless_stalled
 
 _BEFORE, _AFTER = "hooks before", "hooks after"  # what is waited for
+_GIVEN_UP_SECONDS = 5.0  # between two looks at a hook that no job of this process waits for
 
 
 class ReleaseHooks:
-    def __init__(self, stage: HookStage) -> None:
+    def __init__(self, stage: HookStage, given_up: GivenUpHooks) -> None:
         self._stage = stage
+        self._given_up = given_up
         self._begun: dict[str, str] = {}  # by deployment: the run whose first hook was begun
 
     def are_due_before(self, attempt: Attempt, rendered: Rendered) -> bool:
@@ -51,9 +56,31 @@ class ReleaseHooks:
             return None
         return _result(attempt, await self._stage.run(attempt, rendered.hooks, events.after), _AFTER)
 
+    async def with_given_up(self, attempt: Attempt, result: StageResult) -> StageResult:
+        """The same, with the hook of another installation that is still at work."""
+        if self._given_up.known(attempt.deployment) is None:
+            return result
+        events = events_of(attempt)
+        if events is not None and attempt.facts is None:
+            return result  # what is not rendered yet may be what the hook is of
+        wanted = [run_of(attempt, event) for event in (events.before, events.after)] if events is not None else []
+        running = await self._given_up.at_work(attempt.deployment, wanted)
+        if isinstance(running, LookAgain):
+            return replace(result, outcome=both(result.outcome, again(running.after)))
+        if running is None:
+            return result
+        report, outcome = result.report, both(result.outcome, again(_GIVEN_UP_SECONDS))
+        if report is not None and report.summary is Summary.READY:
+            summary, reason = Summary.PROGRESSING, Reason.PROGRESSING
+            report = replace(report, summary=summary, reason=reason, message=f"Waiting: {running.text}")
+        if report is not None:
+            report = replace(report, fields={**(report.fields or {}), "running_hook": running.hook})
+        return replace(result, report=report, outcome=outcome, is_finished=False)
+
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
         self._begun.pop(uid, None)
+        self._given_up.forget(uid)
         self._stage.forget(uid)
 
     @staticmethod
@@ -73,8 +100,8 @@ def _result(attempt: Attempt, unfinished: Unfinished | None, what: str) -> Stage
     match unfinished:
         case None:
             return None
-        case Running(text=text):
-            return waiting(attempt.state, what, f"Waiting: {text}")
+        case Running() as running:
+            return _waiting(attempt, what, running)
         case LookAgain(after=after):
             return StageResult(outcome=again(after))
         case NotRun(refusal=refusal):
@@ -83,3 +110,11 @@ def _result(attempt: Attempt, unfinished: Unfinished | None, what: str) -> Stage
             return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
         case HooksFailed(text=text):
             return StageResult(outcome=WAIT, report=failure_reports.not_installed(deployment, text, Summary.STALLED))
+
+
+def _waiting(attempt: Attempt, what: str, running: Running) -> StageResult:
+    result = waiting(attempt.state, what, f"Waiting: {running.text}")
+    if result.report is None:
+        return result
+    report = replace(result.report, fields=running.fields, handles_request=running.handles_request)
+    return replace(result, report=report)

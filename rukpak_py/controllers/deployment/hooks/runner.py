@@ -15,8 +15,9 @@ from time import monotonic
 
 import orjson
 
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, HookObjectSituation, refusal, situation
-from rukpak_py.controllers.deployment.hooks.verdict import JOB, SUCCEEDED, HookVerdict, verdict
+from rukpak_py.controllers.deployment.hooks.verdict import JOB, SUCCEEDED, HookVerdict, has_verdict, verdict
 from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.answers import live_object
@@ -29,16 +30,20 @@ LONGEST_PAUSE_SECONDS = 5.0
 GONE_SECONDS = 60.0  # for what is deleted to be gone
 
 Sleep = Callable[[float], Awaitable[None]]
+OnBegin = Callable[[str, str], None]  # the uid of the object, and the request to reconcile that it answers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookEnd:
+    """`asked`: the request to reconcile that it answers, which a later one may have followed since."""
+
     key: ObjectKey
     version: str
     verdict: HookVerdict
     uid: str
     started_at: str
     finished_at: str
+    asked: str = ""
 
 
 class HookRunner:
@@ -47,25 +52,30 @@ class HookRunner:
         self._now = now
         self._sleep = sleep
 
-    async def run(self, hook: HookObject, *, is_wanted: Callable[[], bool]) -> HookEnd | None:
-        """`is_wanted` is asked before anything is changed. None: nothing was, because it is not wanted any more."""
+    async def run(
+        self, hook: HookObject, *, is_wanted: Callable[[], bool], on_begin: OnBegin = lambda _uid, _asked: None
+    ) -> HookEnd | None:
+        """`is_wanted` is asked before anything is changed. None: nothing was, because it is not wanted any more.
+
+        `on_begin` is called when there is something to be waited for.
+        """
         live = await self._read(hook)
         if live is None:
-            return await self._created(hook, None, is_wanted)
+            return await self._created(hook, None, is_wanted, on_begin)
         is_going = live.metadata.is_deleted
         match situation(live.metadata, hook):
             case HookObjectSituation.FOREIGN:
                 raise ConflictError(refusal(live.metadata, hook))
             case HookObjectSituation.THERE | HookObjectSituation.OF_THIS_RUN if not is_going:
-                return await self._ended(hook, live, age=self._age(live.metadata))
+                return await self._ended(hook, live, on_begin, age=self._age(live.metadata))
             case HookObjectSituation.HAS_FAILED if _has_succeeded(hook, live):
-                return self._end(hook, live.metadata, SUCCEEDED)
+                return self._end(hook, live.metadata, SUCCEEDED, hook.asked)
             case HookObjectSituation.OURS | HookObjectSituation.LEFT_BY_HELM if not hook.replaces and not is_going:
                 raise ConflictError(_not_replaced(hook))
             case HookObjectSituation.OURS | HookObjectSituation.LEFT_BY_HELM if not is_going:
-                return await self._created(hook, await self._once_over(hook, live, is_wanted), is_wanted)
+                return await self._created(hook, await self._once_over(hook, live, is_wanted), is_wanted, on_begin)
             case _:
-                return await self._created(hook, live, is_wanted)
+                return await self._created(hook, live, is_wanted, on_begin)
 
     async def _once_over(self, hook: HookObject, live: LiveObject, is_wanted: Callable[[], bool]) -> LiveObject | None:
         """A former run of it may be at work: nobody stops half a migration to begin another one. As it is then."""
@@ -78,7 +88,7 @@ class HookRunner:
         return found
 
     async def _created(
-        self, hook: HookObject, live: LiveObject | None, is_wanted: Callable[[], bool]
+        self, hook: HookObject, live: LiveObject | None, is_wanted: Callable[[], bool], on_begin: OnBegin
     ) -> HookEnd | None:
         """In the place of what is there, once that is gone."""
         if not is_wanted():
@@ -93,7 +103,7 @@ class HookRunner:
             )
         except AlreadyExistsError as error:
             raise UnavailableError(f"{hook.key} appeared while it was being created; it is looked at again") from error
-        return await self._ended(hook, created, age=0.0)
+        return await self._ended(hook, created, on_begin, age=0.0)
 
     async def _delete(self, hook: HookObject, live: LiveObject) -> None:
         """Only what was looked at. A Job that may still be at work goes after its Pods."""
@@ -121,19 +131,24 @@ class HookRunner:
             await self._sleep(pause)
             pause = _longer(pause)
 
-    async def _ended(self, hook: HookObject, live: LiveObject, *, age: float) -> HookEnd:
+    async def _ended(self, hook: HookObject, live: LiveObject, on_begin: OnBegin, *, age: float) -> HookEnd:
         first, began, pause = live.metadata, monotonic() - age, FIRST_PAUSE_SECONDS
+        asked = hook.asked
+        if has_verdict(hook.resource.group_kind):
+            asked = first.annotations.get(RECONCILE_AT_ANNOTATION, "")
+            on_begin(first.uid, asked)
         while True:
             found = _verdict(hook, live)
             if found is None and monotonic() - began >= hook.seconds:
                 found = HookVerdict(succeeded=False, why=f"it did not end within {hook.seconds:g} s")
             if found is not None:
-                return self._end(hook, first, found)
+                return self._end(hook, first, found, asked)
             await self._sleep(min(pause, max(0.0, began + hook.seconds - monotonic())))
             pause = _longer(pause)
             now = await self._read_again(hook)
             if now is None or now.metadata.uid != first.uid:
-                return self._end(hook, first, HookVerdict(succeeded=False, why="it was deleted before it ended"))
+                deleted = HookVerdict(succeeded=False, why="it was deleted before it ended")
+                return self._end(hook, first, deleted, asked)
             live = now
 
     async def _read(self, hook: HookObject) -> LiveObject | None:
@@ -152,14 +167,9 @@ class HookRunner:
                 await self._sleep(LONGEST_PAUSE_SECONDS)
 
     def _age(self, metadata: Metadata) -> float:
-        """Seconds since the server created it, as far as two clocks can tell."""
-        try:
-            created = datetime.fromisoformat(metadata.creation_timestamp or self._now())
-            return max(0.0, (datetime.fromisoformat(self._now()) - created).total_seconds())
-        except (TypeError, ValueError):
-            return 0.0
+        return age_of(metadata, self._now())
 
-    def _end(self, hook: HookObject, metadata: Metadata, found: HookVerdict) -> HookEnd:
+    def _end(self, hook: HookObject, metadata: Metadata, found: HookVerdict, asked: str) -> HookEnd:
         now = self._now()
         return HookEnd(
             key=hook.key,
@@ -168,7 +178,17 @@ class HookRunner:
             uid=metadata.uid,
             started_at=metadata.creation_timestamp or now,
             finished_at=now,
+            asked=asked,
         )
+
+
+def age_of(metadata: Metadata, now: str) -> float:
+    """Seconds since the server created it, as far as two clocks can tell."""
+    try:
+        created = datetime.fromisoformat(metadata.creation_timestamp or now)
+        return max(0.0, (datetime.fromisoformat(now) - created).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def _verdict(hook: HookObject, live: LiveObject) -> HookVerdict | None:

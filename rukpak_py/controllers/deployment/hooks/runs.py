@@ -6,15 +6,21 @@ changes. Going back to older content is an upgrade like any other, so events of 
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, BundleDeploymentStatus, HookRecord
-from rukpak_py.api.names import SKIP_HOOKS_ANNOTATION
+from rukpak_py.api.bundle_deployment import (
+    Adopt,
+    BundleDeployment,
+    BundleDeploymentStatus,
+    HookRecord,
+    RunningHook,
+)
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import was_installed_by_original
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.formats.hook import Hook, HookEvent
+from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
 
 _MARK_DIGITS = 32
 
@@ -32,26 +38,49 @@ UPGRADE = InstallEvents(before=HookEvent.PRE_UPGRADE, after=HookEvent.POST_UPGRA
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookExecution:
     """One event of one installation. `since`: when what it replaces was installed, so that content that comes back is
-    another installation.
+    another installation. `rendering`: its digest, because a chart that was rendered anew is another one, too; empty for
+    a deletion, which is not begun again half-way.
     """
 
     revision: str
     event: HookEvent
     since: str
+    rendering: str = ""
 
     @property
     def mark(self) -> str:
         """As it stands on the objects of its hooks, and in their records."""
-        parts = canonical_json([self.revision, self.event, self.since])
-        return hashlib.sha256(parts).hexdigest()[:_MARK_DIGITS]
+        parts = [self.revision, self.event, self.since, *([self.rendering] if self.rendering else [])]
+        return hashlib.sha256(canonical_json(parts)).hexdigest()[:_MARK_DIGITS]
 
     def records(self, status: BundleDeploymentStatus) -> tuple[HookRecord, ...]:
         return tuple(record for record in status.hooks if record.run == self.mark)
 
+    def superseded(self, status: BundleDeploymentStatus) -> tuple[HookRecord, ...]:
+        """Of this installation as it was rendered before, at any of its events."""
+        if not self.rendering:
+            return ()
+        return tuple(
+            record for record in status.hooks if record.rendering_digest != self.rendering and self.is_of(record)
+        )
+
+    def is_of(self, hook: HookRecord | RunningHook) -> bool:
+        """This installation, at whatever event and however it was rendered."""
+        return any(
+            replace(self, event=event, rendering=hook.rendering_digest).mark == hook.run
+            for event in HookEvent
+            if event == hook.event
+        )
+
 
 def run_of(attempt: Attempt, event: HookEvent) -> HookExecution:
-    history = attempt.deployment.status.history
-    return HookExecution(revision=key_of(attempt), event=event, since=history[0].time if history else "")
+    history, facts = attempt.deployment.status.history, attempt.facts
+    return HookExecution(
+        revision=key_of(attempt),
+        event=event,
+        since=history[0].time if history else "",
+        rendering=facts.rendering if facts is not None and event not in DELETE_EVENTS else "",
+    )
 
 
 def events_of(attempt: Attempt) -> InstallEvents | None:
@@ -73,6 +102,11 @@ def may_replace_left(deployment: BundleDeployment) -> bool:
     status = deployment.status
     was_taken_over = was_installed_by_original(status) or any(entry.taken_over for entry in status.history)
     return was_taken_over or deployment.spec.adopt is not Adopt.NEVER
+
+
+def asked_of(deployment: BundleDeployment) -> str:
+    """The request to reconcile as it is now; empty: there is none."""
+    return deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
 
 
 def skips_hooks(deployment: BundleDeployment) -> bool:

@@ -7,20 +7,32 @@ would be in the way of the next hook of that name.
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, HookRecord, HookResult
-from rukpak_py.api.conditions import Summary, cut
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, RECONCILE_AT_ANNOTATION, EventReason, Reason
+from rukpak_py.api.bundle_deployment import BundleDeployment, HookRecord
+from rukpak_py.api.conditions import Summary
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason, Reason
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, not_run
-from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, Unfinished
+from rukpak_py.controllers.deployment.hooks.results import (
+    STALE_SECONDS,
+    HooksFailed,
+    LookAgain,
+    NotRun,
+    Running,
+    Unfinished,
+    hook_record,
+)
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
-from rukpak_py.controllers.deployment.hooks.runs import HookExecution, hooks_at, run_of, skips_hooks
+from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, hooks_at, run_of, skips_hooks
 from rukpak_py.controllers.deployment.hooks.steps import (
     EventHooksDone,
     EventHooksFailed,
     ExecuteHook,
+    has_failed,
+    is_asked_again,
     key_of,
     next_step,
 )
@@ -34,18 +46,25 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
 LOG = logging.getLogger(__name__)
-MESSAGE_CHARACTERS = 1000  # of a record
-STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
 
 
 class HookStage:
-    def __init__(self, client: Client, jobs: HookJobs, writer: DeploymentStatusWriter, events: Recorder) -> None:
+    def __init__(
+        self,
+        client: Client,
+        jobs: HookJobs,
+        given_up: GivenUpHooks,
+        writer: DeploymentStatusWriter,
+        events: Recorder,
+    ) -> None:
         self._client = client
+        self._given_up = given_up
         self._jobs = jobs
         self._writer = writer
         self._events = events
         self._deleted: dict[str, set[str]] = {}  # by deployment: uids of objects whose deletion was asked for
         self._emitted: dict[str, str] = {}  # by deployment: for what it was told that hooks are skipped
+        self._told: dict[str, str] = {}  # by deployment: which run begins again with another rendering
 
     async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> Unfinished | None:
         """None: nothing is left to be run."""
@@ -56,10 +75,15 @@ class HookStage:
         if skips_hooks(deployment):
             self.emit_skipped(deployment, f"{run.revision} {run.since}")
             return None
-        records, asked = run.records(deployment.status), _asked(deployment)
+        records, asked = run.records(deployment.status), asked_of(deployment)
+        superseded = run.superseded(deployment.status)
+        failed = next((record for record in superseded if has_failed(record)), None)
+        if failed is not None and not is_asked_again(failed, asked):
+            return HooksFailed(text=messages.hook_failed_and_lost(failed.event, key_of(failed), failed.message))
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
             case ExecuteHook() as step:
-                return await self._proceed(attempt, run, step)
+                unfinished = await self._proceed(attempt, run, step)
+                return self._begun_again(deployment, run, unfinished) if superseded else unfinished
             case EventHooksFailed(record=record, delete=delete):
                 failures = await self._delete(deployment.metadata.uid, delete)
                 for key, error in failures:
@@ -80,35 +104,60 @@ class HookStage:
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
         self._jobs.forget(uid)
+        self._told.pop(uid, None)
         self._deleted.pop(uid, None)
         self._emitted.pop(uid, None)
 
     async def close(self) -> None:
         await self._jobs.close()
 
+    def _begun_again(self, deployment: BundleDeployment, run: HookExecution, unfinished: Unfinished) -> Unfinished:
+        """With why hooks that have records are run again; as an Event once."""
+        metadata, text = deployment.metadata, messages.HOOKS_BEGIN_AGAIN
+        if self._told.get(metadata.uid) != run.rendering:
+            self._told[metadata.uid] = run.rendering
+            reason = EventReason.HOOKS_BEGIN_AGAIN
+            self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+        match unfinished:
+            case Running(text=what):
+                return replace(unfinished, text=f"{what}; {text}")
+            case NotRun(refusal=refusal):
+                return NotRun(refusal=replace(refusal, message=f"{refusal.message}; {text}"))
+            case _:
+                return unfinished
+
     async def _proceed(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> Unfinished:
+        """No two hooks are at work at once, also when one of them is of an installation that was given up."""
+        given_up = await self._given_up.at_work(attempt.deployment, [run])
+        if given_up is not None:
+            return given_up
         end = await self._jobs.end_of(attempt, run, step)
         if not isinstance(end, HookEnd):
             return end
         try:
-            await self._write(attempt.deployment, run, _record(run, end, _asked(attempt.deployment)))
+            known = hook_record(end, revision=run.revision, run=run.mark, event=run.event, rendering=run.rendering)
+            await self._write(attempt.deployment, run, known)
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS)
         self._jobs.recorded(attempt.deployment.metadata.uid)
         return LookAgain()
 
     async def _write(self, deployment: BundleDeployment, run: HookExecution, record: HookRecord) -> None:
-        """Of one revision only, and of each run of a hook the last."""
+        """Of one revision only, and of one rendering of it; and of each run of a hook the last."""
+        superseded = run.superseded(deployment.status)
         others = [
             one
             for one in deployment.status.hooks
-            if one.revision == run.revision and (one.run, key_of(one)) != (record.run, key_of(record))
+            if one.revision == run.revision
+            and one not in superseded
+            and (one.run, key_of(one)) != (record.run, key_of(record))
         ]
         report = Report(
             summary=Summary.PROGRESSING,
             reason=Reason.DELETING if run.event in DELETE_EVENTS else Reason.PROGRESSING,
             message=messages.hook_ended(run.event, key_of(record), record.result),
-            fields={"hooks": (*others, record)},
+            fields={"hooks": (*others, record), "running_hook": None},
+            handles_request=asked_of(deployment) in {"", record.reconcile_at},
         )
         await self._writer.record(deployment, report)
 
@@ -133,27 +182,3 @@ class HookStage:
                 continue
             deleted.add(record.uid)
         return failures
-
-
-def _record(run: HookExecution, end: HookEnd, asked: str) -> HookRecord:
-    key = end.key
-    return HookRecord(
-        revision=run.revision,
-        run=run.mark,
-        event=run.event,
-        group=key.group,
-        version=end.version,
-        kind=key.kind,
-        namespace=key.namespace,
-        name=key.name,
-        uid=end.uid,
-        result=HookResult.SUCCEEDED if end.verdict.succeeded else HookResult.FAILED,
-        message="" if end.verdict.succeeded else cut(end.verdict.why, MESSAGE_CHARACTERS),
-        started_at=end.started_at,
-        finished_at=end.finished_at,
-        reconcile_at=asked,
-    )
-
-
-def _asked(deployment: BundleDeployment) -> str:
-    return deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")

@@ -45,18 +45,18 @@ def next_step(hooks: Sequence[Hook], records: Iterable[HookRecord], *, namespace
     """`namespace`: of hooks that name none. `asked`: the request to reconcile as it is now."""
     known = {key_of(record): record for record in records}
     ended = [(hook, record_of(hook, known, namespace)) for hook in hooks]
-    failed = next((record for _, record in ended if record is not None and _has_failed(record)), None)
-    is_asked_again = failed is not None and bool(asked) and failed.reconcile_at != asked
+    failed = next((record for _, record in ended if record is not None and has_failed(record)), None)
+    asked_again = failed is not None and is_asked_again(failed, asked)
     succeeded: list[tuple[Hook, HookRecord]] = []
     for hook, record in ended:
         if record is None:
             return ExecuteHook(hook=hook)
-        if _has_failed(record):
-            if is_asked_again:
+        if has_failed(record):
+            if asked_again:
                 return ExecuteHook(hook=hook, failed=record)
             own = [(hook, record)] if DeletePolicy.HOOK_FAILED in hook.delete_policies else []
             return EventHooksFailed(record=record, delete=_deleted([*_after_success(succeeded), *own]))
-        if is_asked_again and record.reconcile_at != asked and _was_deleted_unused(hook):
+        if asked_again and record.reconcile_at != asked and _was_deleted_unused(hook):
             return ExecuteHook(hook=hook)
         succeeded.append((hook, record))
     return EventHooksDone(delete=_deleted(_after_success(succeeded)))
@@ -72,8 +72,13 @@ def key_of(record: HookRecord) -> ObjectKey:
     return ObjectKey(record.group, record.kind, record.namespace, record.name)
 
 
-def _has_failed(record: HookRecord) -> bool:
+def has_failed(record: HookRecord) -> bool:
     return record.result == HookResult.FAILED
+
+
+def is_asked_again(failed: HookRecord, asked: str) -> bool:
+    """Somebody wants it to be run again, and has said so since it was begun."""
+    return bool(asked) and failed.reconcile_at != asked
 
 
 def _was_deleted_unused(hook: Hook) -> bool:

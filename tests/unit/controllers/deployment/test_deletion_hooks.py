@@ -94,7 +94,12 @@ class Bench:
     renderings: Renderings = field(default_factory=Renderings)
 
     async def content(self, of: BundleDeployment) -> DeletedContent | StageResult | None:
-        parts: dict[str, Any] = {"stage": self.stage, "templates": self.bundles, "rendering": self.renderings}
+        parts: dict[str, Any] = {
+            "stage": self.stage,
+            "given_up": None,
+            "templates": self.bundles,
+            "rendering": self.renderings,
+        }
         attempts = Attempts(self.inventory, lambda _: True, system_namespace="system")
         values = ExternalValues(self.values, FakeDigestKeys(), namespace="system")
         return await DeletionHooks(states=DeploymentStates(), values=values, attempts=attempts, **parts).content(of)

@@ -1,5 +1,7 @@
 """What a deployment's status says, and the texts of failures."""
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
@@ -110,6 +112,13 @@ def test_a_request_to_reconcile_is_echoed() -> None:
     asked = deployment(annotations={RECONCILE_AT_ANNOTATION: "today"})
     assert status_of(asked, REPORT, NOW).last_handled_reconcile_at == "today"
     assert status_of(FRESH, REPORT, NOW).last_handled_reconcile_at == ""
+
+
+def test_a_request_that_is_still_to_be_acted_on_is_not_echoed() -> None:
+    handled = status_of(deployment(annotations={RECONCILE_AT_ANNOTATION: "today"}), REPORT, NOW)
+    later = deployment(annotations={RECONCILE_AT_ANNOTATION: "tomorrow"}, status=handled)
+    waiting = dataclasses.replace(REPORT, handles_request=False)
+    assert status_of(later, waiting, NOW).last_handled_reconcile_at == "today"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import SKIP_HOOKS_ANNOTATION
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.hooks.hook_jobs import UNWANTED_SECONDS, HookJobs
@@ -97,6 +97,24 @@ async def test_it_ends_once_and_its_end_is_kept_until_it_is_recorded(bench: Benc
 async def test_what_nobody_wants_any_more_is_not_created(bench: Bench, event: HookEvent, spec: dict[str, Any]) -> None:
     assert await bench.look_until_ended(config_map(), event=event, **spec) == LookAgain(after=UNWANTED_SECONDS)
     assert bench.created == []
+
+
+async def test_a_request_that_comes_while_it_runs_is_still_to_be_acted_on(bench: Bench) -> None:
+    def asked(value: str) -> dict[str, Any]:
+        return {"annotations": {RECONCILE_AT_ANNOTATION: value}}
+
+    found = await bench.look(JOB, **asked("first"))
+    assert isinstance(found, Running)
+    assert (found.hook, found.handles_request) == (None, False), "it is not there yet"
+    await until(lambda: bench.jobs.begun(UID))
+    found = await bench.look(JOB, **asked("first"))
+    assert isinstance(found, Running)
+    assert found.handles_request
+    assert found.hook is not None
+    assert (found.hook.name, found.hook.reconcile_at) == ("a", "first")
+    found = await bench.look(JOB, **asked("second"))
+    assert isinstance(found, Running)
+    assert not found.handles_request
 
 
 async def test_what_an_older_spec_asked_for_is_not_created(bench: Bench) -> None:

@@ -5,7 +5,12 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.names import HELM_HOOK_ANNOTATION, HOOK_RUN_ANNOTATION, OWNER_UID_ANNOTATION
+from rukpak_py.api.names import (
+    HELM_HOOK_ANNOTATION,
+    HOOK_RUN_ANNOTATION,
+    OWNER_UID_ANNOTATION,
+    RECONCILE_AT_ANNOTATION,
+)
 from rukpak_py.controllers.deployment.hooks.hook_object import (
     HookObject,
     HookObjectSituation,
@@ -60,6 +65,12 @@ def test_it_has_the_mark_of_its_run_and_belongs_to_its_deployment_without_being_
         "ownerReferences": [reference()],
     }
     assert "status" not in sent(one)
+
+
+@pytest.mark.parametrize("asked", ["", "now"])
+def test_it_says_which_request_it_answers(asked: str) -> None:
+    forged = config_map(annotations={RECONCILE_AT_ANNOTATION: "forged"})
+    assert sent(made(forged, asked=asked))["metadata"]["annotations"].get(RECONCILE_AT_ANNOTATION, "") == asked
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from rukpak_py.controllers.deployment.hooks.hook_object import HookObject
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
 from rukpak_py.core.errors import ConflictError, UnavailableError
 from rukpak_py.kube.errors import ForbiddenError, NotFoundError, ServerUnavailableError
+from tests.manifests import config_map
 from tests.unit.controllers.deployment.test_hook_objects import JOBS, job, made
 from tests.unit.controllers.fakes import Clock, FakeClient, refusal
 
@@ -26,6 +27,7 @@ class Bench:
         self.then: list[str] = []
         self.runner = HookRunner(self.client.as_client(), now=lambda: NOW, sleep=self.sleep)
         self.is_wanted = True
+        self.begun: list[tuple[str, str]] = []
 
     async def sleep(self, seconds: float) -> None:
         self.clock.now += seconds
@@ -45,7 +47,10 @@ class Bench:
         self.client.put("Job", body)
 
     async def run(self, wanted: HookObject) -> HookEnd | None:
-        return await self.runner.run(wanted, is_wanted=lambda: self.is_wanted)
+        begun = self.begun
+        return await self.runner.run(
+            wanted, is_wanted=lambda: self.is_wanted, on_begin=lambda uid, asked: begun.append((uid, asked))
+        )
 
     @property
     def creates(self) -> int:
@@ -84,6 +89,24 @@ async def test_what_this_run_has_begun_is_waited_for_in_what_is_left_of_its_time
     assert (end.started_at, end.finished_at) == (CREATED, NOW)
     assert bench.clock.now == pytest.approx(30.0)
     assert bench.creates == 0
+
+
+async def test_a_job_answers_the_request_that_it_was_begun_with_whatever_is_asked_since(bench: Bench) -> None:
+    bench.has(made(JOB, JOBS, asked="first"))
+    bench.then = ["completes"]
+    end = await bench.run(made(JOB, JOBS, asked="second"))
+    assert end is not None
+    assert end.asked == "first"
+    assert bench.begun == [(end.uid, "first")]
+
+
+async def test_what_needs_no_time_answers_the_latest_request(bench: Bench) -> None:
+    """Else it would be run again for ever, with what needs it."""
+    there = made(config_map(), asked="first")
+    bench.client.put("ConfigMap", orjson.loads(there.body))
+    end = await bench.run(made(config_map(), asked="second"))
+    assert end is not None
+    assert (end.asked, bench.begun, bench.creates) == ("second", [], 0)
 
 
 async def test_the_clock_of_the_server_does_not_count_for_what_was_just_created(bench: Bench) -> None:

@@ -1,5 +1,6 @@
 """Which hooks an installation has to run, and by what a run is known."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from rukpak_py.api.bundle_deployment import (
     Installation,
 )
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
+from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import installed_fields
 from rukpak_py.controllers.deployment.hooks.runs import (
     INSTALL,
@@ -24,6 +26,7 @@ from rukpak_py.controllers.deployment.hooks.runs import (
     run_of,
 )
 from rukpak_py.controllers.deployment.kept_renderings import key_of
+from rukpak_py.controllers.deployment.state import ContentFacts
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
@@ -100,6 +103,39 @@ def test_a_run_is_known_by_its_event_its_rendering_and_what_it_replaces() -> Non
     ]
     assert len({run.mark for run in runs}) == len(runs)
     assert run_of(attempt(), event).mark == runs[0].mark
+
+
+def rendered(digest: str, **status: Any) -> Attempt:
+    one = attempt(of=with_status(**status))
+    one.state.rendered(one.content, ContentFacts(rendering=digest))
+    return one
+
+
+def test_what_is_rendered_anew_is_another_run_but_for_a_deletion() -> None:
+    first, second = rendered("sha256:a"), rendered("sha256:b")
+    assert run_of(first, HookEvent.PRE_INSTALL).mark != run_of(second, HookEvent.PRE_INSTALL).mark
+    assert run_of(first, HookEvent.PRE_INSTALL).mark == run_of(rendered("sha256:a"), HookEvent.PRE_INSTALL).mark
+    assert run_of(first, HookEvent.POST_DELETE).mark == run_of(second, HookEvent.POST_DELETE).mark
+
+
+@pytest.mark.parametrize(
+    ("digest", "event", "of_revision", "expected"),
+    [
+        ("sha256:b", HookEvent.PRE_INSTALL, "", True),
+        ("sha256:b", HookEvent.POST_INSTALL, "", True),
+        ("sha256:a", HookEvent.PRE_INSTALL, "", False),
+        ("sha256:b", HookEvent.PRE_DELETE, "", False),
+        ("sha256:b", HookEvent.PRE_INSTALL, "another", False),
+    ],
+)
+def test_records_of_what_was_rendered_before_are_superseded(
+    digest: str, event: HookEvent, of_revision: str, *, expected: bool
+) -> None:
+    then = run_of(rendered("sha256:a"), HookEvent.PRE_INSTALL)
+    mark = dataclasses.replace(then, revision=of_revision or then.revision).mark
+    record = replace(a_record(then.revision), run=mark, rendering_digest=then.rendering)
+    now = run_of(rendered(digest), event)
+    assert (now.superseded(BundleDeploymentStatus(hooks=(record,))) == (record,)) is expected
 
 
 def test_hooks_of_an_event_in_their_order() -> None:

@@ -39,10 +39,14 @@ KINDS = (CONFIG_MAPS.gvk, CRDS.gvk, BASKET)
 
 @dataclass
 class Hooks:
-    """Of a chart that has these; each is unfinished as often as it says. `lost`: nobody knows which it has."""
+    """Of a chart that has these; each is unfinished as often as it says. `lost`: nobody knows which it has.
+
+    `left`: what keeps those that have run from going.
+    """
 
     rest: dict[HookEvent, int] = field(default_factory=dict)
     lost: StageResult | None = None
+    left: StageResult | None = None
 
     async def content(self, _deployment: BundleDeployment) -> "Hooks | StageResult | None":
         return self.lost or (self if self.rest else None)
@@ -56,6 +60,9 @@ class Hooks:
             return None
         self.rest[event] = left - 1
         return StageResult(outcome=WAIT, not_corrected=event)
+
+    async def clean_up(self, _deployment: BundleDeployment) -> StageResult | None:
+        return self.left
 
 
 @dataclass
@@ -204,6 +211,14 @@ async def test_without_hooks_for_afterwards_the_collector_does_the_rest(bench: B
     bench.has(CONFIG_MAPS, "m")
     await bench.proceed(bench.deleted())
     assert bench.writes == FINALIZER_GOES
+
+
+@pytest.mark.parametrize("rest", [{}, {HookEvent.PRE_DELETE: 0}])
+async def test_the_deployment_waits_for_what_is_left_of_its_hooks(bench: Bench, rest: dict[HookEvent, int]) -> None:
+    """Also when they are skipped by now."""
+    bench.hooks.rest, bench.hooks.left = rest, StageResult(outcome=WAIT, not_corrected="left")
+    assert await bench.proceed(bench.deleted()) == bench.hooks.left
+    assert bench.writes == []
 
 
 async def test_nothing_is_deleted_while_nobody_knows_the_hooks(bench: Bench) -> None:

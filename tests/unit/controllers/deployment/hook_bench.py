@@ -1,0 +1,87 @@
+"""Everything about the hooks of a deployment, with a client that only stores."""
+
+from typing import Any
+
+import orjson
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
+from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
+from rukpak_py.controllers.deployment.hooks.results import Unfinished
+from rukpak_py.controllers.deployment.hooks.stage import HookStage
+from rukpak_py.controllers.deployment.state import ContentFacts
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.core.objects import Object
+from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
+from tests.unit.controllers.deployment.parts import FakeCluster, ToldEvents, attempt
+from tests.unit.controllers.deployment.test_hook_objects import JOBS
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient
+from tests.unit.controllers.values import UID, deployment
+from tests.waiting import until
+
+SECONDS = 300.0
+
+
+class HookBench:
+    def __init__(self) -> None:
+        self.client, self.events, self.ended = FakeClient(), ToldEvents(), list[str]()
+        self.now = NOW
+        client, cluster = self.client.as_client(), FakeCluster()
+        cluster.resources.append(JOBS)
+        self.deployments = Cache[BundleDeployment](clock=Clock())
+        self.jobs = HookJobs(
+            client,
+            cluster.as_cluster(),
+            self.deployments,
+            now=lambda: self.now,
+            seconds=SECONDS,
+            on_end=self.ended.append,
+        )
+        writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: self.now)
+        self.given_up = GivenUpHooks(client, self.jobs, writer, self.events, now=lambda: self.now, seconds=SECONDS)
+        self.stage = HookStage(client, self.jobs, self.given_up, writer, self.events)
+
+    def has(self, of: BundleDeployment) -> None:
+        """In the cluster, and in the cache."""
+        self.deployments.put(of)
+        stored = self.client.put("BundleDeployment", {"metadata": {"name": of.metadata.name, "uid": UID}})
+        stored["metadata"]["resourceVersion"] = of.metadata.resource_version
+
+    @property
+    def status(self) -> BundleDeploymentStatus:
+        found = self.deployments.get("shop")
+        assert found is not None
+        return found.status
+
+    def attempt(self, rendering: str = "sha256:a", **annotations: str) -> Attempt:
+        """Of the deployment as it is now."""
+        found = self.deployments.get("shop") or deployment()
+        found = replace(found, metadata=replace(found.metadata, annotations=annotations))
+        one = attempt(of=found)
+        one.state.rendered(one.content, ContentFacts(rendering=rendering))
+        return one
+
+    async def look(self, one: Attempt, *hooks: Hook, event: HookEvent = HookEvent.PRE_INSTALL) -> Unfinished | None:
+        """One reconcile."""
+        return await self.stage.run(one, hooks, event)
+
+    async def until_one_more_has_ended(self) -> None:
+        before = len(self.ended)
+        await until(lambda: len(self.ended) > before)
+
+    def live(self, kind: str, name: str) -> dict[str, Any]:
+        return self.client.objects[kind, name]
+
+    @property
+    def writes(self) -> list[str]:
+        """But for those of the status."""
+        return [call for call in self.client.calls if call.startswith(("create", "delete"))]
+
+
+def hook(manifest: dict[str, Any], *policies: DeletePolicy, event: HookEvent = HookEvent.PRE_INSTALL) -> Hook:
+    chosen = frozenset(policies or [DeletePolicy.BEFORE_HOOK_CREATION])
+    made = Object.from_manifest(orjson.loads(orjson.dumps(manifest)))
+    return Hook(object=made, events=frozenset({event}), delete_policies=chosen)

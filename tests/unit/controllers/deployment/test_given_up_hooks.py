@@ -1,0 +1,233 @@
+"""A hook that is at work for an installation that nobody wants any more, and what is left of those of a deletion."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, HookRecord, RunningHook
+from rukpak_py.api.conditions import Summary
+from rukpak_py.api.names import SKIP_HOOKS_ANNOTATION, Reason
+from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, HooksFailed, LookAgain, Running
+from rukpak_py.controllers.deployment.hooks.runs import run_of
+from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.status import SUSPENDED, Report
+from rukpak_py.controllers.outcome import DONE, again
+from rukpak_py.formats.hook import HookEvent
+from rukpak_py.kube.errors import ForbiddenError
+from tests.manifests import config_map
+from tests.unit.apply.lives import OWNER
+from tests.unit.controllers.deployment.hook_bench import HookBench, hook
+from tests.unit.controllers.deployment.test_hook_objects import job, reference
+from tests.unit.controllers.fakes import NOW, refusal
+from tests.unit.controllers.values import deployment
+
+LATER = "2026-01-01T00:10:00Z"  # than the time limit
+BOTH = ("hook-failed", "hook-succeeded")
+TEXT = "the pre-upgrade hook Job ns/j of an installation that was given up "
+AT_WORK = f"{TEXT}is still running, and is not stopped; it is waited for. To go on now, look at its logs and delete it"
+JOB: dict[str, Any] = {"kind": "Job", "metadata": {"name": "j", "uid": "of-j", "creationTimestamp": NOW}}
+
+
+def running(*policies: str, run: str = "older", event: str = "pre-upgrade") -> RunningHook:
+    return RunningHook(
+        revision="r",
+        run=run,
+        event=event,
+        group="batch",
+        version="v1",
+        kind="Job",
+        namespace="ns",
+        name="j",
+        uid="of-j",
+        delete_policies=policies,
+    )
+
+
+def bench_with(one: RunningHook | None, live: dict[str, Any] | None = None, **more: Any) -> HookBench:
+    bench = HookBench()
+    bench.has(deployment(status=BundleDeploymentStatus(running_hook=one), **more))
+    if live is not None:
+        bench.client.put("Job", live)
+    return bench
+
+
+async def test_it_is_named_while_it_is_at_work() -> None:
+    bench = bench_with(running(*BOTH), JOB)
+    one = bench.attempt()
+    for _ in range(2):
+        assert await bench.given_up.at_work(one.deployment, []) == Running(text=AT_WORK, hook=running(*BOTH))
+    assert bench.events.texts == [("HookGivenUp", AT_WORK)], "once"
+    assert bench.writes == []
+    assert await bench.given_up.at_work(one.deployment, [run_of(one, HookEvent.PRE_INSTALL)]) is not None
+
+
+async def test_what_is_wanted_is_not_given_up() -> None:
+    bench = HookBench()
+    bench.has(deployment())
+    run = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
+    bench = bench_with(running(run=run.mark), JOB)
+    assert await bench.given_up.at_work(bench.attempt().deployment, [run]) is None
+    assert bench.client.calls == []
+
+
+@pytest.mark.parametrize(
+    ("live", "now", "policies", "deleted", "said"),
+    [
+        (JOB | job(("Complete", "True")), NOW, BOTH, True, "has succeeded"),
+        (JOB | job(("Complete", "True")), NOW, ("hook-failed",), False, "has succeeded"),
+        (JOB | job(("Failed", "True")), NOW, ("hook-failed",), True, "has failed: Why: so"),
+        (JOB | job(("Failed", "True")), NOW, ("hook-succeeded",), False, "has failed: Why: so"),
+        (JOB, LATER, (), False, "has failed: it did not end within 300 s"),
+        (JOB | {"spec": {"activeDeadlineSeconds": 400}}, LATER, BOTH, True, "has failed: it did not end within 430 s"),
+        (None, NOW, BOTH, False, "has failed: it was deleted"),
+        (JOB | {"metadata": JOB["metadata"] | {"uid": "another"}}, NOW, BOTH, False, "has failed: it was deleted"),
+    ],
+)
+async def test_once_it_has_ended_its_policy_counts(
+    live: dict[str, Any] | None, now: str, policies: tuple[str, ...], said: str, *, deleted: bool
+) -> None:
+    bench = bench_with(running(*policies), live)
+    bench.now = now
+    before = bench.attempt().deployment
+    assert await bench.given_up.at_work(before, []) == LookAgain()
+    assert await bench.given_up.at_work(before, []) is None, "whoever still has the status of before"
+    assert bench.status.running_hook is None
+    assert bench.events.texts == [("HookEnded", f"{TEXT}{said}")]
+    assert (("Job", "j") in bench.client.objects) is (live is not None and not deleted)
+
+
+@pytest.mark.parametrize(("kind", "recorded"), [("Failed", True), ("Complete", False)])
+async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_recorded(
+    kind: str, *, recorded: bool
+) -> None:
+    """Else it would be run again although nobody asked."""
+    bench = HookBench()
+    bench.has(deployment())
+    then = run_of(bench.attempt("sha256:lost"), HookEvent.PRE_INSTALL)
+    one = replace(running(run=then.mark, event="pre-install"), rendering_digest="sha256:lost", reconcile_at="then")
+    bench = bench_with(replace(one, revision=then.revision), JOB | job((kind, "True")))
+    assert await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})) == LookAgain()
+    expected = [("Failed", then.mark, "then", NOW)] if recorded else []
+    found = [(known.result, known.run, known.reconcile_at, known.started_at) for known in bench.status.hooks]
+    assert found == expected
+    again = await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"}))
+    assert isinstance(again, HooksFailed if recorded else Running)
+    await bench.stage.close()
+
+
+async def test_a_deletion_that_is_refused_is_told_and_tried_again() -> None:
+    bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
+    bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
+    found = await bench.given_up.at_work(bench.attempt().deployment, [])
+    assert isinstance(found, Running)
+    assert "says the policy" in found.text
+    bench.client.failing.clear()
+    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert bench.writes[-1] == "delete Job j"
+
+
+async def test_a_status_that_was_written_meanwhile_is_read_again() -> None:
+    bench = bench_with(running(), JOB | job(("Complete", "True")))
+    bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "newer"
+    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
+    assert bench.events.told == []
+
+
+async def test_nobody_waits_for_it_who_skips_hooks() -> None:
+    bench = bench_with(running(), JOB)
+    assert await bench.given_up.at_work(bench.attempt(**{SKIP_HOOKS_ANNOTATION: "true"}).deployment, []) is None
+    assert bench.events.told == []
+    assert bench.status.running_hook is not None
+
+
+async def test_no_other_hook_is_begun_meanwhile() -> None:
+    bench = bench_with(running(), JOB)
+    other = hook(config_map())
+    assert await bench.look(bench.attempt(), other) == Running(text=AT_WORK, hook=running())
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    assert await bench.look(bench.attempt(), other) == LookAgain()
+    found = await bench.look(bench.attempt(), other)
+    assert isinstance(found, Running)
+    assert found.text == "the pre-install hook ConfigMap ns/a is running"
+    await bench.stage.close()
+
+
+READY = Report(summary=Summary.READY, reason=Reason.PROGRESSING, message="ok", fields={"digest": "d"})
+
+
+@pytest.mark.parametrize("report", [READY, SUSPENDED, None])
+async def test_what_is_wanted_is_not_ready_meanwhile(report: Report | None) -> None:
+    bench = bench_with(running(), JOB)
+    release = ReleaseHooks(bench.stage, bench.given_up)
+    before = StageResult(outcome=DONE, report=report, is_finished=True)
+    found = await release.with_given_up(bench.attempt(), before)
+    assert (found.outcome, found.is_finished) == (again(5.0), False)
+    if report is READY:
+        assert found.report is not None
+        assert (found.report.summary, found.report.message) == (Summary.PROGRESSING, f"Waiting: {AT_WORK}")
+        assert found.report.fields == {"digest": "d", "running_hook": running()}
+    elif report is not None:
+        assert found.report is not None
+        assert found.report.summary is report.summary
+
+
+async def test_what_is_not_rendered_yet_may_be_what_the_hook_is_of() -> None:
+    bench = bench_with(running(), JOB)
+    one = bench.attempt()
+    one.state.facts.clear()
+    before = StageResult(outcome=DONE, report=READY)
+    assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(one, before) is before
+    assert bench.client.calls == []
+
+
+# What a deletion leaves
+
+KEPT = {"annotations": {"helm.sh/resource-policy": "keep"}}
+RECORD = HookRecord(
+    revision="r",
+    run="m",
+    event="pre-delete",
+    group="batch",
+    version="v1",
+    kind="Job",
+    namespace="ns",
+    name="j",
+    uid="of-j",
+    result="Failed",
+    started_at=NOW,
+    finished_at=NOW,
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "metadata", "deleted"),
+    [
+        ({"hooks": (RECORD,)}, {}, True),
+        ({"running_hook": running(event="pre-delete")}, {}, True),
+        ({"hooks": (RECORD,)}, {"ownerReferences": [reference()]}, False),  # the collector sees to it
+        ({"hooks": (RECORD,)}, KEPT, False),
+        ({"hooks": (RECORD,)}, {"uid": "another"}, False),
+        ({"hooks": (replace(RECORD, event="pre-install"),)}, {}, False),
+        ({"hooks": (replace(RECORD, uid=""),)}, {}, False),
+    ],
+)
+async def test_hooks_of_a_deletion_that_nobody_collects_are_deleted(
+    status: dict[str, Any], metadata: dict[str, Any], *, deleted: bool
+) -> None:
+    bench = HookBench()
+    of = deployment(status=BundleDeploymentStatus(**status), deletion_timestamp=NOW)
+    bench.client.put("Job", JOB | {"metadata": {**JOB["metadata"], **metadata}})
+    assert of.metadata.uid == OWNER.uid
+    assert await bench.given_up.delete_uncollected(of) == []
+    assert (("Job", "j") not in bench.client.objects) is deleted
+
+
+async def test_what_may_not_be_deleted_is_named() -> None:
+    bench = HookBench()
+    bench.client.put("Job", JOB)
+    bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
+    of = deployment(status=BundleDeploymentStatus(hooks=(RECORD,)), deletion_timestamp=NOW)
+    ((key, error),) = await bench.given_up.delete_uncollected(of)
+    assert (str(key), str(error)) == ("Job ns/j", str(bench.client.failing["delete"]))

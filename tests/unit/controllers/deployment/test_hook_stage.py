@@ -1,0 +1,100 @@
+"""Hooks of an installation whose rendering is lost half-way, and requests that come while a hook runs."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running
+from rukpak_py.formats.hook import DeletePolicy, Hook
+from tests.manifests import config_map
+from tests.unit.controllers.deployment.hook_bench import HookBench, hook
+from tests.unit.controllers.deployment.test_hook_objects import job
+from tests.unit.controllers.values import UID, deployment
+from tests.waiting import until
+
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {}}
+MAP_HOOK, JOB_HOOK = hook(config_map()), hook(JOB)
+LOST = "sha256:lost"
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[HookBench]:
+    bench = HookBench()
+    bench.has(deployment())
+    yield bench
+    await bench.stage.close()
+
+
+async def run_one(bench: HookBench, one: Hook, rendering: str = "sha256:a", **annotations: str) -> None:
+    """Until its end is recorded."""
+    while (found := await bench.look(bench.attempt(rendering, **annotations), one)) != LookAgain():
+        assert isinstance(found, Running)
+        await bench.until_one_more_has_ended()
+
+
+def records(bench: HookBench) -> list[tuple[str, str]]:
+    return [(record.name, record.rendering_digest) for record in bench.status.hooks]
+
+
+async def test_hooks_of_a_rendering_that_is_lost_are_run_again(bench: HookBench) -> None:
+    await run_one(bench, MAP_HOOK, LOST)
+    assert records(bench) == [("a", LOST)]
+    assert await bench.look(bench.attempt(LOST), MAP_HOOK) is None
+    found = await bench.look(bench.attempt(), MAP_HOOK)
+    assert isinstance(found, Running)
+    assert found.text == f"the pre-install hook ConfigMap ns/a is running; {messages.HOOKS_BEGIN_AGAIN}"
+    await bench.until_one_more_has_ended()
+    await run_one(bench, MAP_HOOK)
+    assert bench.writes == ["create ConfigMap a", "delete ConfigMap a", "create ConfigMap a"]
+    assert records(bench) == [("a", "sha256:a")]
+    assert bench.events.told == [("Warning", "shop", "HooksBeginAgain")]
+    assert await bench.look(bench.attempt(), MAP_HOOK) is None
+
+
+async def test_a_hook_that_may_not_be_replaced_is_named_and_nothing_is_mixed(bench: HookBench) -> None:
+    lasting = hook(config_map(), DeletePolicy.HOOK_FAILED)
+    await run_one(bench, lasting, LOST)
+    while isinstance(found := await bench.look(bench.attempt(), lasting), Running):
+        await bench.until_one_more_has_ended()
+    assert isinstance(found, NotRun)
+    assert "ConfigMap ns/a was left by a former hook" in found.refusal.message
+    assert messages.HOOKS_BEGIN_AGAIN in found.refusal.message
+    assert records(bench) == [("a", LOST)]
+
+
+async def test_what_failed_of_a_rendering_that_is_lost_is_not_run_again_before_somebody_asks(bench: HookBench) -> None:
+    await bench.look(bench.attempt(LOST), JOB_HOOK)
+    await until(lambda: bench.jobs.begun(UID))
+    bench.live("Job", "j").update(job(("Failed", "True")))
+    await bench.until_one_more_has_ended()
+    await run_one(bench, JOB_HOOK, LOST)
+    found = await bench.look(bench.attempt(), JOB_HOOK)
+    assert isinstance(found, HooksFailed)
+    assert "Job ns/j failed: Why: so, and the rendering that it is of is lost" in found.text
+    assert bench.writes == ["create Job j"]
+    asked = {RECONCILE_AT_ANNOTATION: "now"}
+    assert isinstance(await bench.look(bench.attempt(**asked), JOB_HOOK), Running)
+    await until(lambda: len(bench.writes) > 2)
+    assert bench.writes == ["create Job j", "delete Job j", "create Job j"]
+
+
+async def test_what_is_asked_while_a_hook_runs_runs_it_again_once_it_has_failed(bench: HookBench) -> None:
+    await bench.look(bench.attempt(), JOB_HOOK)
+    await until(lambda: bench.jobs.begun(UID))
+    uid = bench.live("Job", "j")["metadata"]["uid"]
+    asked = {RECONCILE_AT_ANNOTATION: "now"}
+    found = await bench.look(bench.attempt(**asked), JOB_HOOK)
+    assert isinstance(found, Running)
+    assert not found.handles_request
+    bench.live("Job", "j").update(job(("Failed", "True")))
+    await bench.until_one_more_has_ended()
+    await run_one(bench, JOB_HOOK, **asked)
+    assert (bench.status.hooks[0].reconcile_at, bench.status.last_handled_reconcile_at) == ("", "")
+    assert isinstance(await bench.look(bench.attempt(**asked), JOB_HOOK), Running)
+    await until(lambda: bench.jobs.begun(UID))
+    assert bench.live("Job", "j")["metadata"]["uid"] != uid
+    found = await bench.look(bench.attempt(**asked), JOB_HOOK)
+    assert isinstance(found, Running)
+    assert found.handles_request
