@@ -18,7 +18,9 @@ from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.test_helm_renderings import RANDOM
+from tests.integration.operator.test_replicas import leads
 from tests.integration.proxy import Exchange, Proxy
+from tests.manifests import Document
 from tests.unit.charts import config_map, hook, job_hook
 from tests.waiting import eventually
 
@@ -119,10 +121,15 @@ async def test_killed_at_every_step(
     assert not [one for one in proxy.writes if one.method == "DELETE" and one.what in {"configmaps", "jobs"}]
 
 
+def is_deletion_of_a_hook(exchange: Exchange) -> bool:
+    return exchange.method == "DELETE" and exchange.resource == "jobs"
+
+
 async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
-    tenant: Tenant, operators: StartOperator, helm: HelmProgram
+    tenant: Tenant, operators: StartOperator, proxy: Proxy, helm: HelmProgram
 ) -> None:
-    operator = operators(arguments=[f"--helm={helm.path}", "--hook-timeout=2"])
+    """When somebody asks it is run again, once, also by another process than the one that deleted what there was."""
+    operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}", "--hook-timeout=2"])
     await operator.start()
     await deploy(tenant, await publish(tenant, job_hook("hangs", "pre-install")))
     text = f"the pre-install hook Job {tenant.namespace}/hangs failed: it did not end within 2 s"
@@ -134,15 +141,40 @@ async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
     assert (await tenant.admin.get_metadata(JOBS, tenant.namespace, "hangs")).uid == uid
     assert (await tenant.deployment())["status"]["hooks"] == found["status"]["hooks"]
 
+    kill = Strike(Point(name="it is deleted", when=When.AFTER, match=is_deletion_of_a_hook), operator.kill)
+    proxy.rules = [kill]
     body = orjson.dumps({"metadata": {"annotations": {RECONCILE_AT_ANNOTATION: "now"}}})
     await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, body)
+    async with asyncio.timeout(PATIENCE):
+        await kill.fired.wait()
+    proxy.rules = []
+    await operator.start()
 
-    async def is_another() -> bool:
-        with suppress(ApiError):
-            return (await tenant.admin.get_metadata(JOBS, tenant.namespace, "hangs")).uid != uid
-        return False
+    def is_another(seen: Document) -> bool:
+        return bool(seen["status"]["hooks"][0]["uid"] != uid)
 
-    await eventually(is_another, what="it is run again")
+    found = await tenant.until(is_another, what="it has run again")
+    assert [(one["result"], one["reconcileAt"]) for one in found["status"]["hooks"]] == [("Failed", "now")]
+    assert len([one for one in proxy.writes if is_hook(one) and one.status == 201]) == 2
+
+
+async def test_another_leader_waits_for_the_hook_that_runs(
+    tenant: Tenant, operators: StartOperator, proxy: Proxy, helm: HelmProgram
+) -> None:
+    arguments = [f"--helm={helm.path}", "--leader-elect"]
+    first, second = (operators(kubeconfig=proxy.kubeconfig, arguments=arguments) for _ in range(2))
+    await first.start()
+    await deploy(tenant, await publish(tenant, f"{hook('first', 'pre-install', weight='-1')}---\n{JOB_HOOK}"))
+    text = f"the pre-install hook Job {tenant.namespace}/second is running"
+    await tenant.until(lambda seen: text in condition(seen, "Ready").get("message", ""), what="it runs")
+    await second.start()
+    await first.stop()
+    await eventually(lambda: leads(second), what="the second leads")
+    node = asyncio.create_task(end_pods(tenant))
+    await tenant.ready()
+    node.cancel()
+    created = Counter(one.document["metadata"]["name"] for one in proxy.writes if is_hook(one) and one.status == 201)
+    assert created == {"first": 1, "second": 1}
 
 
 async def test_hooks_begin_again_when_the_rendering_is_lost_between_two_of_them(

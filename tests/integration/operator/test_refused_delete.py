@@ -5,11 +5,16 @@ from contextlib import suppress
 import orjson
 
 from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
+from tests.integration.operator.charts import deploy, publish
+from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.manifests import Document, config_map
+from tests.unit.charts import config_map as template
+from tests.unit.charts import hook
 from tests.waiting import eventually
 
 ADMISSION = "admissionregistration.k8s.io"
@@ -80,3 +85,24 @@ async def test_a_prune_that_is_denied_is_told_and_tried_again(tenant: Tenant, op
     await tenant.gone(CONFIG_MAPS, "dropped", tenant.namespace)
     await tenant.ready()
     assert list(await tenant.owned(CONFIG_MAPS)) == [("ConfigMap", "kept")]
+
+
+async def test_a_hook_that_may_not_go_as_its_policy_says_is_told_and_tried_again(
+    tenant: Tenant, operators: StartOperator, helm: HelmProgram
+) -> None:
+    operator = operators(arguments=[f"--helm={helm.path}"])
+    await operator.start()
+    dropped = config_map("dropped", tenant.namespace)
+    await tenant.admin.create(CONFIG_MAPS, tenant.namespace, orjson.dumps(dropped))
+    await forbid_deletes(tenant)
+    try:
+        policy = {"delete-policy": "hook-succeeded"}
+        chart = f"{hook('account', 'pre-install', **policy)}---\n{template('settings')}"
+        await deploy(tenant, await publish(tenant, chart))
+        found = await tenant.until(lambda seen: WORDS in condition(seen, "Ready").get("message", ""), what="it is told")
+        assert f"pre-install hook: ConfigMap {tenant.namespace}/account" in condition(found, "Installed")["message"]
+        assert list(await tenant.owned(CONFIG_MAPS)) == []
+    finally:
+        await allow_deletes(tenant)
+    await tenant.gone(CONFIG_MAPS, "account", tenant.namespace)
+    await tenant.ready()
