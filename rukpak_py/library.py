@@ -35,7 +35,7 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 # As texts, because that is what callers have; type checkers know which ones.
 AnyFormat: TypeAlias = Literal["registry+v1", "plain", "helm"]
 AnyCertificates: TypeAlias = Literal["operator", "cert-manager", "openshift", "none"]
-AnyProfile: TypeAlias = Literal["strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
+AnyProfile: TypeAlias = Literal["default", "opm", "strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
 
 
 def render(
@@ -116,7 +116,9 @@ def validate(
 ) -> list[Finding]:
     """Everything that is wrong with the bundle at `path`, by file and line; an empty list is a good sign.
 
-    `profiles` add rules: `operatorhub`, `bundle-objects`, `practices`, `olmv1`; `strict` makes warnings errors.
+    Errors say that the bundle cannot be installed (the profile `default`); with `opm` instead, that `opm` refuses it;
+    with both, that either is so. Other `profiles` add rules: `operatorhub`, `bundle-objects`, `practices`, `olmv1`.
+    `strict` makes warnings errors.
     """
     demand_several(profiles, "profiles")
     return open_bundle(path, format=format, limits=limits or DEFAULT_LIMITS).findings(profiles)

@@ -10,14 +10,15 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from rukpak_py import library
 from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
 
-PROFILES = ("operatorhub", "bundle-objects", "practices", "olmv1")
+PROFILES = ("default", "opm", "operatorhub", "bundle-objects", "practices", "olmv1")
 _WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of them
 
 
@@ -78,13 +79,12 @@ def described_rules() -> dict[str, Described]:
     """All rules, by id."""
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
     from rukpak_py.formats.registry_v1 import defects  # noqa: PLC0415 - see above
+    from rukpak_py.formats.rules import Rule, RuleOfReading, severity_in  # noqa: PLC0415 - see above
 
-    def described(rule_id: str, title: str, hint: str, severity: Severity) -> Described:
-        former = tuple(old for old, new in validation.FORMER_IDS.items() if new == rule_id)
-        return Described(title=title, hint=hint, severity=severity, former_ids=former)
+    def described(rule: Rule[Any] | RuleOfReading) -> Described:
+        former = tuple(old for old, new in validation.FORMER_IDS.items() if new == rule.id)
+        severity = severity_in({Profile.DEFAULT}, rule.severity, rule.error_only_in)
+        return Described(title=rule.title, hint=rule.hint, severity=severity, former_ids=former)
 
-    rules = [rule for family in validation.ALL_FAMILIES for rule in family.rules]
-    return {
-        **{kind.id: described(kind.id, kind.title, kind.hint, kind.severity) for kind in defects.DEFECT_KINDS},
-        **{rule.id: described(rule.id, rule.title, rule.hint, rule.severity) for rule in rules},
-    }
+    found = {kind.id: described(kind) for kind in defects.DEFECT_KINDS}
+    return found | {rule.id: described(rule) for family in validation.ALL_FAMILIES for rule in family.rules}

@@ -1,17 +1,29 @@
 """What a check found: rule, severity, place, text and advice. A refused bundle is an error that holds its findings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from rukpak_py.core.errors import ContentError
 
 
 class Severity(StrEnum):
-    """An error prevents the use of a bundle, or its publication; a warning is worth a look."""
+    """An error is a reason to refuse a bundle, for whomever the profile asks about; a warning is worth a look."""
 
     ERROR = "error"
     WARNING = "warning"
+
+
+class Profile(StrEnum):
+    """What a validation is asked. The first two ask who would refuse the bundle, the others add rules to that."""
+
+    DEFAULT = "default"  # does it install, by us, on a supported Kubernetes?
+    OPM = "opm"  # does `opm alpha bundle validate` accept it?
+    STRICT = "strict"  # every warning is an error
+    OPERATORHUB = "operatorhub"  # what operatorhub.io asks for
+    BUNDLE_OBJECTS = "bundle-objects"  # objects that can make a cluster unstable
+    PRACTICES = "practices"  # what makes an operator pleasant to run
+    OLM_V1 = "olmv1"  # what operator-controller refuses to install
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +39,8 @@ class Finding:
     column: int = 0
     path: str = ""  # the field in the document: spec.install.spec.deployments[0].name
     document: int = 0  # of the file; reports leave it to the line
+    # The only profile, DEFAULT or OPM, in which it is an error; None where the severity is the same in both.
+    error_only_in: Profile | None = field(default=None, compare=False)
 
     @property
     def is_error(self) -> bool:

@@ -6,7 +6,7 @@ up only for Problems that were found.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeAlias, TypeVar
 
@@ -14,7 +14,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_positions import Path, Positions
 from rukpak_py.content.yaml_scalars import resolve
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.core.findings import Finding, Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
 S = TypeVar("S")
@@ -43,6 +43,7 @@ class Problem:
     place: Place | None = None
     hint: str | None = None  # instead of the rule's
     severity: Severity | None = None  # instead of the rule's
+    error_only_in: Profile | None = None  # where the rule does not say it
     at: tuple[int, int] | None = None  # line and column, where a parser has told them
 
 
@@ -58,6 +59,7 @@ class Rule(Generic[S]):
     origin: str  # whose rule it is
     check: Check[S]
     may_be_error: bool = False  # where a single Problem is worse than the rule
+    error_only_in: Profile | None = None  # DEFAULT where only `opm` accepts it, OPM where only `opm` refuses it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +70,7 @@ class RuleOfReading:
     title: str
     hint: str
     severity: Severity = Severity.ERROR
+    error_only_in: Profile | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,7 @@ class Family(Generic[S]):
         severity: Severity = Severity.ERROR,
         origin: str | None = None,
         may_be_error: bool = False,
+        error_only_in: Profile | None = None,
     ) -> Callable[[Check[S]], Check[S]]:
         whose = self.origin if origin is None else origin
 
@@ -105,6 +109,7 @@ class Family(Generic[S]):
                     origin=whose,
                     check=check,
                     may_be_error=may_be_error,
+                    error_only_in=error_only_in,
                 )
             )
             return check
@@ -112,13 +117,26 @@ class Family(Generic[S]):
         return added
 
     def further_check(
-        self, rule_id: str, *, hint: str, severity: Severity = Severity.ERROR
+        self,
+        rule_id: str,
+        *,
+        hint: str,
+        severity: Severity = Severity.ERROR,
+        error_only_in: Profile | None = None,
     ) -> Callable[[Check[S]], Check[S]]:
         """Of a rule that another family describes."""
 
         def added(check: Check[S]) -> Check[S]:
             self.further.append(
-                Rule(id=rule_id, severity=severity, title="", hint=hint, origin=self.origin, check=check)
+                Rule(
+                    id=rule_id,
+                    severity=severity,
+                    title="",
+                    hint=hint,
+                    origin=self.origin,
+                    check=check,
+                    error_only_in=error_only_in,
+                )
             )
             return check
 
@@ -135,11 +153,14 @@ class Locator:
         self._lines: dict[str, list[str]] = {}
 
     def finding(self, rule: "Rule[S] | RuleOfReading", problem: Problem) -> Finding:
+        """As it is by default; other profiles may change the severity."""
+        severity = problem.severity or rule.severity
+        only_in = (problem.error_only_in or rule.error_only_in) if severity is Severity.ERROR else None
         place = problem.place
         line, column = problem.at or (self.line_and_column(place) if place is not None else (0, 0))
         return Finding(
             rule=rule.id,
-            severity=problem.severity or rule.severity,
+            severity=severity_in({Profile.DEFAULT}, severity, only_in),
             message=problem.message,
             hint=rule.hint if problem.hint is None else problem.hint,
             file=place.file if place is not None else "",
@@ -147,6 +168,7 @@ class Locator:
             column=column,
             path=path_text(place.path) if place is not None else "",
             document=place.document if place is not None else 0,
+            error_only_in=only_in,
         )
 
     def line_and_column(self, place: Place) -> tuple[int, int]:
@@ -168,6 +190,10 @@ class Locator:
         lines = self._lines[place.file][line - 1 : line]
         token = _TOKEN.match(lines[0], column - 1) if lines else None
         return token[0] if token is not None and _is_spelling(token[0], value) else None
+
+
+def severity_in(profiles: Collection[Profile], severity: Severity, error_only_in: Profile | None) -> Severity:
+    return severity if error_only_in is None or error_only_in in profiles else Severity.WARNING
 
 
 def judge(families: Sequence[Family[S]], subject: S, locator: Locator) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
 """Everything that is wrong with a bundle, as Findings in the order of its files.
 
 Reading gives the first of them; all rules run on what could be read. What could not be read counts as absent, and what
-follows from that is not told. A profile adds rules, or makes warnings errors.
+follows from that is not told. A profile adds rules or changes severities, never a text. Errors are what the DEFAULT
+profile refuses; with OPM, what `opm` does; with both, what either does.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,7 +11,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.core.findings import Finding, Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats import file_rules, plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
@@ -23,9 +24,8 @@ from rukpak_py.formats.registry_v1 import defects
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import rule_sets
-from rukpak_py.formats.registry_v1.rules.rule_sets import Profile
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
-from rukpak_py.formats.rules import Family, Locator, judge
+from rukpak_py.formats.rules import Family, Locator, judge, severity_in
 
 __all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "validate"]
 
@@ -74,7 +74,7 @@ def validate(
             )
         case FormatName.REGISTRY:
             found = _of_registry(tree, profiles, locator, makes_certificates=makes_certificates, limits=limits)
-    return arranged(_strictly(finding) if Profile.STRICT in profiles else finding for finding in found)
+    return arranged(_judged(finding, profiles) for finding in found)
 
 
 def arranged(findings: Iterable[Finding]) -> list[Finding]:
@@ -113,8 +113,13 @@ def _by_rules(
     yield from judge(rule_sets.BUNDLE_FAMILIES, reading.bundle, locator)
 
 
-def _strictly(finding: Finding) -> Finding:
-    return replace(finding, severity=Severity.ERROR)
+def _judged(finding: Finding, profiles: Collection[Profile]) -> Finding:
+    if Profile.STRICT in profiles:
+        return replace(finding, severity=Severity.ERROR)
+    if finding.error_only_in is None:
+        return finding
+    refusing = profiles if Profile.OPM in profiles else {Profile.DEFAULT}
+    return replace(finding, severity=severity_in(refusing, Severity.ERROR, finding.error_only_in))
 
 
 def _follows(finding: Finding, told: Mapping[_Where, "_Told"]) -> bool:

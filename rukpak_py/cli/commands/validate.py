@@ -21,7 +21,12 @@ from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_
 @format_option()
 @output_option("text", "json", "sarif", "github")
 @click.option(
-    "--profile", "profiles", multiple=True, type=click.Choice(PROFILES), help="Check more rules; may be repeated."
+    "--profile",
+    "profiles",
+    multiple=True,
+    type=click.Choice(PROFILES),
+    help="What to check; may be repeated. `opm` asks whether opm accepts the bundle, instead of `default`: whether it "
+    "can be installed. The others add rules.",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option("--jobs", type=click.IntRange(min=1), help="How many bundles are checked at once. Default: one per CPU.")

@@ -1,6 +1,9 @@
 """Why a bundle cannot be read: the rules that reading checks, and the list of defects that it fills."""
 
+from dataclasses import replace
+
 from rukpak_py.content.tree import Tree
+from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.registry_v1.reading import Defect
 from rukpak_py.formats.rules import Locator, Place, Problem, RuleOfReading
@@ -34,6 +37,7 @@ SEVERAL_CSVS = RuleOfReading(
     id="RV1-906",
     title="A bundle has only one ClusterServiceVersion",
     hint="A bundle is one version of one operator: move the other ones to bundles of their own.",
+    error_only_in=Profile.DEFAULT,  # `opm` takes the last
 )
 METADATA = RuleOfReading(
     id="RV1-907",
@@ -60,5 +64,7 @@ class Defects:
         return self._locator.written(place, value)
 
     def add(self, rule: RuleOfReading, problem: Problem, *, prevents_rendering: bool = True) -> None:
+        if not prevents_rendering:
+            problem = replace(problem, error_only_in=Profile.OPM)
         finding = self._locator.finding(rule, problem)
         self.found.append(Defect(finding=finding, prevents_rendering=prevents_rendering))

@@ -1,14 +1,14 @@
 """What reading a bundle gave: the bundle, when there is one, and every defect that was met on the way."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Finding, InvalidBundleError
+from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.rules import Place
@@ -52,7 +52,8 @@ class Reading:
 
     def complete(self) -> RegistryBundle:
         """The bundle, or the error that says why it cannot be rendered; the reference refuses every defect."""
-        fatal = [defect.finding for defect in self.defects if defect.prevents_rendering or self.parity]
+        refused = [defect.finding for defect in self.defects if defect.prevents_rendering or self.parity]
+        fatal = [replace(finding, severity=Severity.ERROR) for finding in refused]
         if fatal or self.bundle is None:
             raise InvalidBundleError(fatal)
         return self.bundle

@@ -2,9 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.core.findings import Profile
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.defects import WRONG_TYPE, Defects
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS
@@ -49,7 +51,10 @@ _REACHES_OUTPUT: tuple[Path, ...] = (
 def add_wrong_type(defects: Defects, document: Document, defect: TypeDefect) -> None:
     defects.add(
         WRONG_TYPE,
-        wrong_type(defects, document.place(*defect.path), defect),
+        replace(
+            wrong_type(defects, document.place(*defect.path), defect),
+            error_only_in=Profile.DEFAULT if defect.wanted in RANGES else None,  # `opm` makes another number of it
+        ),
         prevents_rendering=document.kind != "ClusterServiceVersion" or _reaches_output(defect.path),
     )
 

@@ -12,7 +12,7 @@ from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render.config import checked_config
-from rukpak_py.formats.validation import validate
+from rukpak_py.formats.validation import Profile, validate
 from tests.unit.bundles import Content, bundle, bundle_annotations, crd, csv_document, manifest, modes, tree_of
 
 PREFIX = "operators.operatorframework.io.bundle."
@@ -21,7 +21,7 @@ ANNOTATIONS = "metadata/annotations.yaml"
 
 
 def errors(tree: Tree) -> list[Finding]:
-    return [finding for finding in validate(tree) if finding.is_error]
+    return [finding for finding in validate(tree, profiles=[Profile.DEFAULT, Profile.OPM]) if finding.is_error]
 
 
 def csv_text() -> str:

@@ -5,9 +5,10 @@ import re
 import pytest
 
 from rukpak_py.core.findings import Finding
-from rukpak_py.formats.validation import validate
+from rukpak_py.formats.validation import Profile, validate
 from tests.unit.bundles import bundle, tree_of
 
+BOTH = (Profile.DEFAULT, Profile.OPM)
 CSV = "manifests/csv.yaml"
 NAME = "  displayName: Demo"
 
@@ -19,7 +20,7 @@ def replaced(old: str, new: str) -> str:
 
 
 def broken(text: str) -> Finding:
-    (finding,) = [found for found in validate(bundle(files={CSV: text})) if found.is_error]
+    (finding,) = [found for found in validate(bundle(files={CSV: text}), profiles=BOTH) if found.is_error]
     return finding
 
 

@@ -17,6 +17,7 @@ from rukpak_py.formats.validation import (
 )
 from tests.unit.bundles import Content, bundle, crd, csv_document, deployment, manifest, owned_crd, tree_of, webhook
 
+BOTH = (Profile.DEFAULT, Profile.OPM)
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 MEDIA_TYPE = "operators.operatorframework.io.bundle.mediatype.v1"
 LIST_WITH_CSV = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ClusterServiceVersion\n"
@@ -158,12 +159,33 @@ def test_former_ids_and_further_checks_are_of_rules_that_there_are() -> None:
     ],
 )
 def test_a_defect_that_several_tools_refuse_is_told_once(tree: Tree, rule: str) -> None:
-    found = [finding.rule for finding in validate(tree, format_name="registry+v1") if finding.is_error]
+    found = [finding.rule for finding in validate(tree, format_name="registry+v1", profiles=BOTH) if finding.is_error]
     assert [one for one in found if one not in {"RV1-103", "RV1-225"}] == [rule]
 
 
 def test_profiles_have_names_for_the_command_line() -> None:
-    assert [profile.value for profile in Profile] == ["strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
+    names = ["default", "opm", "strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
+    assert [profile.value for profile in Profile] == names
+
+
+@pytest.mark.parametrize(
+    ("tree", "rule", "refusing"),
+    [
+        (bundle(csv=csv_document(owned=[owned_crd(version="v2")])), "RV1-004", Profile.OPM),
+        (bundle(csv=csv_document(owned=[owned_crd(), owned_crd()])), "RV1-405", Profile.OPM),
+        (bundle(csv=csv_document(deployments=[deployment("a"), deployment("a")])), "RV1-001", Profile.DEFAULT),
+    ],
+)
+def test_who_refuses_a_bundle_depends_on_the_profile(tree: Tree, rule: str, refusing: Profile) -> None:
+    def told(*profiles: Profile) -> list[Finding]:
+        return [finding for finding in validate(tree, profiles=profiles) if finding.rule == rule]
+
+    assert [finding.is_error for finding in told()] == [refusing is Profile.DEFAULT]
+    assert [finding.is_error for finding in told(Profile.OPERATORHUB)] == [refusing is Profile.DEFAULT]
+    assert [finding.is_error for finding in told(Profile.OPM)] == [refusing is Profile.OPM]
+    assert [finding.is_error for finding in told(*BOTH)] == [True]
+    assert [finding.is_error for finding in told(Profile.OPM, Profile.STRICT)] == [True]
+    assert {finding.message for finding in told()} == {finding.message for finding in told(Profile.OPM)}
 
 
 @pytest.mark.parametrize("files", [{}, {"metadata/annotations.yaml": b"annotations: {a: b, a: c}"}])

@@ -9,6 +9,7 @@ from typing import Any
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Dependency
 from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
@@ -39,7 +40,7 @@ def read_metadata(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadat
 
 def _read_annotations(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadata:
     if ANNOTATIONS_FILE not in tree:
-        _tell_missing(tree, defects)
+        _tell_missing(tree, defects, limits)
         return BundleMetadata(package="")
     try:
         document = _load(ANNOTATIONS_FILE, tree, defects, limits)
@@ -59,7 +60,8 @@ def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> C
         message = f"the annotation {ANNOTATION} cannot be decoded: {problem}"
         place = csv.document.place("metadata", "annotations", ANNOTATION)
         hint = 'Write a JSON list: [{"type": "...", "value": ...}]'
-        defects.add(METADATA, Problem(message=message, place=place, hint=hint))
+        # `opm` does not read them.
+        defects.add(METADATA, Problem(message=message, place=place, hint=hint, error_only_in=Profile.DEFAULT))
     if not tree.get(PROPERTIES_FILE):
         return csv
     try:
@@ -74,12 +76,16 @@ def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> C
 
 def _dependencies(tree: Tree, limits: Limits) -> list[Dependency]:
     """Catalogs look for them in every file of metadata/ but the one that they take the annotations from."""
-    paths = [path for name in tree.names_in(_METADATA) if (path := f"{_METADATA}/{name}") in tree]
-    documents = {path: _first_document(tree[path], limits) for path in paths}
+    documents = _first_documents(tree, limits)
     annotations = catalog_annotations_file(documents.items())
     if annotations is not None:
         del documents[annotations[0]]
     return read_dependencies(documents.items())
+
+
+def _first_documents(tree: Tree, limits: Limits) -> dict[str, Any]:
+    paths = [path for name in tree.names_in(_METADATA) if (path := f"{_METADATA}/{name}") in tree]
+    return {path: _first_document(tree[path], limits) for path in paths}
 
 
 def _first_document(data: bytes, limits: Limits) -> Any:
@@ -96,22 +102,32 @@ def _annotated(csv: Csv, text: str) -> Csv:
     return replace(csv, annotations=annotations, typed={**csv.typed, "metadata": metadata})
 
 
-def _tell_missing(tree: Tree, defects: Defects) -> None:
+def _tell_missing(tree: Tree, defects: Defects, limits: Limits) -> None:
     others = [name for name in tree.names_in(_METADATA) if name.startswith("annotations")]
     hint = "Add it with the package's name and channels; `rukpakctl bundle generate` writes it."
     if others:
         hint = f"Rename {_METADATA}/{others[0]} to {ANNOTATIONS_FILE}."
     message = f"{ANNOTATIONS_FILE} is missing"
-    defects.add(LAYOUT, Problem(message=message, place=Place(file=ANNOTATIONS_FILE), hint=hint))
+    # Catalogs take them from any file.
+    only_in = Profile.DEFAULT if catalog_annotations_file(_first_documents(tree, limits).items()) else None
+    place = Place(file=ANNOTATIONS_FILE)
+    defects.add(LAYOUT, Problem(message=message, place=place, hint=hint, error_only_in=only_in))
 
 
 def _load(file: str, tree: Tree, defects: Defects, limits: Limits) -> Any:
     try:
         return yaml.load(tree[file], limits=limits, unsigned=True)
     except ContentError as error:
-        defects.add(METADATA, syntax_problem(error, tree[file], Place(file=file)))
+        problem = syntax_problem(error, tree[file], Place(file=file))
+        defects.add(METADATA, replace(problem, error_only_in=_unread_by_opm(file)))
         raise _UndecodableError from error
 
 
 def _report_defect(file: str, defect: TypeDefect, defects: Defects) -> None:
-    defects.add(METADATA, wrong_type(defects, Place(file=file, path=defect.path), defect))
+    problem = wrong_type(defects, Place(file=file, path=defect.path), defect)
+    defects.add(METADATA, replace(problem, error_only_in=_unread_by_opm(file)))
+
+
+def _unread_by_opm(file: str) -> Profile | None:
+    """It does not read properties."""
+    return Profile.DEFAULT if file == PROPERTIES_FILE else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPACE, InstallMode, RegistryBundle, Webhook
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
@@ -84,6 +84,7 @@ def autoscalers_have_a_namespace(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-918",
     title="Webhooks of one deployment and containerPort have one targetPort",
     hint="Give the webhooks different containerPorts, or the same targetPort.",
+    error_only_in=Profile.DEFAULT,
 )
 def webhook_ports_are_distinct(bundle: RegistryBundle) -> Iterator[Problem]:
     """They share a Service, whose ports are named by their numbers."""
@@ -130,6 +131,7 @@ def install_namespace_is_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     hint=f"Write one of {', '.join(InstallMode)}: other modes have no effect.",
     severity=Severity.WARNING,
     may_be_error=True,
+    error_only_in=Profile.DEFAULT,
 )
 def install_modes_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     """It is an error when there is no other way to install the bundle."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import InstallMode, WebhookType
@@ -43,6 +43,7 @@ _REQUIRED: Final[dict[Path, str]] = {
     "RV1-201",
     title="The CSV's name is a DNS-1123 subdomain of at most 63 characters",
     hint="Name the CSV `<package>.v<version>`: lower case letters, digits, `-` and `.`, at most 63 characters.",
+    error_only_in=Profile.OPM,
 )
 def the_name_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -56,6 +57,7 @@ def the_name_is_valid(reading: Reading) -> Iterator[Problem]:
     "RV1-202",
     title="spec.replaces is the name of a CSV",
     hint="Write the metadata.name of the CSV that this one replaces, or remove the field.",
+    error_only_in=Profile.OPM,
 )
 def what_it_replaces_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -73,6 +75,7 @@ def _name_reasons(name: str) -> list[str]:
     "RV1-203",
     title="The CSV has an apiVersion",
     hint="Begin the file with `apiVersion: operators.coreos.com/v1alpha1`.",
+    error_only_in=Profile.OPM,
 )
 def the_api_version_is_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -86,6 +89,7 @@ def the_api_version_is_given(reading: Reading) -> Iterator[Problem]:
     "RV1-204",
     title="Required fields of the CSV are given",
     hint="Add the field that is named.",
+    error_only_in=Profile.OPM,
 )
 def required_fields_are_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -157,6 +161,7 @@ def install_modes_are_given(reading: Reading) -> Iterator[Problem]:
     title="Every install mode is listed once",
     hint="Keep one entry for each type; when they contradict each other, a reader may take either.",
     origin="operator-framework/api, where it never fires",
+    error_only_in=Profile.DEFAULT,
 )
 def install_modes_are_listed_once(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -227,6 +232,7 @@ def min_kube_version_is_set(reading: Reading) -> Iterator[Problem]:
     "RV1-210",
     title="spec.minKubeVersion is a semantic version",
     hint="Write three numbers without a leading `v`: `1.25.0`.",
+    error_only_in=Profile.OPM,
 )
 def min_kube_version_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -242,6 +248,7 @@ def min_kube_version_is_valid(reading: Reading) -> Iterator[Problem]:
     "RV1-211",
     title="Annotations that OLM knows are spelled as it spells them",
     hint="Rename the annotation: its case matters.",
+    error_only_in=Profile.OPM,
 )
 def annotations_have_their_case(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -269,6 +276,7 @@ def properties_have_their_file(reading: Reading) -> Iterator[Problem]:
     "RV1-213",
     title="The name of an owned CRD has a group",
     hint="Write the CRD's metadata.name, `<plural>.<group>`, as in `demos.example.com`.",
+    error_only_in=Profile.OPM,
 )
 def owned_names_have_a_group(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):

@@ -6,7 +6,7 @@ Names are compared as they will be in the cluster: the install namespace replace
 from collections.abc import Iterator
 from typing import Any
 
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
@@ -21,6 +21,7 @@ FAMILY: Family[RegistryBundle] = Family(title="Objects of one name", origin="ruk
     "RV1-913",
     title="Objects of one name are equal",
     hint="Remove one of them, or rename it. Namespaces do not tell them apart: both go to the install namespace.",
+    error_only_in=Profile.DEFAULT,
 )
 def objects_of_one_name_are_equal(bundle: RegistryBundle) -> Iterator[Problem]:
     for first, again in _repeated(bundle):
@@ -51,6 +52,7 @@ def objects_are_there_once(bundle: RegistryBundle) -> Iterator[Problem]:
     title="Deployments that serve webhooks have Services of their own",
     hint="Rename one of the deployments: dots count as `-` in the name of its Service, and only the first 55 "
     "characters count.",
+    error_only_in=Profile.DEFAULT,
 )
 def services_are_distinct(bundle: RegistryBundle) -> Iterator[Problem]:
     serving = {webhook.deployment_name for webhook in bundle.csv.webhooks}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from rukpak_py.core.findings import Profile
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Json
@@ -48,6 +49,8 @@ class WrittenDefinition:
 
 OfDefinition: TypeAlias = Callable[[WrittenDefinition], Iterable[Problem]]
 
+_SAME_IN_V1BETA1: Final[list[OfDefinition]] = []
+
 
 def each_definition(check: OfDefinition) -> Check[Reading]:
     def judged(reading: Reading) -> Iterator[Problem]:
@@ -58,6 +61,12 @@ def each_definition(check: OfDefinition) -> Check[Reading]:
     judged.__name__ = check.__name__
     judged.__doc__ = check.__doc__
     return judged
+
+
+def same_in_v1beta1(check: OfDefinition) -> OfDefinition:
+    """What `opm` asks of CRDs of v1beta1, too."""
+    _SAME_IN_V1BETA1.append(check)
+    return check
 
 
 def _written(document: Document) -> WrittenDefinition:
@@ -91,7 +100,15 @@ def definitions_are_of_v1(reading: Reading) -> Iterator[Problem]:
     for document in read or of_kind(reading, DEFINITION):
         if document.api_version == OLD_DEFINITIONS:
             message = f"CRD '{name_of(document)}' is of {OLD_DEFINITIONS}, which Kubernetes 1.22 removed"
-            yield Problem(message=message, place=document.place("apiVersion"))
+            only_in = Profile.DEFAULT if _is_accepted_by_opm(document) else None
+            yield Problem(message=message, place=document.place("apiVersion"), error_only_in=only_in)
+
+
+def _is_accepted_by_opm(document: Document) -> bool:
+    """It reads the first document of a file. In v1beta1 unknown fields are preserved unless the CRD says otherwise."""
+    written = _written(document)
+    prunes = written.spec.get("preserveUnknownFields") is False
+    return bool(document.index) or (prunes and not any(list(check(written)) for check in _SAME_IN_V1BETA1))
 
 
 @FAMILY.rule(
@@ -101,11 +118,13 @@ def definitions_are_of_v1(reading: Reading) -> Iterator[Problem]:
     "and annotations are `<prefix>/<name>`.",
 )
 @each_definition
+@same_in_v1beta1
 def metadata_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     yield from object_metadata.problems(definition.document)
     if namespace := text(definition.document.manifest, "metadata", "namespace"):
         message = f"CRD '{name_of(definition.document)}' names the namespace '{namespace}', but CRDs have none"
-        yield Problem(message=message, place=definition.place("metadata", "namespace"))
+        place = definition.place("metadata", "namespace")
+        yield Problem(message=message, place=place, error_only_in=Profile.OPM)  # rendering removes it
     name = name_of(definition.document)
     if reasons := dns.subdomain(name) if name else []:
         message = f'metadata.name: Invalid value: "{name}": {",".join(reasons)}'
@@ -118,6 +137,7 @@ def metadata_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     hint="The name must be spec.names.plural, a dot, and spec.group: correct the one of the three that is wrong.",
 )
 @each_definition
+@same_in_v1beta1
 def the_name_is_plural_and_group(definition: WrittenDefinition) -> Iterator[Problem]:
     expected = f"{text(definition.spec, 'names', 'plural')}.{definition.group}"
     for field in ("name", "generateName"):
@@ -133,6 +153,7 @@ def the_name_is_plural_and_group(definition: WrittenDefinition) -> Iterator[Prob
     hint="Write the API group as a domain with a dot in it, in lower case: `example.com`.",
 )
 @each_definition
+@same_in_v1beta1
 def the_group_is_a_domain(definition: WrittenDefinition) -> Iterator[Problem]:
     place = definition.place("spec", "group")
     if not definition.group:
@@ -151,6 +172,7 @@ def the_group_is_a_domain(definition: WrittenDefinition) -> Iterator[Problem]:
     "`api-approved.kubernetes.io` as a URL; if not, let its value begin with `unapproved`.",
 )
 @each_definition
+@same_in_v1beta1
 def protected_groups_are_approved(definition: WrittenDefinition) -> Iterator[Problem]:
     group = definition.group
     if group not in {"k8s.io", "kubernetes.io"} and not group.endswith((".k8s.io", ".kubernetes.io")):
@@ -171,6 +193,7 @@ def protected_groups_are_approved(definition: WrittenDefinition) -> Iterator[Pro
     hint="Write `scope: Namespaced`, or `scope: Cluster`.",
 )
 @each_definition
+@same_in_v1beta1
 def the_scope_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
     scope = text(definition.spec, "scope")
     place = definition.place("spec", "scope")
@@ -187,6 +210,7 @@ def the_scope_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
     hint="Use letters, digits and `-` only, beginning with a letter; upper case in kind and listKind only.",
 )
 @each_definition
+@same_in_v1beta1
 def names_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for field, name in _names(definition).items():
         if reason := _name_reason(field, name):
@@ -225,6 +249,7 @@ def _name_reason(field: str, name: str) -> str:
     hint="Name the list `<kind>List`, or leave listKind out.",
 )
 @each_definition
+@same_in_v1beta1
 def kind_and_list_kind_differ(definition: WrittenDefinition) -> Iterator[Problem]:
     names = _names(definition)
     if names["kind"] and names["kind"] == names["listKind"]:

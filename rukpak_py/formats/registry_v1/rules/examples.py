@@ -7,7 +7,7 @@ from typing import Any, Final
 from rukpak_py.content import json_stream
 from rukpak_py.core import json_text
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.reading import Reading
@@ -69,6 +69,7 @@ def examples_stand_in_one_place(reading: Reading) -> Iterator[Problem]:
     "RV1-223",
     title="Examples are JSON",
     hint="Correct the JSON of the annotation: look for a missing or superfluous comma, quote or bracket there.",
+    error_only_in=Profile.OPM,
 )
 def examples_are_json(reading: Reading) -> Iterator[Problem]:
     for found in _all_examples(reading):
@@ -76,7 +77,12 @@ def examples_are_json(reading: Reading) -> Iterator[Problem]:
             yield Problem(message=f"invalid example: {found.syntax}", place=found.place, at=found.at)
 
 
-@FAMILY.rule("RV1-224", title="Examples are a list of objects", hint=_FORM_HINT)
+@FAMILY.rule(
+    "RV1-224",
+    title="Examples are a list of objects",
+    hint=_FORM_HINT,
+    error_only_in=Profile.OPM,
+)
 def examples_are_objects(reading: Reading) -> Iterator[Problem]:
     for found in _all_examples(reading):
         if found.form:
@@ -88,6 +94,7 @@ def examples_are_objects(reading: Reading) -> Iterator[Problem]:
     title="An example is of an API that the CSV owns",
     hint="Correct apiVersion and kind of the example, remove it, or list its API in the CSV: the CRD in "
     "spec.customresourcedefinitions.owned with name (`<plural>.<group>`), version and kind.",
+    error_only_in=Profile.OPM,
 )
 def examples_are_of_provided_apis(reading: Reading) -> Iterator[Problem]:
     for found in _all_examples(reading):

@@ -8,7 +8,7 @@ the rules of roles have a rule of their own, RV1-945.
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.rules import Family, Problem, path_text
@@ -39,6 +39,7 @@ def fields_of_objects_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-961",
     title="Integers of shipped objects fit their types",
     hint="Write a number that fits: the API server takes it for another one.",
+    error_only_in=Profile.DEFAULT,
 )
 def integers_of_objects_fit(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:

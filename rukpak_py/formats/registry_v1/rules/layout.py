@@ -4,12 +4,12 @@ It finds the annotations in any file of metadata/, and tells a bundle's media ty
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Positions
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1.defects import METADATA, NO_CSV
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
@@ -76,7 +76,8 @@ def annotations_are_strings(reading: Reading) -> Iterator[Problem]:
     told = [defect.finding for defect in reading.defects]
     is_told = any((one.rule, one.file) == (METADATA.id, ANNOTATIONS_FILE) for one in told)
     if ANNOTATIONS_FILE in reading.tree and not is_told and bundle_annotations(reading) is None:
-        yield _why_not_found(reading, document if isinstance(document, dict) else {})
+        why = _why_not_found(reading, document if isinstance(document, dict) else {})
+        yield replace(why, error_only_in=None if _has_no_package(reading) else Profile.OPM)
 
 
 def _why_not_found(reading: Reading, document: Mapping[str, Any]) -> Problem:
@@ -101,6 +102,7 @@ def _why_not_found(reading: Reading, document: Mapping[str, Any]) -> Problem:
     "RV1-103",
     title="The mandatory annotations are given",
     hint="Add the annotation; `rukpakctl bundle generate` writes all of them.",
+    error_only_in=Profile.OPM,
 )
 def mandatory_annotations_are_given(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
@@ -128,6 +130,7 @@ def _has_no_package(reading: Reading) -> bool:
     title="The annotated media type is that of the files in manifests/",
     hint=f"Write `{MEDIA_TYPE}: registry+v1`. `opm` takes a bundle for a plain one when no file begins with the CSV: "
     "it reads only the first document of each file, and a comment above `---` is a document too.",
+    error_only_in=Profile.OPM,
 )
 def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
@@ -167,6 +170,7 @@ def media_type(reading: Reading) -> str | None:
     "RV1-105",
     title="Channels and the default channel are not empty",
     hint="Name the channels, separated by commas without blanks. The default channel may be left out.",
+    error_only_in=Profile.OPM,
 )
 def channels_are_named(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)
@@ -215,6 +219,7 @@ def labels_agree(reading: Reading) -> Iterator[Problem]:
     "RV1-108",
     title="No file of manifests/ is empty",
     hint="Remove the file: `opm` refuses it.",
+    error_only_in=Profile.OPM,
 )
 def no_file_is_empty(reading: Reading) -> Iterator[Problem]:
     for file in manifest_files(reading):
@@ -243,6 +248,7 @@ def files_hold_one_document(reading: Reading) -> Iterator[Problem]:
     title="Dependencies are of a known type, and complete",
     hint="A dependency is `type` and `value`: olm.package {packageName, version}, olm.gvk {group, version, kind}, "
     "olm.label {label}, olm.constraint {cel, package, gvk, all, any or not}.",
+    error_only_in=Profile.OPM,
 )
 def dependencies_are_complete(reading: Reading) -> Iterator[Problem]:
     annotations = bundle_annotations(reading)

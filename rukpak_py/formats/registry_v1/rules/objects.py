@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, CSV, DEFINITION, SUPPORTED, near_kind
@@ -47,6 +47,7 @@ _CREATING: Final = frozenset({"*", "create", "patch", "update"})
     title="Each file begins with an object, not with a comment above `---` or a list",
     hint="Remove comments above `---`, and give each item of a list a file of its own: `opm` reads only the first "
     "document of each file, and opens no lists.",
+    error_only_in=Profile.OPM,
 )
 def files_begin_with_an_object(reading: Reading) -> Iterator[Problem]:
     """A first object of an unsupported kind is told of the bundle, where there is one."""
@@ -83,9 +84,9 @@ def metadata_are_valid(reading: Reading) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "RV1-503",
-    severity=Severity.WARNING,
     title="An object has no metadata.namespace",
     hint="Remove `metadata.namespace`: `opm` refuses objects that have it.",
+    error_only_in=Profile.OPM,
 )
 def objects_name_no_namespace(reading: Reading) -> Iterator[Problem]:
     for document in _others(reading):

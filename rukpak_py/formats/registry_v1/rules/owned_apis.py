@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
@@ -42,6 +42,7 @@ class _Version(NamedTuple):
     "RV1-004",
     hint="Correct name, version and kind of the entry. If the CRD is not the first document of its file, give it a "
     "file of its own: `opm` reads only the first document of each file.",
+    error_only_in=Profile.OPM,
 )
 def owned_versions_are_shipped(reading: Reading) -> Iterator[Problem]:
     """What no CRD of the bundle has the name of is told of the bundle, where there is one."""
@@ -67,9 +68,9 @@ def _what_is_shipped(api: Api, shipped: Iterable[Api]) -> str:
 
 @FAMILY.rule(
     "RV1-402",
-    severity=Severity.WARNING,
     title="An entry of an owned CRD gives no group",
     hint="Remove `group`: the name of the CRD ends in it.",
+    error_only_in=Profile.OPM,
 )
 def owned_entries_have_no_group(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -98,6 +99,7 @@ def served_versions_are_owned(reading: Reading) -> Iterator[Problem]:
     "RV1-404",
     title="A bundle is a release of a version, or substitutes another bundle, not both",
     hint="Remove `spec.release`, or the annotation `olm.substitutesFor`.",
+    error_only_in=Profile.OPM,
 )
 def a_release_substitutes_nothing(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
@@ -114,6 +116,7 @@ def a_release_substitutes_nothing(reading: Reading) -> Iterator[Problem]:
     "RV1-405",
     title="An owned CRD is listed once for each version and kind",
     hint="Remove the repetition: `opm` looks for another CRD, and finds none.",
+    error_only_in=Profile.OPM,
 )
 def owned_definitions_are_listed_once(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from rukpak_py.core.findings import Profile
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import Csv, InstallMode, Json, RegistryBundle, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED, near_kind
@@ -33,6 +34,7 @@ _FORBIDDEN_ADMISSION_RESOURCES: Final = frozenset(
     "RV1-001",
     title="No two deployments of the CSV have the same name",
     hint="Give each deployment of spec.install.spec.deployments a name of its own, or remove the repetition.",
+    error_only_in=Profile.DEFAULT,
 )
 def deployments_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     places = {entry.name: _at(bundle.csv, *entry.path, "name") for entry in bundle.csv.deployments}
@@ -48,6 +50,7 @@ def deployments_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-002",
     title="A deployment's name is a DNS-1123 subdomain",
     hint="Use lower case letters, digits, `-` and `.` only, at most 253 of them, with a letter or digit at both ends.",
+    error_only_in=Profile.DEFAULT,
 )
 def deployment_names_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     entries = {entry.name: entry for entry in bundle.csv.deployments}
@@ -65,6 +68,7 @@ def deployment_names_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     title="No two CRDs have the same name, or define the same kind",
     hint="Remove one of the CRDs, or merge their versions into one.",
     origin="operator-controller, its renderer; operator-framework/api",
+    error_only_in=Profile.DEFAULT,
 )
 def definitions_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     documents = {definition.name: definition.document for definition in bundle.definitions}
@@ -133,6 +137,7 @@ def conversion_is_for_all_namespaces(bundle: RegistryBundle) -> Iterator[Problem
     "RV1-007",
     title="A webhook's deployment is in the CSV",
     hint="Set deploymentName to the name of a deployment in spec.install.spec.deployments.",
+    error_only_in=Profile.DEFAULT,
 )
 def webhooks_have_a_deployment(bundle: RegistryBundle) -> Iterator[Problem]:
     present = {entry.name for entry in bundle.csv.deployments}
@@ -151,6 +156,7 @@ def webhooks_have_a_deployment(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-008",
     title="No two webhooks of a type have the same name",
     hint="Give each webhook of a type its own generateName: it becomes the name of a cluster-wide object.",
+    error_only_in=Profile.DEFAULT,
 )
 def webhook_names_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     """Outside of parity the names of the objects are compared, which have lost one `-` at the end."""
@@ -167,6 +173,7 @@ def webhook_names_are_unique(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-009",
     title="A webhook's name is a DNS-1123 subdomain",
     hint="Use lower case letters, digits, `-` and `.` only, at most 253 of them, with a letter or digit at both ends.",
+    error_only_in=Profile.DEFAULT,
 )
 def webhook_names_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     """Outside of parity the name of the object is judged, which has lost one `-` at the end."""
@@ -184,6 +191,7 @@ def webhook_names_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-010",
     title="A CRD is converted by one webhook",
     hint="Name the CRD in the conversionCRDs of one conversion webhook, once.",
+    error_only_in=Profile.DEFAULT,
 )
 def definitions_have_one_conversion(bundle: RegistryBundle) -> Iterator[Problem]:
     references: dict[str, list[tuple[Webhook, int]]] = {}
@@ -206,6 +214,7 @@ def definitions_have_one_conversion(bundle: RegistryBundle) -> Iterator[Problem]
     "RV1-011",
     title="A conversion webhook converts owned CRDs",
     hint="List the CRD in customresourcedefinitions.owned, or remove it from conversionCRDs.",
+    error_only_in=Profile.DEFAULT,
 )
 def converted_definitions_are_owned(bundle: RegistryBundle) -> Iterator[Problem]:
     owned = {entry.name for entry in bundle.csv.owned}
@@ -226,6 +235,7 @@ def converted_definitions_are_owned(bundle: RegistryBundle) -> Iterator[Problem]
     "RV1-012",
     title="Admission webhooks are not called for all groups, OLM, or webhook configurations",
     hint="Name the groups and resources that the webhook is for. A webhook that fails must not block its own repair.",
+    error_only_in=Profile.DEFAULT,
 )
 def webhook_rules_are_allowed(bundle: RegistryBundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:

@@ -5,9 +5,9 @@ InstallRequest. A new family is added to the tuple of its subject, or to the pro
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, Final
 
+from rukpak_py.core.findings import Profile
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import (
@@ -34,15 +34,6 @@ from rukpak_py.formats.registry_v1.rules import (
 )
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Family
-
-
-class Profile(StrEnum):
-    STRICT = "strict"  # every warning is an error
-    OPERATORHUB = "operatorhub"  # what operatorhub.io asks for
-    BUNDLE_OBJECTS = "bundle-objects"  # objects that can make a cluster unstable
-    PRACTICES = "practices"  # what makes an operator pleasant to run
-    OLM_V1 = "olmv1"  # what operator-controller refuses to install
-
 
 BUNDLE_FAMILIES: tuple[Family[RegistryBundle], ...] = (
     renderable.FAMILY,

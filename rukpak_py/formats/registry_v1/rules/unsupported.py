@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, InstallMode, RegistryBundle
 from rukpak_py.formats.registry_v1.rules.first_documents import at
 from rukpak_py.formats.rules import Family, Place, Problem
@@ -37,6 +37,7 @@ _DEPENDENCY_PROPERTIES: Final = {
     "RV1-021",
     title="The CSV owns no API services",
     hint="Serve the API by a CRD, or remove spec.apiservicedefinitions.owned.",
+    error_only_in=Profile.DEFAULT,
 )
 def owns_no_api_services(request: InstallRequest) -> Iterator[Problem]:
     csv = request.bundle.csv
@@ -51,6 +52,7 @@ def owns_no_api_services(request: InstallRequest) -> Iterator[Problem]:
     "RV1-022",
     title="Webhooks have a certificate provider",
     hint="Choose a certificate provider: operator, cert-manager or openshift.",
+    error_only_in=Profile.DEFAULT,
 )
 def webhooks_have_certificates(request: InstallRequest) -> Iterator[Problem]:
     csv = request.bundle.csv
