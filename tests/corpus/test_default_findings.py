@@ -27,6 +27,11 @@ ERRORS_OF_RENDERED = {
     "RV1-502": "the API server refuses the object, which has an invalid label or annotation, or no name",
     "RV1-910": "the API server does not have that version of CRDs",
     "RV1-918": "the API server refuses the Service, which has a port twice",
+    "RV1-932": "the API server refuses the Deployment",
+    "RV1-933": "the API server refuses the Deployment",
+    "RV1-935": "the API server refuses the role",
+    "RV1-938": "the API server refuses the webhook configuration",
+    "RV1-943": "the operator cannot tell of which kind the object is",
 }
 
 

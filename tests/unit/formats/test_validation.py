@@ -151,7 +151,7 @@ def test_former_ids_and_further_checks_are_of_rules_that_there_are() -> None:
             bundle(csv=csv_document(webhooks=[webhook("c", "Conversion", conversionCRDs=["demos.demo.example.com"])])),
             "RV1-006",
         ),
-        (bundle(csv=csv_document(webhooks=[webhook("c", conversionCRDs=["demos.demo.example.com"])])), "RV1-006"),
+        (bundle(csv=csv_document(webhooks=[webhook("c.c.c", conversionCRDs=["demos.demo.example.com"])])), "RV1-006"),
         (bundle(package=None), "RV1-005"),
         (bundle(files={"manifests/x.yaml": "kind: Pod\nmetadata: {name: p}\n"}), "RV1-013"),
         (tree_of({"metadata/annotations.yaml": "annotations: {a: b}"}), "RV1-904"),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
@@ -39,7 +39,7 @@ _SINGLE: Final = ("items", "additionalProperties", "not")
     "RV1-940",
     title="Every version of a CRD has a schema",
     hint="Give schema.openAPIV3Schema; the least is `type: object` with `x-kubernetes-preserve-unknown-fields: true`.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def versions_have_a_schema(bundle: RegistryBundle) -> Iterator[Problem]:
     for definition in bundle.definitions:
@@ -56,7 +56,7 @@ def versions_have_a_schema(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-941",
     title="The types in a schema exist",
     hint=f"Write one of {', '.join(sorted(_TYPES))}.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def schema_types_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for definition in bundle.definitions:
@@ -89,7 +89,7 @@ def _unknown_types(schema: Any) -> Iterator[tuple[Path, str]]:
     "RV1-942",
     title="Values of ConfigMaps and Secrets are strings",
     hint="Put the value in quotes; a list or an object is written as a string, with `|` behind the key.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def values_are_texts(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
@@ -104,7 +104,7 @@ def values_are_texts(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-943",
     title="Every object has an apiVersion",
     hint="Add the `apiVersion` of its kind.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def objects_have_a_version(bundle: RegistryBundle) -> Iterator[Problem]:
     """RV1-301 tells of CRDs that begin a file, RV1-013 of kinds that are not supported."""

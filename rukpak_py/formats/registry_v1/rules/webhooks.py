@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle, Webhook, WebhookType
 from rukpak_py.formats.rules import Family, Problem
 
@@ -23,6 +23,7 @@ _CHOICES: Final[dict[str, tuple[str, ...]]] = {
 _REQUIRED: Final = ("sideEffects", "admissionReviewVersions")
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES: Final = ("*", "Cluster", "Namespaced")
+_SEGMENTS: Final = 3  # of the name of an admission webhook: `validate.gadgets.example.com`
 _HIGHEST_PORT: Final = 65535
 _LONGEST_WAIT: Final = 30
 
@@ -49,7 +50,7 @@ def types_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-938",
     title="The fields of a webhook have values that a cluster accepts",
     hint="Correct the value: a cluster refuses the whole webhook configuration.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def values_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
@@ -74,6 +75,9 @@ def _of_calling(webhook: Webhook) -> Iterator[_Told]:
 
 
 def _of_admission(webhook: Webhook) -> Iterator[_Told]:
+    name = webhook.generate_name
+    if name and len(name.split(".")) < _SEGMENTS:
+        yield ("generateName",), f"generateName '{name}' must have three segments or more, separated by dots"
     for field in _REQUIRED:
         if not webhook.typed.get(field):
             yield (field,), f"{field} is missing"

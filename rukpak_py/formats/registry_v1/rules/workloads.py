@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import Profile
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.rules.first_documents import entries, mapping
@@ -21,7 +21,7 @@ _TEMPLATE: Final = ("spec", "template")
     "RV1-932",
     title="A deployment selects its own pods",
     hint="Give spec.selector.matchLabels, and the same labels in spec.template.metadata.labels.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def deployments_select_their_pods(bundle: RegistryBundle) -> Iterator[Problem]:
     for entry in bundle.csv.deployments:
@@ -42,7 +42,7 @@ def deployments_select_their_pods(bundle: RegistryBundle) -> Iterator[Problem]:
     title="A deployment has containers, each with a name and an image",
     hint="List the containers in spec.template.spec.containers, each with `image` and a `name` of its own that is a "
     "DNS label: lower case letters, digits and `-`.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def deployments_have_containers(bundle: RegistryBundle) -> Iterator[Problem]:
     for entry in bundle.csv.deployments:
@@ -73,7 +73,7 @@ def _of_container(name: str, image: str, *, is_again: bool) -> Iterator[str]:
     "RV1-934",
     title="Labels of pods are valid",
     hint="Keys are `<prefix>/<name>`; names and values are letters, digits, `-`, `_` and `.`, at most 63 of them.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def labels_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     for entry in bundle.csv.deployments:
@@ -87,7 +87,7 @@ def labels_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     "RV1-935",
     title="A rule of permissions has verbs, and resources or URLs",
     hint="Give `verbs`, and `apiGroups` with `resources`, or in cluster permissions `nonResourceURLs` alone.",
-    severity=Severity.WARNING,
+    error_only_in=Profile.DEFAULT,
 )
 def rules_grant_something(bundle: RegistryBundle) -> Iterator[Problem]:
     for rule, place in _rules(bundle):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.findings import InvalidBundleError
+from rukpak_py.core.findings import InvalidBundleError, Profile
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.formats.rules import Locator
@@ -13,11 +13,18 @@ from rukpak_py.formats.validation import validate
 from tests.unit.bundles import Json, bundle, crd, csv_document, deployment, manifest, permission, webhook
 
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+WEBHOOK = "w.demo.example.com"
+WARNINGS = {"RV1-701", "RV1-944", "RV1-945", "RV1-951"}
 CONTAINER = {"name": "a", "image": "b"}
 
 
 def told(tree: Tree, rule: str) -> list[str]:
-    return [finding.message for finding in validate(tree) if finding.rule == rule and not finding.is_error]
+    """An error of the question whether the bundle installs, but for `WARNINGS`; to opm it is none."""
+    found = [finding for finding in validate(tree) if finding.rule == rule]
+    assert not [finding for finding in found if finding.is_error != (rule not in WARNINGS)]
+    by_opm = validate(tree, profiles=[Profile.OPM])
+    assert not [finding for finding in by_opm if finding.rule == rule and finding.is_error]
+    return [finding.message for finding in found]
 
 
 def deployed(**spec: Any) -> Tree:
@@ -26,7 +33,7 @@ def deployed(**spec: Any) -> Tree:
 
 
 def served(kind: str = "Validating", **fields: Any) -> Tree:
-    return bundle(csv=csv_document(webhooks=[webhook("w", kind, **fields)]))
+    return bundle(csv=csv_document(webhooks=[webhook(WEBHOOK, kind, **fields)]))
 
 
 def test_a_good_bundle_is_refused_by_nobody() -> None:
@@ -93,13 +100,14 @@ def test_rules_of_permissions_and_of_shipped_roles(rule: Json, messages: list[st
 
 def test_a_webhook_of_an_unknown_type_is_left_out() -> None:
     (finding,) = [found for found in validate(served("ValidatingWebhook")) if found.rule == "RV1-937"]
-    assert finding.message == "webhook 'w' is of the unknown type 'ValidatingWebhook': it is left out"
+    assert finding.message == f"webhook '{WEBHOOK}' is of the unknown type 'ValidatingWebhook': it is left out"
     assert finding.hint == "Did you mean `type: ValidatingAdmissionWebhook`?"
 
 
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
+        ({"generateName": "a.b"}, "generateName 'a.b' must have three segments or more, separated by dots"),
         ({"webhookPath": "path"}, "webhookPath 'path' must begin with /"),
         ({"containerPort": 65536}, "containerPort 65536 must be between 1 and 65535"),
         ({"targetPort": -1}, "targetPort -1 must be between 1 and 65535"),
@@ -115,7 +123,7 @@ def test_a_webhook_of_an_unknown_type_is_left_out() -> None:
     ],
 )
 def test_fields_of_webhooks(fields: Json, problem: str) -> None:
-    assert told(served(**fields), "RV1-938") == [f"webhook 'w': {problem}"]
+    assert told(served(**fields), "RV1-938") == [f"webhook '{fields.get('generateName', WEBHOOK)}': {problem}"]
 
 
 def test_a_cluster_takes_no_target_port_for_the_port() -> None:
