@@ -9,11 +9,11 @@ from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
 from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.after_apply import AfterApply
 from rukpak_py.controllers.deployment.applying import Applier
-from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.finish import Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
@@ -22,6 +22,7 @@ from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHo
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
+from rukpak_py.controllers.deployment.kind_visibility import KindVisibility
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
@@ -33,7 +34,6 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
-from rukpak_py.controllers.deployment.visibility import Visibility
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.ports import Content, DigestKeys, Recorder, Renderings, ValuesObjects
 from rukpak_py.formats.by_class import CLASSES
@@ -83,7 +83,9 @@ class DeploymentParts:
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
-        attempts = Attempts(around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace)
+        attempts = AttemptFactory(
+            around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace
+        )
         rendering = RenderingStage(self.renderer, former=templates.former, request_content=around.request_content)
         self._hooks, given_up = self._hook_parts(around)
         self._install_hooks = ReleaseHooks(self._hooks, given_up)
@@ -165,7 +167,7 @@ class DeploymentParts:
             self._certificates, self.serving_secrets, inventory, target_of=planner.target_of
         )
         return ContentReconciler(
-            visibility=Visibility(inventory, kinds),
+            visibility=KindVisibility(inventory, kinds),
             rendering=rendering,
             planner=planner,
             gates=Gates(
@@ -186,5 +188,5 @@ class DeploymentParts:
             ),
             certificates=certificates,
             hooks=self._install_hooks,
-            finish=Finish(inventory, around.events, now=around.now),
+            after_apply=AfterApply(inventory, around.events, now=around.now),
         )

@@ -25,10 +25,10 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.failure_reports import failed
 from rukpak_py.controllers.deployment.kind_record import KindRecord
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import StageResult, waiting
-from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.controllers.outcome import again, retry_unless_stalled
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.errors import RukPakError
@@ -52,7 +52,7 @@ class AppliedContent:
     planned: Planned | None = None  # None: the watches show exactly what was applied
     resting: frozenset[ObjectKey] = field(default_factory=frozenset)
     kept: tuple[KeptObject, ...] = ()
-    hidden: Hidden = field(default_factory=Hidden)
+    hidden: HiddenKinds = field(default_factory=HiddenKinds)
 
 
 class Applier:

@@ -20,9 +20,9 @@ from rukpak_py.apply.read_live import read_live
 from rukpak_py.apply.removed_objects import PrunePolicy, kept_for_instances
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering import Rendered
-from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 
@@ -31,7 +31,7 @@ from rukpak_py.kube.client import Client
 class Planned:
     target: Target
     plan: Plan
-    hidden: Hidden
+    hidden: HiddenKinds
     held: tuple[ObjectKey, ...] = ()
     later: tuple[Desired, ...] = ()
 
@@ -60,7 +60,7 @@ class Planner:
             client=self._client,
         )
 
-    async def plan(self, attempt: Attempt, rendered: Rendered, hidden: Hidden) -> Planned:
+    async def plan(self, attempt: Attempt, rendered: Rendered, hidden: HiddenKinds) -> Planned:
         states = rendered.resolution.states
         later = tuple(one for one in rendered.desired if states[one.head.gvk] is KindState.NEW)
         apart = {one.key for one in later}
@@ -103,7 +103,9 @@ class Planner:
             wanted=wanted,
         )
 
-    def _judged(self, attempt: Attempt, hidden: Hidden, apart: set[ObjectKey]) -> Mapping[ObjectKey, ObservedObject]:
+    def _judged(
+        self, attempt: Attempt, hidden: HiddenKinds, apart: set[ObjectKey]
+    ) -> Mapping[ObjectKey, ObservedObject]:
         """What the deployment owns, without what is set apart: it is still wanted, or cannot be seen."""
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
         return {key: live for key, live in owned.items() if key not in hidden and key not in apart}

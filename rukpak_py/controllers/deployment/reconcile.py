@@ -15,7 +15,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment import status as statuses
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, ValuesMissingError
 from rukpak_py.controllers.deployment.failure_reports import unloadable
 from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS, ContentReconciler
@@ -36,7 +36,7 @@ class DeploymentReconciler:
         states: DeploymentStates,
         templates: Templates,
         values: ExternalValues,
-        attempts: Attempts,
+        attempts: AttemptFactory,
         content: ContentReconciler,
         uninstall: Uninstall,
         reporting: Reporting,

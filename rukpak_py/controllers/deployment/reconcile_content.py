@@ -1,8 +1,8 @@
 """Brings the content of one Bundle into the cluster and keeps it there.
 
 Fast path: the watches show exactly what was applied; no call, nothing rendered. After a restart one hash in the status
-proves the same. Otherwise: render, gates, look and plan, gates, hooks, apply, hooks, finish. Each stage returns a
-result, or the next stage runs. Nothing is written while a gate refuses anything.
+proves the same. Otherwise: render, gates, look and plan, gates, hooks, apply, hooks, health and pruning. Each stage
+returns a result, or the next stage runs. Nothing is written while a gate refuses anything.
 
 Content that is installed already, by this process or one before it, is kept as far as it can be: what needs a kind that
 cannot be used at the moment is left as it is, and everything else is corrected.
@@ -20,19 +20,19 @@ from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
 from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.controllers.deployment import failure_reports
+from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply
 from rukpak_py.controllers.deployment.applying import AppliedContent, Applier, lagging
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, with_certificates
-from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS, Finish
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
+from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds, KindVisibility, names_of
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.stage import StageResult, waiting
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.deployment.status import Report
-from rukpak_py.controllers.deployment.visibility import HIDDEN_QUIET_SECONDS, Hidden, Visibility, names_of
 from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry, retry_unless_stalled
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
@@ -44,14 +44,14 @@ class ContentReconciler:
     def __init__(
         self,
         *,
-        visibility: Visibility,
+        visibility: KindVisibility,
         rendering: RenderingStage,
         planner: Planner,
         gates: Gates,
         applier: Applier,
         certificates: CertificateStage,
         hooks: ReleaseHooks,
-        finish: Finish,
+        after_apply: AfterApply,
     ) -> None:
         self._visibility = visibility
         self._rendering = rendering
@@ -60,7 +60,7 @@ class ContentReconciler:
         self._applier = applier
         self._certificates = certificates
         self._hooks = hooks
-        self._finish = finish
+        self._after_apply = after_apply
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
         """`active`: the same for what is installed; None when nothing is, or when its options are lost."""
@@ -99,7 +99,7 @@ class ContentReconciler:
         return unfinished or await self._applying(attempt, active, rendered, hidden)
 
     async def _applying(
-        self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: Hidden
+        self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: HiddenKinds
     ) -> StageResult:
         """Everything after rendering."""
         is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
@@ -142,13 +142,13 @@ class ContentReconciler:
             return CertificateResult()
         return await self._certificates.keep(attempt)
 
-    async def _kept(self, untouched: AppliedContent, hidden: Hidden) -> StageResult:
+    async def _kept(self, untouched: AppliedContent, hidden: HiddenKinds) -> StageResult:
         """All objects are as they were applied; what becomes of certificates is not seen from them."""
         attempt = untouched.attempt
         if self._certificates.must_render(attempt):
             rendered = await self._rendering.rendered(attempt)
             if isinstance(rendered, StageResult):  # meanwhile everything else is as it should be
-                result = await self._finish.finish(untouched, hidden)
+                result = await self._after_apply.run(untouched, hidden)
                 return replace(result, outcome=both(result.outcome, rendered.outcome))
         kept = await self._certificates.keep(attempt)
         return with_certificates(attempt, await self._finish_with_secrets(untouched, hidden), kept)
@@ -163,7 +163,7 @@ class ContentReconciler:
             return await self.reconcile_content(active, active)
         return StageResult(outcome=DONE, not_corrected=self._rendering.why_lost(active))
 
-    def _as_applied(self, attempt: Attempt, hidden: Hidden) -> AppliedContent | None:
+    def _as_applied(self, attempt: Attempt, hidden: HiddenKinds) -> AppliedContent | None:
         """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""
         if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
             return None
@@ -174,14 +174,14 @@ class ContentReconciler:
             return None
         return AppliedContent(attempt=attempt, resting=resting, kept=attempt.deployment.status.kept)
 
-    async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: Hidden) -> StageResult:
+    async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: HiddenKinds) -> StageResult:
         state = applied.attempt.state
         state.mark_applied(applied.attempt.content, rendered.keys, hidden)
         state.kept_crds_judged_at = monotonic()
         return await self._finish_with_secrets(applied, hidden)
 
-    async def _finish_with_secrets(self, applied: AppliedContent, hidden: Hidden) -> StageResult:
-        result = await self._finish.finish(applied, hidden)
+    async def _finish_with_secrets(self, applied: AppliedContent, hidden: HiddenKinds) -> StageResult:
+        result = await self._after_apply.run(applied, hidden)
         if not result.is_finished:
             return result
         return with_certificates(applied.attempt, result, await self._certificates.remove_unwanted(applied.attempt))

@@ -27,10 +27,10 @@ from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.status import Report
-from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.controllers.outcome import DONE, again, retry
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.writes import remove_finalizer
@@ -90,7 +90,7 @@ class Uninstall:
         return await self._delete_with_hooks(deployment, content, ours, hidden)
 
     async def _delete_with_hooks(
-        self, deployment: BundleDeployment, content: DeletedContent, ours: Sequence[ObservedObject], hidden: Hidden
+        self, deployment: BundleDeployment, content: DeletedContent, ours: Sequence[ObservedObject], hidden: HiddenKinds
     ) -> StageResult:
         """What comes after everything is gone waits for everything, not only for what needs an order."""
         unfinished = await self._hooks.run(content, HookEvent.PRE_DELETE)
@@ -100,17 +100,17 @@ class Uninstall:
         unfinished = unfinished or await self._hooks.run(content, HookEvent.POST_DELETE)
         return unfinished or await self._hooks.clean_up(deployment) or await self._end(deployment)
 
-    async def _hidden(self, deployment: BundleDeployment) -> tuple[Hidden, Hidden]:
+    async def _hidden(self, deployment: BundleDeployment) -> tuple[HiddenKinds, HiddenKinds]:
         """Kinds whose objects must go first and cannot be seen; and built-in kinds that are not listed yet."""
         owned = await self._kinds.owned(deployment)
         self._inventory.watch(owned.served)
         unlisted = self._inventory.unsynced(resource.group_kind for resource in owned.served)
         builtin = frozenset(kind for kind in unlisted if is_builtin(kind.group))
         unserved = frozenset(kind for kind in owned.unserved if not is_builtin(kind.group))
-        return Hidden(unserved=unserved, unlisted=frozenset(unlisted) - builtin), Hidden(unlisted=builtin)
+        return HiddenKinds(unserved=unserved, unlisted=frozenset(unlisted) - builtin), HiddenKinds(unlisted=builtin)
 
     async def _delete_in_order(
-        self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: Hidden
+        self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: HiddenKinds
     ) -> StageResult | None:
         """None: what is left needs no order."""
         instances = [one for one in ours if not is_builtin(one.key.group)]
@@ -128,7 +128,7 @@ class Uninstall:
         return StageResult(outcome=DONE)
 
     async def _orphan(
-        self, deployment: BundleDeployment, lives: Sequence[ObservedObject], hidden: Hidden
+        self, deployment: BundleDeployment, lives: Sequence[ObservedObject], hidden: HiddenKinds
     ) -> StageResult:
         if hidden:
             return _waiting(f"Orphaning: {hidden.text()}", hidden)
@@ -140,7 +140,12 @@ class Uninstall:
         return StageResult(outcome=retry(), report=_report(text))
 
     async def _delete(
-        self, deployment: BundleDeployment, lives: Sequence[ObservedObject], what: str, hidden: Hidden, detail: str = ""
+        self,
+        deployment: BundleDeployment,
+        lives: Sequence[ObservedObject],
+        what: str,
+        hidden: HiddenKinds,
+        detail: str = "",
     ) -> StageResult:
         change_set = ChangeSet()
         await prune(self._target(deployment), sorted(lives, key=_deletion_order), change_set)
@@ -184,7 +189,7 @@ def _with_finalizers(live: ObservedObject) -> str:
     return f"{live.key} ({'finalizer' if len(live.held_by) == 1 else 'finalizers'} {', '.join(live.held_by)})"
 
 
-def _waiting(text: str, hidden: Hidden) -> StageResult:
+def _waiting(text: str, hidden: HiddenKinds) -> StageResult:
     return StageResult(outcome=again(LOOK_AGAIN_SECONDS), report=_report(text), waits_for=hidden.waits_for)
 
 

@@ -28,11 +28,11 @@ from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
@@ -130,7 +130,7 @@ class Room:
         planned = await Planner(self.client, self.inventory, self.kinds).plan(
             attempt,
             Rendered(desired=tuple(desired), resolution=resolution, objects=(), size=0),
-            Hidden(unserved=resolution.of(KindState.UNSERVED)),
+            HiddenKinds(unserved=resolution.of(KindState.UNSERVED)),
         )
         self.target = planned.target
         return planned

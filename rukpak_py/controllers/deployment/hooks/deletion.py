@@ -16,7 +16,7 @@ from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase, Reason
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, ValuesMissingError
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running
@@ -54,7 +54,7 @@ class DeletionHooks:
         states: DeploymentStates,
         templates: Templates,
         values: ExternalValues,
-        attempts: Attempts,
+        attempts: AttemptFactory,
         rendering: RenderingStage,
     ) -> None:
         self._stage = stage

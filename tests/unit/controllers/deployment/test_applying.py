@@ -22,11 +22,11 @@ from rukpak_py.controllers.deployment.applying import (
     Applier,
 )
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
-from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed, owned
@@ -107,7 +107,7 @@ class Bench:
         here = ours(*shown, managedFields=[managed(OWNER, {"f:other": {}})])
         fields = one.state.applied.fields
         plan = make_plan(wanted, live=here, owned=here, fields=fields, owner=OWNER, adopt=Adopt.NEVER)
-        return Planned(target=target_of(one, self.client), plan=plan, hidden=Hidden())
+        return Planned(target=target_of(one, self.client), plan=plan, hidden=HiddenKinds())
 
     async def apply(self, one: Attempt, planned: Planned) -> AppliedContent | StageResult:
         wanted = tuple(change.desired for change in planned.plan.changes)

@@ -12,7 +12,7 @@ from rukpak_py.api.names import HELM_CLASS, SKIP_HOOKS_ANNOTATION
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
@@ -100,7 +100,7 @@ class Bench:
             "templates": self.bundles,
             "rendering": self.renderings,
         }
-        attempts = Attempts(self.inventory, lambda _: True, system_namespace="system")
+        attempts = AttemptFactory(self.inventory, lambda _: True, system_namespace="system")
         values = ExternalValues(self.values, FakeDigestKeys(), namespace="system")
         return await DeletionHooks(states=DeploymentStates(), values=values, attempts=attempts, **parts).content(of)
 

@@ -17,10 +17,10 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import gates as module
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
-from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, live
@@ -99,7 +99,7 @@ class Bench:
         """Of a plan for one ConfigMap. `lives`: what is there under which name."""
         found = {key(name): given for name, given in lives.items()}
         plan = make_plan([A], live=found, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
-        planned = Planned(target=target_of(one, FakeClient()), plan=plan, hidden=Hidden())
+        planned = Planned(target=target_of(one, FakeClient()), plan=plan, hidden=HiddenKinds())
         return await self.gates.of_plan(one, RENDERED, planned, active)
 
     def another(self, **about: Any) -> BundleDeployment:

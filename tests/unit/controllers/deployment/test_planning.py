@@ -10,9 +10,9 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Action
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
-from rukpak_py.controllers.deployment.visibility import Hidden
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
@@ -49,7 +49,7 @@ class Bench:
         self,
         *wanted: dict[str, Any],
         of: Attempt | None = None,
-        hidden: Hidden | None = None,
+        hidden: HiddenKinds | None = None,
         states: dict[GroupVersionKind, KindState] | None = None,
     ) -> Planned:
         resolution = Resolution(states=STATES | (states or {}), resources=KNOWN)
@@ -58,7 +58,7 @@ class Bench:
         )
         kinds = FakeCluster(resources=[CONFIG_MAPS, SECRETS, NAMESPACES, CRDS]).as_kinds()
         planner = Planner(self.client.as_client(), self.watches.inventory, kinds)
-        return await planner.plan(of or attempt(), rendered, hidden or Hidden())
+        return await planner.plan(of or attempt(), rendered, hidden or HiddenKinds())
 
 
 @pytest.fixture
@@ -106,14 +106,14 @@ async def test_what_is_as_it_was_applied_costs_no_call(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("hidden", "states"),
     [
-        (Hidden(unlisted=frozenset({BASKET.group_kind})), {BASKET: KindState.SERVED}),
-        (Hidden(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.UNSERVED}),
-        (Hidden(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.GONE}),
-        (Hidden(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.MISSING}),
+        (HiddenKinds(unlisted=frozenset({BASKET.group_kind})), {BASKET: KindState.SERVED}),
+        (HiddenKinds(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.UNSERVED}),
+        (HiddenKinds(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.GONE}),
+        (HiddenKinds(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.MISSING}),
     ],
 )
 async def test_objects_of_a_kind_that_cannot_be_seen_are_held_and_nobody_looks_for_them(
-    bench: Bench, hidden: Hidden, states: dict[GroupVersionKind, KindState]
+    bench: Bench, hidden: HiddenKinds, states: dict[GroupVersionKind, KindState]
 ) -> None:
     bench.watches.shows(shown_basket("left"), resource=BASKETS)
     planned = await bench.plan(basket("x"), config_map("a"), hidden=hidden, states=states)
@@ -127,7 +127,7 @@ async def test_objects_of_a_kind_that_cannot_be_seen_are_held_and_nobody_looks_f
 async def test_what_left_the_content_is_not_pruned_while_its_kind_is_hidden_and_the_rest_is(bench: Bench) -> None:
     bench.watches.shows(shown(name="left"))
     bench.watches.shows(shown_basket("left too"), resource=BASKETS)
-    planned = await bench.plan(hidden=Hidden(unserved=frozenset({BASKET.group_kind})))
+    planned = await bench.plan(hidden=HiddenKinds(unserved=frozenset({BASKET.group_kind})))
     assert [live.key for live in planned.plan.prune] == [key("left")]
     assert not planned.is_whole, "nor is anything deleted before all is seen"
 
@@ -177,7 +177,7 @@ async def test_many_objects_are_set_apart_without_comparing_them_with_each_other
         return False
 
     monkeypatch.setattr(Desired, "__eq__", equal)
-    hidden = Hidden(unlisted=frozenset({CONFIG_MAPS.group_kind}))
+    hidden = HiddenKinds(unlisted=frozenset({CONFIG_MAPS.group_kind}))
     planned = await bench.plan(*(secret(f"s{number}") for number in range(50)), config_map("a"), hidden=hidden)
     assert planned.held == (key("a"),)
     assert compared == 0

@@ -32,7 +32,7 @@ from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.healthy_condition import HEALTHY
 from rukpak_py.controllers.deployment.messages import instantiated
@@ -163,7 +163,7 @@ class Bench:
             states=self.states,
             templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
             values=ExternalValues(self.values, FakeDigestKeys(), namespace="rukpak-system"),
-            attempts=Attempts(ports, lambda _name: True, system_namespace="rukpak-system"),
+            attempts=AttemptFactory(ports, lambda _name: True, system_namespace="rukpak-system"),
             reporting=Reporting(writer, self.waiting, self.events, classes={PLAIN_CLASS, *classes}),
             **stages,
         )

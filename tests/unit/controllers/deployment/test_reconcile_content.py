@@ -8,8 +8,8 @@ import pytest
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.finish import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.reconcile_content import (
     ERRORS_QUIET_SECONDS,
     ContentReconciler,
@@ -44,7 +44,7 @@ class NoHooks:
 
 async def test_requests_that_fail_are_reported_when_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, visibility = controlled_clock(monkeypatch), Visibility()
-    others = ("rendering", "planner", "gates", "applier", "certificates", "finish")
+    others = ("rendering", "planner", "gates", "applier", "certificates", "after_apply")
     stages: dict[str, Any] = {**dict.fromkeys(others), "hooks": NoHooks()}
     content = ContentReconciler(visibility=visibility, **stages)  # type: ignore[arg-type]  # all that is asked
     one = attempt()

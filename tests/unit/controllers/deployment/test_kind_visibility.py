@@ -7,9 +7,9 @@ import pytest
 
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.visibility import Hidden, Visibility, names_of
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from tests.unit.apply.lives import key
 from tests.unit.apply.watches import Watches, watches_of
@@ -37,7 +37,7 @@ class Bench:
     watches: Watches
     cluster: FakeCluster
     clock: Clock
-    visibility: Visibility
+    visibility: KindVisibility
     state: DeploymentState
 
 
@@ -45,7 +45,7 @@ class Bench:
 async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     watches, cluster = watches_of(monkeypatch), FakeCluster(resources=[CONFIG_MAPS, SECRETS, BASKETS])
     clock = controlled_clock(monkeypatch)
-    visibility = Visibility(watches.inventory, cluster.as_kinds())
+    visibility = KindVisibility(watches.inventory, cluster.as_kinds())
     yield Bench(watches=watches, cluster=cluster, clock=clock, visibility=visibility, state=DeploymentState())
     await watches.inventory.close()
 
@@ -64,13 +64,13 @@ def resolved(*resources: Resource, **states: KindState) -> Resolution:
 
 
 def test_a_key_is_hidden_by_its_kind() -> None:
-    hidden = Hidden(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
+    hidden = HiddenKinds(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
     assert key(gvk=BASKET) in hidden
     assert key(gvk=SECRETS.gvk) in hidden
     assert key() not in hidden
-    assert key(gvk=BASKET) not in Hidden()
+    assert key(gvk=BASKET) not in HiddenKinds()
     assert hidden
-    assert not Hidden()
+    assert not HiddenKinds()
     assert hidden.waits_for == WaitsFor(kinds=frozenset({BASKET_KIND, SECRET_KIND}))
 
 
@@ -78,12 +78,12 @@ def test_a_key_is_hidden_by_its_kind() -> None:
     ("hidden", "text"),
     [
         (
-            Hidden(unserved=frozenset({BASKET_KIND, WIDGET_KIND})),
+            HiddenKinds(unserved=frozenset({BASKET_KIND, WIDGET_KIND})),
             "the API server does not serve Basket.shop.example.org, Widget.shop.example.org at the moment",
         ),
-        (Hidden(unlisted=frozenset({SECRET_KIND})), "the API server cannot list Secret at the moment"),
+        (HiddenKinds(unlisted=frozenset({SECRET_KIND})), "the API server cannot list Secret at the moment"),
         (
-            Hidden(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND})),
+            HiddenKinds(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND})),
             (
                 "the API server does not serve Basket.shop.example.org at the moment and "
                 "the API server cannot list Secret at the moment"
@@ -91,7 +91,7 @@ def test_a_key_is_hidden_by_its_kind() -> None:
         ),
     ],
 )
-def test_what_is_hidden_is_told_by_kind(hidden: Hidden, text: str) -> None:
+def test_what_is_hidden_is_told_by_kind(hidden: HiddenKinds, text: str) -> None:
     assert hidden.text() == f"{text}: objects of these kinds are left as they are until it does"
 
 
@@ -105,7 +105,7 @@ def test_kinds_are_named_in_order_with_their_groups() -> None:
 async def test_kinds_that_were_listed_are_seen_at_once(bench: Bench) -> None:
     assert isinstance(await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state), StageResult)
     bench.watches.listed(CONFIG_MAPS)
-    assert await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state) == Hidden()
+    assert await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state) == HiddenKinds()
 
 
 async def test_a_first_list_is_awaited_quietly_for_a_second_and_no_worker_waits(bench: Bench) -> None:
@@ -121,9 +121,9 @@ async def test_a_kind_that_cannot_be_listed_holds_back_itself_only(bench: Bench)
     await bench.visibility.of_owned(of, bench.state)
     bench.watches.listed(CONFIG_MAPS)
     bench.clock.now += QUIET_SECONDS
-    assert await bench.visibility.of_owned(of, bench.state) == Hidden(unlisted=frozenset({SECRET_KIND}))
+    assert await bench.visibility.of_owned(of, bench.state) == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
     bench.watches.listed(SECRETS)
-    assert await bench.visibility.of_owned(of, bench.state) == Hidden()
+    assert await bench.visibility.of_owned(of, bench.state) == HiddenKinds()
 
 
 async def test_after_a_wait_that_ended_the_next_one_is_quiet_again(bench: Bench) -> None:
@@ -138,16 +138,16 @@ async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones
     bench.cluster.hides(BASKETS)
     bench.cluster.crds = crd_facts(BASKETS)
     hidden = await bench.visibility.of_owned(recording(BASKET, WIDGET), bench.state)
-    assert hidden == Hidden(unserved=frozenset({BASKET_KIND}))
+    assert hidden == HiddenKinds(unserved=frozenset({BASKET_KIND}))
 
 
 # Kinds of the content
 
 
 async def test_what_the_content_needs_is_watched_and_seen_once_listed(bench: Bench) -> None:
-    assert isinstance(bench.visibility.of_content(bench.state, resolved(SECRETS), Hidden()), StageResult)
+    assert isinstance(bench.visibility.of_content(bench.state, resolved(SECRETS), HiddenKinds()), StageResult)
     bench.watches.listed(SECRETS)
-    assert bench.visibility.of_content(bench.state, resolved(SECRETS), Hidden()) == Hidden()
+    assert bench.visibility.of_content(bench.state, resolved(SECRETS), HiddenKinds()) == HiddenKinds()
 
 
 async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_second(bench: Bench) -> None:
@@ -157,23 +157,23 @@ async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_
     bench.watches.listed(CONFIG_MAPS)
     for _ in range(2):
         owned = await bench.visibility.of_owned(of, bench.state)
-        assert owned == Hidden()
-        assert isinstance(owned, Hidden)
+        assert owned == HiddenKinds()
+        assert isinstance(owned, HiddenKinds)
         seen = bench.visibility.of_content(bench.state, content, owned)
         bench.clock.now += QUIET_SECONDS
-    assert seen == Hidden(unlisted=frozenset({SECRET_KIND}))
+    assert seen == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
 
 
 async def test_what_was_waited_for_as_owned_is_not_waited_for_again(bench: Bench) -> None:
-    owned = Hidden(unlisted=frozenset({SECRET_KIND}))
+    owned = HiddenKinds(unlisted=frozenset({SECRET_KIND}))
     bench.watches.inventory.watch([SECRETS])
     assert bench.visibility.of_content(bench.state, resolved(SECRETS), owned) == owned
 
 
 async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench: Bench) -> None:
-    owned = Hidden(unserved=frozenset({WIDGET_KIND}), unlisted=frozenset({SECRET_KIND}))
+    owned = HiddenKinds(unserved=frozenset({WIDGET_KIND}), unlisted=frozenset({SECRET_KIND}))
     seen = bench.visibility.of_content(bench.state, resolved(basket=KindState.UNSERVED), owned)
-    assert seen == Hidden(unserved=frozenset({WIDGET_KIND, BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
+    assert seen == HiddenKinds(unserved=frozenset({WIDGET_KIND, BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
 
 
 @pytest.mark.parametrize(
@@ -186,5 +186,5 @@ async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench:
     ],
 )
 async def test_what_cannot_be_worked_with_is_hidden(bench: Bench, state: KindState, *, is_hidden: bool) -> None:
-    seen = bench.visibility.of_content(bench.state, resolved(basket=state), Hidden())
-    assert seen == Hidden(unserved=frozenset({BASKET_KIND}) if is_hidden else frozenset())
+    seen = bench.visibility.of_content(bench.state, resolved(basket=state), HiddenKinds())
+    assert seen == HiddenKinds(unserved=frozenset({BASKET_KIND}) if is_hidden else frozenset())

@@ -21,7 +21,7 @@ from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.resources import NAMESPACES
 
 
-class Attempts:
+class AttemptFactory:
     def __init__(self, inventory: Inventory, has_namespace: Callable[[str], bool], *, system_namespace: str) -> None:
         self._inventory = inventory
         self._has_namespace = has_namespace

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedValues
 from rukpak_py.api.install_options import InstallOptions, recorded
-from rukpak_py.controllers.deployment.attempts import Attempts
+from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import GroupVersionKind
@@ -34,7 +34,7 @@ async def test_after_a_restart_the_status_says_whose_namespace_it_is(
     watches.informer(NAMESPACES).synced.clear()
     if is_listed:
         watches.listed(NAMESPACES)
-    attempts = Attempts(watches.inventory, lambda _name: True, system_namespace="system")
+    attempts = AttemptFactory(watches.inventory, lambda _name: True, system_namespace="system")
     one = deployment(
         install_namespace="shop", create_namespace=True, status=BundleDeploymentStatus(kinds=kinds(*known))
     )
@@ -57,7 +57,7 @@ async def test_what_is_installed_has_the_values_of_its_digest_and_no_others(
     options = recorded(InstallOptions(values_from=(replace(VALUES, digest=digest),)))
     history = (Installation(bundle="b", digest="d", time=NOW, options=options),)
     one = deployment(status=BundleDeploymentStatus(history=history))
-    attempts = Attempts(watches.inventory, lambda _name: True, system_namespace="system")
+    attempts = AttemptFactory(watches.inventory, lambda _name: True, system_namespace="system")
     active = attempts.active(one, unpacked(), DeploymentState(), found)
     assert active is not None
     assert (active.values, active.lacks_values) == (documents, not documents)

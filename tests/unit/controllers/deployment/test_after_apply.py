@@ -21,23 +21,23 @@ from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
-from rukpak_py.controllers.deployment.applying import AppliedContent
-from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.finish import (
+from rukpak_py.controllers.deployment.after_apply import (
     HELD_BACK_SECONDS,
     HIDDEN_SECONDS,
     KEPT_CRDS_SECONDS,
-    Finish,
+    AfterApply,
     PruneStep,
     may_prune,
     prune_step,
 )
+from rukpak_py.controllers.deployment.applying import AppliedContent
+from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.healthy_condition import LASTING_SECONDS
+from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.status import Report
-from rukpak_py.controllers.deployment.visibility import HIDDEN_QUIET_SECONDS, Hidden
 from rukpak_py.controllers.outcome import DONE
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError
@@ -71,7 +71,7 @@ class Bench:
 
     watches: Watches
     clock: Clock
-    finish: Finish
+    after_apply: AfterApply
     client: FakeClient = field(default_factory=FakeClient)
     events: ToldEvents = field(default_factory=ToldEvents)
 
@@ -84,7 +84,7 @@ class Bench:
         owned = self.watches.inventory.owned_by(OWNER.uid)
         return settled(attempt(**spec), *(owned[one] for one in applied))
 
-    def planned(self, one: Attempt, *wanted: str, hidden: Hidden | None = None) -> Planned:
+    def planned(self, one: Attempt, *wanted: str, hidden: HiddenKinds | None = None) -> Planned:
         owned = dict(self.watches.inventory.owned_by(OWNER.uid))
         claims = {place: self.live(place) for place in one.state.applied.fields if place.kind != "ConfigMap"}
         plan = make_plan(
@@ -95,17 +95,17 @@ class Bench:
             owner=OWNER,
             adopt=Adopt.NEVER,
         )
-        return Planned(target=target_of(one, self.client), plan=plan, hidden=hidden or Hidden())
+        return Planned(target=target_of(one, self.client), plan=plan, hidden=hidden or HiddenKinds())
 
     def live(self, place: ObjectKey) -> ObservedObject:
         found = self.watches.inventory.get(place)
         assert found is not None
         return found
 
-    async def said(self, applied: AppliedContent, hidden: Hidden | None = None) -> StageResult:
-        return await self.finish.finish(applied, hidden or Hidden())
+    async def said(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> StageResult:
+        return await self.after_apply.run(applied, hidden or HiddenKinds())
 
-    async def report(self, applied: AppliedContent, hidden: Hidden | None = None) -> Report:
+    async def report(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> Report:
         """When the quiet seconds are over."""
         await self.said(applied, hidden)
         self.clock.now += QUIET_SECONDS
@@ -125,8 +125,8 @@ class Bench:
 async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     watches = watches_of(monkeypatch, CONFIG_MAPS, CLAIMS, NAMESPACES)
     events = ToldEvents()
-    finish = Finish(watches.inventory, events, now=lambda: NOW)
-    yield Bench(watches=watches, clock=controlled_clock(monkeypatch), finish=finish, events=events)
+    after_apply = AfterApply(watches.inventory, events, now=lambda: NOW)
+    yield Bench(watches=watches, clock=controlled_clock(monkeypatch), after_apply=after_apply, events=events)
     await watches.inventory.close()
 
 
@@ -240,7 +240,7 @@ async def test_it_is_pruned_before_that_when_the_deployment_says_so(bench: Bench
 
 
 async def test_nothing_is_pruned_while_some_kind_cannot_be_seen(bench: Bench) -> None:
-    hidden = Hidden(unserved=frozenset({BASKET.group_kind}))
+    hidden = HiddenKinds(unserved=frozenset({BASKET.group_kind}))
     bench.shows("a", "b")
     one = bench.attempt(key("a"))
     applied = AppliedContent(attempt=one, planned=bench.planned(one, "a", hidden=hidden))
@@ -432,7 +432,7 @@ async def test_who_else_writes_is_asked_once_for_a_conflict(bench: Bench) -> Non
 
 
 async def test_kinds_that_cannot_be_seen_are_told_when_that_lasts_and_health_with_them(bench: Bench) -> None:
-    hidden = Hidden(unserved=frozenset({BASKET.group_kind}))
+    hidden = HiddenKinds(unserved=frozenset({BASKET.group_kind}))
     bench.shows("a")
     applied = AppliedContent(attempt=bench.attempt(key("a")))
     result = await bench.said(applied, hidden)
@@ -456,7 +456,7 @@ async def test_objects_of_kinds_that_cannot_be_seen_are_not_missed(bench: Bench)
     one = bench.attempt(key("a"))
     one.state.applied.fields[key("x", BASKETS.gvk)] = "hash"
     bench.clock.now += HIDDEN_QUIET_SECONDS
-    hidden = Hidden(unserved=frozenset({BASKET.group_kind}))
+    hidden = HiddenKinds(unserved=frozenset({BASKET.group_kind}))
     await bench.said(AppliedContent(attempt=one), hidden)
     bench.clock.now += HIDDEN_QUIET_SECONDS
     report = (await bench.said(AppliedContent(attempt=one), hidden)).report

@@ -22,7 +22,7 @@ HIDDEN_QUIET_SECONDS = 10.0  # a server that has just started lists and serves e
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hidden:
+class HiddenKinds:
     """Kinds whose objects are held back: neither looked at nor created, corrected or pruned."""
 
     unserved: frozenset[GroupKind] = frozenset()
@@ -48,17 +48,19 @@ class Hidden:
         return f"{' and '.join(parts)}: objects of these kinds are left as they are until it does"
 
 
-class Visibility:
+class KindVisibility:
     def __init__(self, inventory: Inventory, kinds: Kinds) -> None:
         self._inventory = inventory
         self._kinds = kinds
 
-    async def of_owned(self, deployment: BundleDeployment, state: DeploymentState) -> Hidden | StageResult:
+    async def of_owned(self, deployment: BundleDeployment, state: DeploymentState) -> HiddenKinds | StageResult:
         """The kinds that the status records. A result: wait for their first list, which usually takes no time."""
         owned = await self._kinds.owned(deployment)
         return self._seen("lists of owned kinds", state, owned.served, owned.unserved)
 
-    def of_content(self, state: DeploymentState, resolution: Resolution, owned: Hidden) -> Hidden | StageResult:
+    def of_content(
+        self, state: DeploymentState, resolution: Resolution, owned: HiddenKinds
+    ) -> HiddenKinds | StageResult:
         """The kinds of what is wanted, and those that the status records besides."""
         unserved = resolution.of(KindState.UNSERVED, KindState.GONE, KindState.MISSING) | owned.unserved
         rest = [one for one in resolution.served if one.group_kind not in owned.unlisted]  # they were waited for
@@ -67,14 +69,14 @@ class Visibility:
 
     def _seen(
         self, what: str, state: DeploymentState, served: Sequence[Resource], unserved: frozenset[GroupKind]
-    ) -> Hidden | StageResult:
+    ) -> HiddenKinds | StageResult:
         self._inventory.watch(served)
         unlisted = frozenset(self._inventory.unsynced(resource.group_kind for resource in served))
         if not unlisted:
             state.waits.over(what)
         elif state.waited(what) < QUIET_SECONDS:
             return waiting_to_begin(state, what, "", WaitsFor(kinds=unlisted))
-        return Hidden(unserved=unserved, unlisted=unlisted)
+        return HiddenKinds(unserved=unserved, unlisted=unlisted)
 
 
 def names_of(kinds: Iterable[GroupKind]) -> str:

@@ -28,11 +28,11 @@ from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.healthy_condition import HealthVerdict, UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.history import installed_fields
+from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DRIFT_BACKOFF_SECONDS, differences
 from rukpak_py.controllers.deployment.status import ConditionValue, Report, installed
-from rukpak_py.controllers.deployment.visibility import HIDDEN_QUIET_SECONDS, Hidden
 from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.metrics import PRUNED
@@ -46,13 +46,13 @@ KEPT_CRDS_SECONDS = 300.0  # between two looks at the instances of CRDs that are
 NAMED_CONFLICTS = 5
 
 
-class Finish:
+class AfterApply:
     def __init__(self, inventory: Inventory, events: Recorder, *, now: Callable[[], str]) -> None:
         self._inventory = inventory
         self._events = events
         self._now = now
 
-    async def finish(self, applied: AppliedContent, hidden: Hidden) -> StageResult:
+    async def run(self, applied: AppliedContent, hidden: HiddenKinds) -> StageResult:
         attempt = applied.attempt
         lives = self._installed(attempt, hidden)
         if self._is_unseen(attempt, lives):
@@ -69,7 +69,7 @@ class Finish:
 
     # Health
 
-    def _installed(self, attempt: Attempt, hidden: Hidden) -> list[ObservedObject]:
+    def _installed(self, attempt: Attempt, hidden: HiddenKinds) -> list[ObservedObject]:
         owned = self._owned(attempt)
         return [owned[key] for key in sorted(attempt.state.applied.fields) if key in owned and key not in hidden]
 
@@ -78,7 +78,7 @@ class Finish:
         unseen = [live for live in lives if live.health is None and has_health(live.gvk)]
         return bool(unseen) and attempt.state.waited("first health") < QUIET_SECONDS
 
-    def _is_changed_meanwhile(self, applied: AppliedContent, hidden: Hidden) -> bool:
+    def _is_changed_meanwhile(self, applied: AppliedContent, hidden: HiddenKinds) -> bool:
         attempt = applied.attempt
         found = differences(attempt.state.applied, without_kept(self._owned(attempt), applied.kept))
         plan = applied.planned.plan if applied.planned is not None else None
@@ -172,7 +172,7 @@ class Finish:
             notes=[self._held_back_text(applied) if unhealthy else ""],
         )
 
-    async def _result(self, applied: AppliedContent, hidden: Hidden, verdict: HealthVerdict) -> StageResult:
+    async def _result(self, applied: AppliedContent, hidden: HiddenKinds, verdict: HealthVerdict) -> StageResult:
         planned = applied.planned
         is_healthy = verdict.healthy.status is ConditionStatus.TRUE
         outcome = DONE if is_healthy else WAIT
@@ -189,7 +189,7 @@ class Finish:
         result = StageResult(outcome=outcome, report=report, is_finished=is_finished)
         return await self._with_problems(result, applied, hidden)
 
-    async def _with_problems(self, result: StageResult, applied: AppliedContent, hidden: Hidden) -> StageResult:
+    async def _with_problems(self, result: StageResult, applied: AppliedContent, hidden: HiddenKinds) -> StageResult:
         """What lasts beside it: somebody else insists, or kinds that cannot be seen."""
         if hidden:
             result = self._with_hidden(result, applied.attempt, hidden)
@@ -203,7 +203,7 @@ class Finish:
         return result
 
     @staticmethod
-    def _with_hidden(result: StageResult, attempt: Attempt, hidden: Hidden) -> StageResult:
+    def _with_hidden(result: StageResult, attempt: Attempt, hidden: HiddenKinds) -> StageResult:
         result = replace(result, waits_for=hidden.waits_for, is_finished=False)
         left = HIDDEN_QUIET_SECONDS - attempt.state.waited("hidden")
         if left > 0 or result.report is None:
