@@ -38,12 +38,16 @@ class LocalOperator:
     content: str  # URL
 
 
+def log_in(folder: Path) -> Path:
+    return folder / "operator.log"
+
+
 @contextlib.contextmanager
 def running(
     *, kubeconfig: Path, folder: Path, source_addresses: str = "", flags: Sequence[str] = ()
 ) -> Iterator[LocalOperator]:
     """Ready from the first statement of the block on. `source_addresses`: what sources may reach beside the usual."""
-    log = folder / "operator.log"
+    log = log_in(folder)
     address = lifecycle.host_address(kubeconfig.parent)
     ports = free_ports(["probes", "metrics", "content"], "127.0.0.1") | free_ports(["webhook"], address)
     command = [

@@ -37,6 +37,7 @@ SAMPLES = ROOT / "manifests/samples"
 FROM_CONFIG_MAPS = ("hello", "hello-chart")
 FROM_SERVERS = ("hello-image", "hello-git", "hello-http")
 LOOPBACK = "127.0.0.1"  # where the servers of the samples listen, beside the operator
+OPERATOR = "core"  # the Deployment of the chart and of install.yaml
 LOG_LINES = 40
 FAILURES = (
     ClusterError,
@@ -71,6 +72,15 @@ def local_cluster(steps: Steps, *, was_up: bool) -> Iterator[Kubectl]:
         if not was_up:
             with steps.step("cluster down"):
                 cluster("down")
+
+
+def refuse_second_operator(kubectl: Kubectl) -> None:
+    """It would wait for the Lease of the first for ever, and take its webhook away."""
+    if kubectl.run("get", "deployment", OPERATOR, f"--namespace={chart.NAMESPACE}", "--ignore-not-found"):
+        raise ClusterError(
+            f"an operator is installed in this cluster: helm uninstall rukpak -n {chart.NAMESPACE} "
+            "(or kubectl delete -f manifests/install.yaml) first, or use another RUKPAK_CLUSTER_STATE"
+        )
 
 
 def install_crds(kubectl: Kubectl) -> None:
@@ -136,10 +146,10 @@ def remove(kubectl: Kubectl, sample: Sample) -> None:
 
 @contextlib.contextmanager
 def explained(kubectl: Kubectl, log: Path) -> Iterator[None]:
-    """A sample that does not get ready is shown with its conditions and the operator's log."""
+    """What does not get ready, a sample or the operator, is shown with its conditions and the operator's log."""
     try:
         yield
-    except KubectlError:
+    except (KubectlError, TimeoutError):
         show(kubectl, "get", "rukpak", "--output=wide")
         print("\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:]), flush=True)
         raise
@@ -155,6 +165,7 @@ def follow_until_interrupted(kubectl: Kubectl, log: Path) -> None:
 def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -> None:
     """Operator and samples, on a cluster that is up."""
     once = bool(os.environ.get("RUN_ONCE"))
+    refuse_second_operator(kubectl)
     with steps.step("CRDs and namespace"):
         install_crds(kubectl)
     with_pods = lifecycle.has_node(state_dir())
@@ -166,19 +177,20 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
     with contextlib.ExitStack() as stack:
         with steps.step("registry, git and web server of the samples"):
             sources = stack.enter_context(sample_sources.serving(folder, host=LOOPBACK))
-        with steps.step("operator ready"):
-            running = local_operator.running(
-                kubeconfig=kubectl.kubeconfig,
-                folder=folder,
-                source_addresses=f"{LOOPBACK}/32",
-                flags=[
-                    "--image-unpack=direct",  # the node does not have the operator's image, with the tool for pods
-                    f"--helm={helm}",
-                ],
-            )
-            log = stack.enter_context(running).log
+        running = local_operator.running(
+            kubeconfig=kubectl.kubeconfig,
+            folder=folder,
+            source_addresses=f"{LOOPBACK}/32",
+            flags=[
+                "--image-unpack=direct",  # the node does not have the operator's image, with the tool for pods
+                f"--helm={helm}",
+            ],
+        )
+        log = local_operator.log_in(folder)
         brought = samples(sources, with_pods=with_pods)
         with explained(kubectl, log):
+            with steps.step("operator ready"):
+                stack.enter_context(running)
             for sample in brought:
                 bring_to_ready(kubectl, steps, sample)
             show(kubectl, "get", "rukpak")

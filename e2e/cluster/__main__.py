@@ -1,6 +1,7 @@
 """`python -m e2e.cluster up [--node] | down | status | load-image ARCHIVE`, each with `[--state DIR]`."""
 
 import argparse
+import os
 import signal
 import sys
 import time
@@ -12,6 +13,7 @@ from e2e.cluster.errors import ClusterError
 from e2e.cluster.processes import Processes
 from e2e.cluster.state import StateDir
 
+BROKEN_PIPE = 141  # as a shell says that SIGPIPE ended it
 DEFAULT_STATE = Path(__file__).parents[2] / ".cluster"
 
 
@@ -20,13 +22,19 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, _interrupt)
     try:
-        return _run(arguments)
+        status = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has seen enough
+        # What is still buffered must not fail again when the interpreter closes its streams.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
     except ClusterError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted: what was started is taken down again", file=sys.stderr)
         return 130
+    return status
 
 
 def _run(arguments: argparse.Namespace) -> int:

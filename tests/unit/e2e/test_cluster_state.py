@@ -1,5 +1,6 @@
 """A state directory holds one cluster and loses nothing of anybody else's."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -20,6 +21,15 @@ def test_a_directory_with_something_else_in_it_is_refused(tmp_path: Path) -> Non
     with pytest.raises(ClusterError, match=r"thesis\.odt"):
         StateDir(tmp_path).claim()
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.odt"]
+
+
+def test_a_reader_that_goes_away_ends_the_command_without_a_word(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "e2e.cluster", "status", f"--state={tmp_path / 'none'}"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_only_our_own_entries_are_removed(tmp_path: Path) -> None:
