@@ -148,6 +148,11 @@ class PortForward:
         self._find = find
         self.failure: RukPakError | None = None
 
+    async def check(self) -> None:
+        """An error when there is nothing to forward to, unless that may change in a moment."""
+        with suppress(UnavailableError):
+            await self._find()
+
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[int]:
         """The port."""

@@ -42,6 +42,9 @@ class Way(Protocol):
     def failure(self) -> RukPakError | None:
         """Why the last connection failed, when that is known."""
 
+    async def check(self) -> None:
+        """An error where there is no server, and waiting for one cannot help."""
+
     def listening(self) -> AbstractAsyncContextManager[int]:
         """A port of this machine, for as long as the block."""
 

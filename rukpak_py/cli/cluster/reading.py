@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.conditions import find_condition
-from rukpak_py.api.names import ConditionType
+from rukpak_py.api.names import OWNER_NAME_LABEL, ConditionType
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.cli.cluster.session import ClusterSession
 from rukpak_py.cli.terminal import clean
@@ -65,7 +65,7 @@ async def write(cluster: ClusterSession, name: str, file: BinaryIO) -> int:
 async def chunks(cluster: ClusterSession, name: str) -> AsyncGenerator[bytes, None]:
     """The archive as it arrives. The address is that of the operator's Service, whatever the status says."""
     try:
-        bundle = read_bundle(await cluster.client.get(BUNDLES, "", name))
+        bundle = await _bundle(cluster, name)
         if not bundle.status.content_url:
             raise ContentCommandError(f"error: url is not available{_why(bundle)}")
         async with cluster.content_server() as server, server.archive_of(name) as archive:
@@ -73,6 +73,14 @@ async def chunks(cluster: ClusterSession, name: str) -> AsyncGenerator[bytes, No
                 yield chunk
     except RukPakError as error:
         raise _failed(error) from error
+
+
+async def _bundle(cluster: ClusterSession, name: str) -> Bundle:
+    try:
+        return read_bundle(await cluster.client.get(BUNDLES, "", name))
+    except NotFoundError as error:  # often the name of a BundleDeployment
+        listing = f"kubectl get bundles -l {OWNER_NAME_LABEL}={name}"
+        raise ContentCommandError(f"{error.message}; {listing} lists those of a BundleDeployment") from error
 
 
 def _failed(error: RukPakError) -> ContentCommandError:

@@ -31,6 +31,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import canonical_json
+from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
@@ -51,6 +52,7 @@ class Run:
     tree: Tree
     deployment_class: str
     bundle_class: str
+    install_namespace: str = ""
 
     @property
     def manifest(self) -> bytes:
@@ -60,12 +62,15 @@ class Run:
             "metadata": {"labels": {APP_LABEL: self.deployment, DIGEST_LABEL: digest}},
             "spec": {"provisionerClassName": self.bundle_class, "source": source},
         }
+        spec: dict[str, object] = {"provisionerClassName": self.deployment_class, "template": template}
+        if self.install_namespace:
+            spec["installNamespace"] = self.install_namespace
         return canonical_json(
             {
                 "apiVersion": API_VERSION,
                 "kind": BUNDLE_DEPLOYMENT_KIND,
                 "metadata": {"name": self.deployment},
-                "spec": {"provisionerClassName": self.deployment_class, "template": template},
+                "spec": spec,
             }
         )
 
@@ -97,15 +102,22 @@ class Uploaded:
 
 
 async def run(
-    cluster: ClusterSession, wanted: Run, *, say: Callable[[str], None], progress: Callable[[int], Progress]
+    cluster: ClusterSession,
+    wanted: Run,
+    *,
+    seconds: float,
+    say: Callable[[str], None],
+    progress: Callable[[int], Progress],
 ) -> Uploaded:
-    """Everything until the content is uploaded."""
+    """Everything until the content is uploaded. `seconds`: the longest wait for the Bundle, where that is less."""
     client, name = cluster.client, wanted.deployment
     archive = DownloadedArchive(pieces=tuple(write_tgz(wanted.tree)))
     async with cluster.content_server() as server:  # whoever cannot reach it changes nothing
         await _step("apply bundle deployment", _apply(client, wanted))
         say(f'bundledeployment.{GROUP} "{name}" applied')
-        bundle, deployment = await _step("failed to get bundle name", _bundle_of(client, name))
+        bundle, deployment = await _step(
+            "failed to get bundle name", _bundle_of(client, name, min(BUNDLE_SECONDS, seconds))
+        )
         is_new = await _step("failed to upload bundle", server.upload(bundle, archive, progress(archive.size)))
     say(
         f'successfully uploaded bundle content for "{bundle}"' if is_new else f'bundle "{bundle}" is already up-to-date'
@@ -161,24 +173,38 @@ async def _apply(client: Client, wanted: Run) -> None:
     await client.apply(BUNDLE_DEPLOYMENTS, "", name, wanted.manifest, field_manager=FIELD_MANAGER, force=True)
 
 
-async def _bundle_of(client: Client, name: str) -> tuple[str, BundleDeployment]:
+async def _bundle_of(client: Client, name: str, seconds: float) -> tuple[str, BundleDeployment]:
     """Its name, which follows from the template as the API server has it, once it exists; and its deployment."""
     loop = asyncio.get_running_loop()
-    until = loop.time() + BUNDLE_SECONDS
+    until = loop.time() + seconds
+    failure: RukPakError
     while True:
         try:
             deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
             bundle = bundle_name(name, template_hash(deployment.spec.template))
             if _is_of(await _bundle(client, bundle), deployment):
                 return bundle, deployment
-            ready = _condition(deployment, ConditionType.READY)
-            said = ready.message if ready is not None else "is the operator running, and does it serve this class?"
-            failure = UnavailableError(f'Bundle "{bundle}" was not created within {BUNDLE_SECONDS:g} s: {said}')
+            failure = UnavailableError(
+                f'Bundle "{bundle}" was not created within {seconds:g} s: {_why_no_bundle(deployment)}'
+            )
         except ServerUnavailableError as error:  # it may be away for a moment
             failure = error
         if loop.time() >= until:
-            raise failure
+            raise UnavailableError(
+                f'{failure}. BundleDeployment "{name}" stays: run the command again, or delete it'
+            ) from failure
         await asyncio.sleep(INTERVAL_SECONDS)
+
+
+def _why_no_bundle(deployment: BundleDeployment) -> str:
+    ready = _condition(deployment, ConditionType.READY)
+    if ready is not None:
+        return ready.message.rstrip(".")
+    wanted = deployment.spec.provisioner_class_name
+    return (
+        f'no operator has reported anything about it. Is one running, and does it serve the class "{wanted}"? '
+        f"rukpak-py serves {', '.join(sorted(CLASSES))}"
+    )
 
 
 async def _bundle(client: Client, name: str) -> Bundle | None:

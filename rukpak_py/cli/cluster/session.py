@@ -16,11 +16,13 @@ from rukpak_py.cli.cluster.options import OperatorAt
 from rukpak_py.core.errors import AccessError, RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.port_forward import PortForward
 from rukpak_py.kube.resources import SECRETS
 from rukpak_py.kube.service_pods import ready_pod
 
 PORT_NAME = "https"
+ELSEWHERE = "Is the operator in another namespace? Name it with --system-namespace"
 
 T = TypeVar("T")
 
@@ -46,6 +48,7 @@ class ClusterSession:
         way = self._way or PortForward(
             self.client, partial(ready_pod, self.client, at.namespace, at.service, PORT_NAME)
         )
+        await way.check()
         async with content_server(way, self._connection, authority) as server:
             yield server
 
@@ -55,7 +58,8 @@ class ClusterSession:
             secret = msgspec.json.decode(await self.client.get(SECRETS, at.namespace, at.ca_secret), type=_Secret)
             return base64.b64decode((secret.data or {})[CA_KEY], validate=True)
         except RukPakError as error:
-            raise AccessError(f"get rukpak certificate authority: {error}") from error
+            advice = f". {ELSEWHERE}" if isinstance(error, NotFoundError) else ""
+            raise AccessError(f"get rukpak certificate authority: {error}{advice}") from error
         except (KeyError, binascii.Error, msgspec.DecodeError):
             raise AccessError(
                 f"get rukpak certificate authority: Secret {at.namespace}/{at.ca_secret} has no {CA_KEY}"

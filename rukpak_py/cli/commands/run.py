@@ -1,6 +1,7 @@
 """`rukpakctl run`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from rukpak_py.cli.cluster.options import OperatorAt, operator_options
 from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.printing import print_warning
 from rukpak_py.cli.terminal import Progress, clean
+
+if TYPE_CHECKING:
+    from rukpak_py.content.tree import Tree
 
 WAIT_SECONDS = 300
 
@@ -25,18 +29,20 @@ WAIT_SECONDS = 300
 @click.option(
     "--bundle-deployment-provisioner-class",
     "deployment_class",
-    default=PLAIN_CLASS,
-    show_default=True,
     metavar="CLASS",
-    help="Who installs the content.",
+    help="Who installs the content. Default: detected when no class is given, else core-rukpak-io-plain.",
 )
 @click.option(
     "--bundle-provisioner-class",
     "bundle_class",
-    default=PLAIN_CLASS,
-    show_default=True,
     metavar="CLASS",
-    help="What the content is: who unpacks it.",
+    help="What the content is: who unpacks it. Default: likewise.",
+)
+@click.option(
+    "--install-namespace",
+    default="",
+    metavar="NAMESPACE",
+    help="Where objects go that name no namespace. Default: the operator's; an OLM bundle chooses its own.",
 )
 @click.option("--wait/--no-wait", "waits", default=True, help="Wait until it is Ready. Default: yes.")
 @click.option(
@@ -45,15 +51,16 @@ WAIT_SECONDS = 300
     default=WAIT_SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait.",
+    help="How long to wait until it is Ready, and before that, at most 60, for its Bundle.",
 )
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when it does not become Ready.")
 def run(
     *,
     name: str,
     directory: Path,
-    deployment_class: str,
-    bundle_class: str,
+    deployment_class: str | None,
+    bundle_class: str | None,
+    install_namespace: str,
     waits: bool,
     timeout: int,
     exit_code: bool,
@@ -67,12 +74,18 @@ def run(
     from rukpak_py.cli.cluster import running  # noqa: PLC0415 - other commands must not pay for it
     from rukpak_py.cli.cluster.session import ClusterSession, with_cluster  # noqa: PLC0415 - the same
 
+    tree = running.read(directory)
+    default = PLAIN_CLASS if deployment_class or bundle_class else _detected_class(tree)
     wanted = running.Run(
-        deployment=name, tree=running.read(directory), deployment_class=deployment_class, bundle_class=bundle_class
+        deployment=name,
+        tree=tree,
+        deployment_class=deployment_class or default,
+        bundle_class=bundle_class or default,
+        install_namespace=install_namespace,
     )
 
     async def work(cluster: ClusterSession) -> running.RunVerdict | None:
-        uploaded = await running.run(cluster, wanted, say=click.echo, progress=_Upload)
+        uploaded = await running.run(cluster, wanted, seconds=timeout, say=click.echo, progress=_Upload)
         if not waits:
             return None
         return await running.verdict(cluster.client, name, uploaded, seconds=timeout, tell=_print_progress)
@@ -85,6 +98,16 @@ def run(
         return Exit.OK
     print_warning(f'BundleDeployment "{name}" is not ready: {verdict.text}')
     return Exit.NO if exit_code else Exit.OK
+
+
+def _detected_class(tree: "Tree") -> str:
+    from rukpak_py.cli.cluster.provisioner_classes import PLAIN, detected_class  # noqa: PLC0415 - see run
+    from rukpak_py.core.limits import Limits  # noqa: PLC0415 - the same
+
+    detected = detected_class(tree, Limits.from_environment())
+    if detected != PLAIN:  # what the original takes needs no word
+        click.echo(f"{detected.content}: using class {detected.name}", err=True)
+    return detected.name
 
 
 def _print_progress(message: str) -> None:

@@ -6,24 +6,15 @@ import subprocess
 import uuid
 from pathlib import Path
 
-import pytest
-
 from e2e.kubectl import Kubectl
-from rukpak_py.kube.client import Client
-from tests.integration.definitions import definitions, install
 from tests.unit.cli.running import SAMPLES, program
 
 NOBODY = "--bundle-deployment-provisioner-class=nobody-serves-this"
 
 
-@pytest.fixture
-async def name(client: Client) -> str:
-    await install(client, definitions())
-    return f"c{uuid.uuid4().hex[:9]}"
-
-
-def test_ctrl_c_ends_the_wait_quietly_and_leaves_what_was_applied(kubeconfig: Path, name: str) -> None:
-    command = [program(), "run", name, str(SAMPLES / "notes"), NOBODY]
+def test_ctrl_c_ends_the_wait_quietly_and_leaves_what_was_applied(kubeconfig: Path, with_service: str) -> None:
+    name = f"c{uuid.uuid4().hex[:9]}"
+    command = [program(), "run", name, str(SAMPLES / "notes"), NOBODY, f"--system-namespace={with_service}"]
     with subprocess.Popen(
         command,
         env=os.environ | {"KUBECONFIG": str(kubeconfig), "PYTHONUNBUFFERED": "1"},

@@ -22,7 +22,7 @@ from rukpak_py.cli.cluster import session
 from tests.integration.scenarios.stage import condition, says
 from tests.shared_operator import SharedOperator
 from tests.unit.cli.content_servers import Direct
-from tests.unit.cli.running import CommandLine, Ran
+from tests.unit.cli.running import SAMPLES, CommandLine, Ran
 
 ROOT = Path(__file__).parents[3]
 RBAC = "rbac.authorization.k8s.io"
@@ -170,9 +170,30 @@ def test_scenario_69_a_bundle_that_is_not_there(user: User) -> None:
     assert ran.out == ""
     assert "content command failed" in ran.err
     assert 'bundles.core.rukpak.io "badname" not found' in ran.err
+    assert "; kubectl get bundles -l core.rukpak.io/owner-name=badname lists those of a BundleDeployment" in ran.err
     target = user.folder / "archive.tgz"
     assert user.rukpakctl("content", "badname", "--download", target).status != 0
     assert list(user.folder.iterdir()) == []
+
+
+def test_a_chart_is_uploaded_for_its_class_and_namespace(user: User) -> None:
+    ran = user.rukpakctl("run", user.name, SAMPLES / "web-chart", "--no-wait", "--install-namespace=default")
+    uploaded(ran)
+    assert ran.err == "a Helm chart: using class core-rukpak-io-helm\n"
+    spec = user.deployment["spec"]
+    classes = [spec["provisionerClassName"], spec["template"]["spec"]["provisionerClassName"]]
+    assert classes == ["core-rukpak-io-helm"] * 2
+    assert spec["installNamespace"] == "default"
+
+
+def test_a_class_that_is_given_is_taken(user: User) -> None:
+    given = "--bundle-deployment-provisioner-class=core-rukpak-io-plain"
+    ran = user.rukpakctl("run", user.name, SAMPLES / "web-chart", "--no-wait", given)
+    uploaded(ran)
+    assert ran.err == ""
+    spec = user.deployment["spec"]
+    assert spec["template"]["spec"]["provisionerClassName"] == "core-rukpak-io-plain"
+    assert "installNamespace" not in spec
 
 
 def test_a_deployment_with_another_source_is_refused(user: User) -> None:

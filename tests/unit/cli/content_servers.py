@@ -41,6 +41,9 @@ class Direct:
     failure: RukPakError | None = None
     seen: list[Seen] = field(default_factory=list)
 
+    async def check(self) -> None:
+        pass
+
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[int]:
         yield self.port
