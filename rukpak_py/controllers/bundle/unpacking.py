@@ -15,12 +15,13 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Sources
 from rukpak_py.core.errors import ContentError, RukPakError
-from rukpak_py.core.findings import advised
+from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.sources.source import ContentPendingError, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0
+ALL_DEFECTS = "rukpakctl bundle validate lists all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +157,8 @@ class UnpackJobs:
             return Unpacked(digest=digest, resolved=fetched.resolved)
         except ContentPendingError as pending:
             return Pending(message=str(pending))
+        except InvalidBundleError as error:  # often the first defect only
+            return UnpackFailed(message=f"{prefix}{advised(error).rstrip('.')}; {ALL_DEFECTS}", error=error)
         except RukPakError as error:
             return UnpackFailed(message=f"{prefix}{advised(error)}", error=error)
 

@@ -104,7 +104,7 @@ async def test_61_kilobytes_that_become_342_megabytes_are_refused_when_the_bundl
     assert condition(found, "Unpacked")["message"] == (
         "get objects from bundle manifests: error parsing manifests/a.yaml: "
         "YAML with its aliases expanded exceeds the limit of 64 MiB (RUKPAK_LIMIT_RENDERED_BYTES sets it). "
-        "Make the file smaller, or raise the limit."
+        "Make the file smaller, or raise the limit; rukpakctl bundle validate lists all"
     )
 
 

@@ -69,7 +69,7 @@ async def test_content_is_fetched_checked_and_kept() -> None:
         (
             FakeSources(tree=FILES),
             FakeContent(refusing=InvalidBundleError([ADVISED], text="invalid bundle: empty")),
-            "invalid bundle: empty. Add a manifest.",
+            "invalid bundle: empty. Add a manifest; rukpakctl bundle validate lists all",
             ContentError,
         ),
     ],
