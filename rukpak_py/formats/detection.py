@@ -14,10 +14,9 @@ from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.formats.helm.layout import CHART, chart_root
+from rukpak_py.formats.helm.layout import has_chart
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, MEDIA_TYPE, PREFIX
 
-_OF_BUNDLES: Final = ("manifests", "metadata")
 _CSV: Final = "ClusterServiceVersion"
 _CSV_AT_TOP: Final = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:\s*["']?ClusterServiceVersion\b""", re.MULTILINE)
 
@@ -33,17 +32,12 @@ class FormatName(StrEnum):
 def detect_format(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> FormatName:
     if any(_holds_csv(tree[path], limits) for path in tree if path.startswith("manifests/")):
         return FormatName.REGISTRY
-    if _has_chart(tree):
+    if has_chart(tree):
         return FormatName.HELM
     annotations = _annotations(tree, limits)
     media_type = str(annotations.get(MEDIA_TYPE, ""))
     is_registry = media_type.startswith("registry") if media_type else any(map(_is_ours, annotations))
     return FormatName.REGISTRY if is_registry else FormatName.PLAIN
-
-
-def _has_chart(tree: Tree) -> bool:
-    root = chart_root(tree)
-    return root not in _OF_BUNDLES and (f"{root}/{CHART}" if root else CHART) in tree
 
 
 def _holds_csv(data: bytes, limits: Limits) -> bool:

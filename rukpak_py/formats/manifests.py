@@ -3,7 +3,8 @@
 A document with `items` is a list whatever its kind. An item without kind and apiVersion takes them from its list.
 """
 
-import re
+import json
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -11,13 +12,14 @@ import orjson
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.json_size import least_json_bytes
+from rukpak_py.formats.class_advice import SUFFIXES, advice_on_chart, manifests_at_root
 from rukpak_py.formats.type_defects import kind_of
 
 MANIFESTS = "manifests"  # the directory of both formats
 
-_KIND = re.compile(rb"""^(?:\{\s*)?["']?kind["']?\s*:""", re.MULTILINE)
-_SUFFIXES = ("yaml", "yml", "json")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_KEYS_SHOWN = 3
+_LONGEST_KEY = 40  # characters
 _LONGEST_INHERITED = 512  # a group has up to 253 characters, a version and a kind 63
 _GO_KINDS = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
@@ -61,12 +63,21 @@ def subdirectory(path: str) -> str:
 
 
 def excerpt(document: dict[str, Any]) -> str:
-    """Enough to find the document; not all of it, which upstream prints: it may be a Secret."""
+    """Enough to find the document; not all of it, which upstream prints: it may be a Secret.
+
+    Where that would be nothing, the first keys stand without their values.
+    """
     metadata = document.get("metadata")
     shown: dict[str, Any] = {key: document[key] for key in ("apiVersion", "kind") if _is_short(document.get(key))}
     if isinstance(metadata, dict):
         shown["metadata"] = {key: metadata[key] for key in ("name", "namespace") if _is_short(metadata.get(key))}
-    return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode() if shown else _keys_of(document)
+
+
+def _keys_of(document: dict[str, Any]) -> str:
+    names = [f"{json.dumps(str(key)[:_LONGEST_KEY])}: …" for key in islice(document, _KEYS_SHOWN)]
+    more = ["…"] if len(document) > _KEYS_SHOWN else []
+    return f"{{{', '.join([*names, *more])}}}"
 
 
 def advice_on_foreign(path: str, data: bytes) -> str | None:
@@ -74,13 +85,15 @@ def advice_on_foreign(path: str, data: bytes) -> str | None:
     name = path.rpartition("/")[2]
     stem, dot, suffix = name.rpartition(".")
     is_text = b"\0" not in data or data.startswith(_UTF16_MARKS)
-    if is_text and stem and (not dot or suffix.lower() in _SUFFIXES) and not name.startswith("."):
+    if is_text and stem and (not dot or suffix.lower() in SUFFIXES) and not name.startswith("."):
         return None
     return f"Remove {path}, or move it out of {path.removesuffix(name)}: every file there is read as manifests."
 
 
 def where_manifests_are(tree: Tree) -> str | None:
-    """Advice when not the bundle was given but a directory around it, or its manifests alone."""
+    """Advice when not the bundle was given but a directory around it, its manifests alone, or a chart."""
+    if (chart := advice_on_chart(tree)) is not None:
+        return chart
     parents = [path.removesuffix(f"/{MANIFESTS}") for path in tree.directories if path.endswith(f"/{MANIFESTS}")]
     depth = min((path.count("/") for path in parents), default=0)
     nearest = sorted(path for path in parents if path.count("/") == depth)
@@ -88,10 +101,12 @@ def where_manifests_are(tree: Tree) -> str | None:
         return f"{nearest[0]}/ holds {MANIFESTS}/: give that directory, or an archive of what is in it."
     if nearest:
         return f"Give one bundle: {', '.join(f'{path}/' for path in nearest[:5])} hold {MANIFESTS}/."
-    files = [name for name in tree.names_in("") if name.endswith(_SUFFIXES) and _KIND.search(tree.get(name, b""))]
-    if files and "Chart.yaml" not in files:
-        return f"{files[0]} is a manifest: put the manifests into a directory {MANIFESTS}/, and give its parent."
-    return None
+    files = manifests_at_root(tree)
+    return advice_on_lone_manifest(files[0]) if files else None
+
+
+def advice_on_lone_manifest(file: str) -> str:
+    return f"{file} is a manifest: put the manifests into a directory {MANIFESTS}/, and give its parent."
 
 
 def _item(item: Any, parent: dict[str, Any]) -> Any:

@@ -16,6 +16,7 @@ from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, Limits
+from rukpak_py.formats.class_advice import advice_on_olm, advice_on_plain
 from rukpak_py.formats.helm.layout import CHART, chart_of, chart_root
 from rukpak_py.formats.helm.metadata import LIBRARY, ChartMetadata, dependencies_of, metadata_of, validate
 from rukpak_py.formats.type_defects import Wanted, must_be
@@ -31,6 +32,7 @@ HINTS: Final = {
     MISSING: "Run `helm dependency build`, and ship what it puts into charts/: nothing is downloaded.",
     NOT_INSTALLABLE: "Install a chart that uses it: a library has no objects of its own.",
 }
+_WHERE_IT_IS: Final = f"{CHART} must be at the root of the content, or in the one directory that the root has."
 _LARGEST_FILE: Final = 5 * MIB  # helm's own limits
 _LARGEST_CHART: Final = 100 * MIB
 _DEEPEST: Final = 8  # archives in archives
@@ -65,16 +67,18 @@ def read_chart(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> Chart:
 
 
 class _DefectError(ContentError):
-    def __init__(self, text: str, *, rule: str = LOADING, file: str = "", at: tuple[int, int] = (0, 0)) -> None:
+    def __init__(
+        self, text: str, *, rule: str = LOADING, file: str = "", at: tuple[int, int] = (0, 0), hint: str = ""
+    ) -> None:
         super().__init__(text)
-        self.rule, self.file, self.at = rule, file, at
+        self.rule, self.file, self.at, self.hint = rule, file, at, hint or HINTS[rule]
 
     def located(self, root: str) -> InvalidBundleError:
         finding = Finding(
             rule=self.rule,
             severity=Severity.ERROR,
             message=str(self),
-            hint=HINTS[self.rule],
+            hint=self.hint,
             file="/".join(filter(None, (root, self.file))),
             line=self.at[0],
             column=self.at[1],
@@ -114,7 +118,8 @@ class _Loader:
 
     def _metadata(self, files: Mapping[str, bytes]) -> ChartMetadata:
         if CHART not in files:
-            raise _DefectError("Chart.yaml file is missing")
+            hint = advice_on_plain(files) or advice_on_olm(files) or _WHERE_IT_IS
+            raise _DefectError("Chart.yaml file is missing", hint=hint)
         metadata = self._decoded(files, CHART, metadata_of)
         required = self._decoded(files, REQUIREMENTS, dependencies_of) if REQUIREMENTS in files else ()
         if required:  # the file of former charts; helm reads it in any chart, and it wins

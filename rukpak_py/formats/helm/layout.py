@@ -11,12 +11,18 @@ from rukpak_py.content.tree import Tree
 
 ARCHIVE_ROOT: Final = "chart"
 CHART: Final = "Chart.yaml"
+_OF_BUNDLES: Final = ("manifests", "metadata")
 
 
 def chart_root(tree: Tree) -> str:
     """The directory of the chart; empty for the root of the bundle."""
     names = tree.names_in("")
     return names[0] if len(names) == 1 and names[0] in tree.directories else ""
+
+
+def has_chart(tree: Tree) -> bool:
+    root = chart_root(tree)
+    return root not in _OF_BUNDLES and (f"{root}/{CHART}" if root else CHART) in tree
 
 
 def chart_of(tree: Tree) -> Tree:

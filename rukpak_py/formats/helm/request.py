@@ -9,6 +9,7 @@ import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from rukpak_py.content import yaml
@@ -20,6 +21,7 @@ from rukpak_py.formats.type_defects import kind_of
 
 DEFAULT_RELEASE = "release-name"  # helm's own
 _SHORTEST_HIDDEN = 4  # characters; a shorter one would hide half of every message
+_VALUES = "values"
 _READING = "read chart values: "
 
 
@@ -71,11 +73,19 @@ def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
     Upstream ignores other keys, but reads all of them as strings. What `valuesFrom` refers to is not read here.
     """
     for key, value in config.items():
-        allowed = str | Mapping if key == "values" else str
+        allowed = str | Mapping if key == _VALUES else str
         if key != VALUES_FROM and value is not None and not isinstance(value, allowed):
-            raise ContentError(f"parse deployment config: spec.config.{key} must be a string, got {kind_of(value)}")
-    values = config.get("values")
+            raise ContentError(f"parse deployment config: spec.config.{key} {_what_is_wrong(key, value)}")
+    values = config.get(_VALUES)
     return () if values is None else (ValuesDocument(document=values),)
+
+
+def _what_is_wrong(key: str, value: object) -> str:
+    if key == _VALUES:
+        return f"must be an object or a string of YAML, got {kind_of(value)}"
+    near = get_close_matches(key, (_VALUES, VALUES_FROM), n=1)
+    advice = f"did you mean spec.config.{near[0]}?" if near else "values of the chart belong in spec.config.values"
+    return f"is not used for charts; {advice}"
 
 
 def merged_values(documents: Iterable[ValuesDocument], limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def _refused(reading: ChartReading, rule: str) -> Iterator[Problem]:
     refusal = reading.refusal
     if refusal is not None and refusal.rule == rule:
         place = Place(file=refusal.file) if refusal.file else None
-        yield Problem(message=refusal.message, place=place, at=(refusal.line, refusal.column))
+        yield Problem(message=refusal.message, place=place, at=(refusal.line, refusal.column), hint=refusal.hint)
 
 
 def _templates(reading: ChartReading) -> Iterator[tuple[str, str]]:

@@ -52,8 +52,11 @@ async def test_values_that_do_not_render_leave_what_is_installed(stage: Stage) -
     ("config", "text"),
     [
         ({"values": "a: [\n"}, "read chart values: "),
-        ({"values": 5}, "parse deployment config: spec.config.values must be a string, got a number"),
-        ({"other": True}, "parse deployment config: spec.config.other must be a string, got a boolean"),
+        (
+            {"values": 5},
+            "parse deployment config: spec.config.values must be an object or a string of YAML, got a number",
+        ),
+        ({"other": True}, "parse deployment config: spec.config.other is not used for charts; values of the chart"),
         ({"valuesFrom": [{"kind": "Pod"}]}, "spec.config.valuesFrom[0].kind must be Secret or ConfigMap, got 'Pod'"),
     ],
 )

@@ -37,7 +37,7 @@ def test_so_is_parity(rukpakctl: CommandLine, arguments: list[str | Path], name:
 def test_what_is_detected_as_plain_may_be_a_broken_bundle_of_olm(rukpakctl: CommandLine) -> None:
     ran = rukpakctl("bundle", "render", NOTES, "--parity")
     assert ran.status == 3
-    assert "metadata/annotations.yaml is missing" in ran.err
+    assert "RV1-904  the file is missing" in ran.err
 
 
 def test_aggregated_roles(rukpakctl: CommandLine) -> None:

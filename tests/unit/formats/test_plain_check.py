@@ -77,8 +77,8 @@ def test_p3_every_file_counts(name: str) -> None:
         (b"[1]", 'unable to decode "manifests/a": json: cannot unmarshal array into Go value of type '),
         (b"5", 'unable to decode "manifests/a": json: cannot unmarshal number into Go value of type '),
         (b"yes", 'unable to decode "manifests/a": json: cannot unmarshal bool into Go value of type '),
-        (b"a: 1", "unable to decode \"manifests/a\": Object 'Kind' is missing in '{}'"),
-        (b"kind: 5", "unable to decode \"manifests/a\": Object 'Kind' is missing in '{}'"),
+        (b"a: 1", "unable to decode \"manifests/a\": Object 'Kind' is missing in '{\"a\": …}'"),
+        (b"kind: 5", "unable to decode \"manifests/a\": Object 'Kind' is missing in '{\"kind\": …}'"),
         (b"kind: ''", "unable to decode \"manifests/a\": Object 'Kind' is missing in '"),
         (b"kind: x\napiVersion: a/b/c\n", "unable to decode \"manifests/a\": Object 'Kind' is missing in '"),
         (b"kind: List\nitems: {}", 'unable to decode "manifests/a": items must be a list, got an object'),
@@ -94,6 +94,13 @@ def test_a_document_without_kind_is_named_but_not_shown() -> None:
     secret = b"apiVersion: v1\nmetadata: {name: token, namespace: ns}\nstringData: {password: hunter2}\n"
     assert refusal(tree_of({"manifests/a": secret})).endswith(
         """'{"apiVersion":"v1","metadata":{"name":"token","namespace":"ns"}}'"""
+    )
+
+
+def test_a_document_of_other_keys_shows_some_of_them_without_values() -> None:
+    data = b"password: hunter2\nb: 1\n" + b"x" * 50 + b": 2\nd: 3\n"
+    assert refusal(tree_of({"manifests/a": data})).endswith(
+        f"""is missing in '{{"password": …, "b": …, "{"x" * 40}": …, …}}'"""
     )
 
 

@@ -11,6 +11,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
+from rukpak_py.formats.class_advice import advice_on_chart, advice_on_plain
 from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Dependency
 from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
 from rukpak_py.formats.registry_v1.metadata import properties
@@ -104,14 +105,14 @@ def _annotated(csv: Csv, text: str) -> Csv:
 
 def _tell_missing(tree: Tree, defects: Defects, limits: Limits) -> None:
     others = [name for name in tree.names_in(_METADATA) if name.startswith("annotations")]
-    hint = "Add it with the package's name and channels; `rukpakctl bundle generate` writes it."
+    other_class = advice_on_chart(tree) or advice_on_plain(tree)
+    hint = other_class or "Add it with the package's name and channels; `rukpakctl bundle generate` writes it."
     if others:
         hint = f"Rename {_METADATA}/{others[0]} to {ANNOTATIONS_FILE}."
-    message = f"{ANNOTATIONS_FILE} is missing"
     # Catalogs take them from any file.
     only_in = Profile.DEFAULT if catalog_annotations_file(_first_documents(tree, limits).items()) else None
     place = Place(file=ANNOTATIONS_FILE)
-    defects.add(LAYOUT, Problem(message=message, place=place, hint=hint, error_only_in=only_in))
+    defects.add(LAYOUT, Problem(message="the file is missing", place=place, hint=hint, error_only_in=only_in))
 
 
 def _load(file: str, tree: Tree, defects: Defects, limits: Limits) -> Any:

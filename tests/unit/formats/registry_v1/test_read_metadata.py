@@ -54,7 +54,8 @@ def test_annotations_must_be_there(files: dict[str, Any], hint: str) -> None:
     tree = bundle(files=files)
     assert is_refused(tree)
     finding = only_finding(tree)
-    assert (finding.rule, finding.message) == ("RV1-904", "metadata/annotations.yaml is missing")
+    assert (finding.rule, finding.message) == ("RV1-904", "the file is missing")
+    assert str(finding) == f"{ANNOTATIONS}: the file is missing [RV1-904]"
     assert finding.hint.startswith(hint)
     assert read(tree).bundle is not None
 
