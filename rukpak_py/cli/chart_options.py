@@ -4,10 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from rukpak_py.formats.detection import FormatName
 from rukpak_py.library import ChartOptions, ChartValues
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_OF_CHARTS = {  # where they are given for another format, it is a mistake; `--helm` may be meant for all commands
+    "values": "--values",
+    "settings": "--set",
+    "release_name": "--release-name",
+    "kube_version": "--kube-version",
+    "api_versions": "--api-version",
+}
 
 
 def chart_options(command: F) -> F:
@@ -48,6 +58,16 @@ def chart_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def demand_chart(found: FormatName) -> None:
+    """A usage error where an option for charts was given for a bundle of another format."""
+    if found is FormatName.HELM:
+        return
+    context = click.get_current_context()
+    for name, option in _OF_CHARTS.items():
+        if context.get_parameter_source(name) not in {None, ParameterSource.DEFAULT}:
+            raise click.UsageError(f"{option} is for bundles of format {FormatName.HELM}, not {found}.")
 
 
 def chart_options_of(chosen: dict[str, Any]) -> ChartOptions:

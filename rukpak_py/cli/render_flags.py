@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from rukpak_py.cli.chart_options import chart_options, chart_options_of
+from rukpak_py.cli.chart_options import chart_options, chart_options_of, demand_chart
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
+from rukpak_py.formats.class_advice import manifests_at_root
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import Certificates, RenderOptions
+from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.library import ChartOptions, OpenedBundle, Rendering, open_bundle
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,6 +58,7 @@ class RenderFlags:
 
     def opened(self, path: str, *, parity: bool = False) -> OpenedBundle:
         opened = open_bundle(path, format=self.format_name, limits=Limits.from_environment())
+        _demand_root(path, opened)
         is_detected = self.format_name is None
         without_parity = opened.format is FormatName.HELM or not is_detected
         unusable = [*self.of_olm, *(["--parity"] if parity and without_parity else [])]
@@ -61,6 +66,7 @@ class RenderFlags:
             raise click.UsageError(
                 f"{unusable[0]} is for bundles of format {FormatName.REGISTRY}, not {opened.format}."
             )
+        demand_chart(opened.format)
         return opened.in_parity(is_detected=is_detected) if parity else opened
 
     def render(self, opened: OpenedBundle) -> Rendering:
@@ -144,6 +150,15 @@ def render_flags_of(chosen: dict[str, Any]) -> RenderFlags:
     config: IO[bytes] | None = chosen.pop("config")
     chart = chart_options_of(chosen)
     return RenderFlags(**chosen, config=None if config is None else config.read(), chart=chart, of_olm=tuple(_given()))
+
+
+def _demand_root(path: str, opened: OpenedBundle) -> None:
+    """Not the directory manifests/ alone."""
+    found = Path(path).resolve()
+    is_part = found.name == MANIFESTS and found.is_dir() and MANIFESTS not in opened.tree.directories
+    if is_part and opened.format is not FormatName.HELM and manifests_at_root(opened.tree):
+        parent = Path(path).parent if Path(path).name == MANIFESTS else found.parent
+        raise ContentError(f"{path} is the directory {MANIFESTS}/ of a bundle: give {parent}")
 
 
 def _given() -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from rukpak_py.cli import inspection
-from rukpak_py.cli.chart_options import chart_options, chart_options_of
+from rukpak_py.cli.chart_options import chart_options, chart_options_of, demand_chart
 from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.printing import print_json, print_lines, print_warning
 from rukpak_py.cli.render_flags import format_option, output_option, path_argument
@@ -32,6 +32,7 @@ def inspect(*, path: str, format_name: str | None, output: str, **chosen: Any) -
     """
     chart = chart_options_of(chosen)
     opened = open_bundle(path, format=format_name, limits=Limits.from_environment())
+    demand_chart(opened.format)
     found = inspection.of_tree(opened.tree, opened.format.value)
     if opened.format is FormatName.REGISTRY:
         bundle = opened.reading.bundle or opened.bundle  # what has defects can be looked at, what is not there cannot

@@ -95,8 +95,8 @@ class TestRender:
     @pytest.mark.parametrize("option", ["--set=a=b", "--release-name=x", "--kube-version=1.30", "--api-version=v1"])
     def test_other_bundles_have_no_values(self, rukpakctl: CommandLine, command: str, option: str) -> None:
         ran = rukpakctl("bundle", command, NOTES, option)
-        assert ran.status == 3
-        assert "are for charts, and this bundle is of format plain" in ran.err
+        assert ran.status == 2
+        assert ran.err.endswith(f"Error: {option.partition('=')[0]} is for bundles of format helm, not plain.\n")
         assert rukpakctl("bundle", command, NOTES, "--helm", "/nonexistent").status == 0
 
     def test_a_chart_that_is_none_is_told_with_its_file(self, rukpakctl: CommandLine, tmp_path: Path) -> None:

@@ -40,6 +40,22 @@ def test_what_is_detected_as_plain_may_be_a_broken_bundle_of_olm(rukpakctl: Comm
     assert "RV1-904  the file is missing" in ran.err
 
 
+def test_the_directory_of_the_manifests_alone_is_no_bundle(rukpakctl: CommandLine) -> None:
+    ran = rukpakctl("bundle", "render", V1 / "manifests")
+    assert (ran.status, ran.out) == (3, "")
+    assert ran.err == f"Error: {V1 / 'manifests'} is the directory manifests/ of a bundle: give {V1}\n"
+
+
+@pytest.mark.parametrize("command", ["render", "permissions", "diff", "inspect"])
+@pytest.mark.parametrize(("path", "name"), [(NOTES, "plain"), (V1, "registry+v1")])
+def test_options_for_charts_are_wrong_usage_elsewhere(
+    rukpakctl: CommandLine, command: str, path: Path, name: str
+) -> None:
+    ran = rukpakctl("bundle", command, *([path] if command == "diff" else []), path, "--set", "a=b")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.endswith(f"Error: --set is for bundles of format helm, not {name}.\n")
+
+
 def test_aggregated_roles(rukpakctl: CommandLine) -> None:
     ran = rukpakctl("bundle", "render", V1, "--aggregated-roles", "-o", "json")
     *_, last = json.loads(ran.out)["items"]
