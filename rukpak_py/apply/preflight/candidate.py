@@ -18,5 +18,7 @@ class Candidate:
     is_served: Callable[[GroupVersionKind], bool]
     requirements: Sequence[Requirement] = ()
     install_namespace: str = ""  # where objects go that name none
+    watch_namespaces: Sequence[str] = ()  # as the spec names them
+    may_bring_namespaces: bool = True  # whether content of this class can hold a Namespace
     makes_namespace: str = ""  # it is made, when it is missing, before anything else
     wrong_certificates: Sequence[Failure] = ()  # of what the content asks of the signer

@@ -28,8 +28,18 @@ def missing(candidate: Candidate) -> Refusal | None:
 
 def _text(candidate: Candidate, namespace: str) -> str:
     keys = sorted(one.key for one in candidate.desired if one.key.namespace == namespace)
+    needed_by = named(keys, NAMED)
+    return f'Namespace "{namespace}" not found (needed by {needed_by}); {_advice(candidate, namespace)}'
+
+
+def _advice(candidate: Candidate, namespace: str) -> str:
+    ways = ["create it"]
+    if candidate.may_bring_namespaces:
+        ways.append("add it to the bundle")
     if namespace == candidate.install_namespace:
-        advice = "create it, add it to the bundle, set spec.createNamespace: true, or change spec.installNamespace"
-    else:
-        advice = "create it or add it to the bundle"
-    return f'Namespace "{namespace}" not found (needed by {named(keys, NAMED)}); {advice}'
+        ways += ["set spec.createNamespace: true", "change spec.installNamespace"]
+    elif namespace in candidate.watch_namespaces:
+        ways.append("change spec.watchNamespaces")
+    *others, last = ways
+    comma = "," if len(others) > 1 else ""
+    return f"{', '.join(others)}{comma} or {last}" if others else last

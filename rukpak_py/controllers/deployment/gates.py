@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, olm, ownership, refusal_before_looking, still_exists
 from rukpak_py.controllers.cache import Cache
@@ -47,6 +48,8 @@ class Gates:
                 is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
                 requirements=rendered.requirements,
                 install_namespace=attempt.namespace,
+                watch_namespaces=attempt.options.watch_namespaces,
+                may_bring_namespaces=attempt.classes.bundle != REGISTRY_CLASS,
                 makes_namespace=rendered.facts.namespace,
                 wrong_certificates=rendered.facts.certificates.failures,
             )

@@ -43,6 +43,8 @@ def candidate(
     install_namespace: str = "",
     requirements: tuple[Requirement, ...] = (),
     makes_namespace: str = "",
+    watch_namespaces: tuple[str, ...] = (),
+    may_bring_namespaces: bool = True,
 ) -> Candidate:
     known = {one.gvk: one for one in (CONFIG_MAPS, NAMESPACES, *resources)}
     return Candidate(
@@ -53,6 +55,8 @@ def candidate(
         install_namespace=install_namespace,
         requirements=requirements,
         makes_namespace=makes_namespace,
+        watch_namespaces=watch_namespaces,
+        may_bring_namespaces=may_bring_namespaces,
     )
 
 
@@ -185,6 +189,29 @@ def test_a_missing_namespace_is_told_with_some_of_its_objects() -> None:
         'Namespace "ns" not found (needed by ConfigMap ns/a, ConfigMap ns/b, ConfigMap ns/c and 2 more); '
         "create it, add it to the bundle, set spec.createNamespace: true, or change spec.installNamespace"
     )
+
+
+@pytest.mark.parametrize(
+    ("install_namespace", "watch_namespaces", "advice"),
+    [
+        ("", (), "create it"),
+        ("ns", ("ns",), "create it, set spec.createNamespace: true, or change spec.installNamespace"),
+        ("other", ("ns",), "create it or change spec.watchNamespaces"),
+    ],
+)
+def test_a_bundle_that_cannot_bring_namespaces_is_not_asked_to(
+    install_namespace: str, watch_namespaces: tuple[str, ...], advice: str
+) -> None:
+    refusal = namespaces.missing(
+        candidate(
+            config_map(),
+            install_namespace=install_namespace,
+            watch_namespaces=watch_namespaces,
+            may_bring_namespaces=False,
+        )
+    )
+    assert refusal is not None
+    assert refusal.brief == f'Namespace "ns" not found (needed by ConfigMap ns/a); {advice}'
 
 
 def test_everything_that_is_refused_before_looking_is_named() -> None:
