@@ -31,7 +31,8 @@ class SourcesByType:
     async def fetch(self, request: FetchRequest) -> Fetched | Waiting:
         found = self._sources.get(request.source.type)
         if found is None:
-            raise ContentError(f'source type "{request.source.type}" not supported')
+            served = ", ".join(sorted(self._sources))
+            raise ContentError(f'source type "{request.source.type}" not supported; use one of {served}')
         return await found.fetch(request)
 
     async def clean_up(self, bundle: str, uid: str, source: SourceSpec) -> None:

@@ -12,6 +12,7 @@ from time import perf_counter
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.bundle.source_advice import for_source
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Sources
 from rukpak_py.core.errors import ContentError, RukPakError
@@ -151,7 +152,7 @@ class UnpackJobs:
                 return fetched
             await request.content_arrives()  # it has, whether the source said so or not
             prefix = ""
-            converted = await self._checked(fetched.tree, classes, pinned=pinned)
+            converted = await self._checked(fetched.tree, classes, request.source, pinned=pinned)
             prefix = "persist bundle content: "
             digest = await self._content.keep(fetched.tree, converted)
             return Unpacked(digest=digest, resolved=fetched.resolved)
@@ -162,13 +163,13 @@ class UnpackJobs:
         except RukPakError as error:
             return UnpackFailed(message=f"{prefix}{advised(error)}", error=error)
 
-    async def _checked(self, tree: Tree, classes: Classes, *, pinned: str) -> Tree | None:
+    async def _checked(self, tree: Tree, classes: Classes, source: Source, *, pinned: str) -> Tree | None:
         """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""
         try:
             return await self._content.check(classes, tree)
-        except ContentError:
+        except ContentError as error:
             if not pinned or await asyncio.to_thread(lambda: tree.digest) != pinned:
-                raise
+                raise for_source(error, source, tree) from error
             return None
 
 
