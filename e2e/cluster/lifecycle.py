@@ -204,6 +204,7 @@ def _remove_abandoned_node(state: StateDir) -> None:
     if holder is None or holder == state.path or strays(holder):
         return
     abandoned = StateDir(holder)
+    abandoned.refuse_strangers()  # the folder may be somebody's by now
     with abandoned.locked():  # an `up` that has not started a program yet holds it
         if claim.holds(holder) and not strays(holder):
             with step(f"removing the node of the cluster in {holder}, whose programs have ended"):

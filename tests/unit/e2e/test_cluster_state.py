@@ -103,6 +103,21 @@ def test_a_cluster_without_a_node_does_not_get_one_in_passing(tmp_path: Path) ->
         lifecycle.up(state.path, node=True)
 
 
+def test_a_directory_that_had_a_node_and_is_somebodys_by_now_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "RUN", tmp_path)
+    monkeypatch.setattr("e2e.cluster.node.claim.iptables.save", lambda _: "")
+    monkeypatch.setenv(lifecycle.CHOICE, "built")
+    other = tmp_path / "other"
+    claim.claim(other)
+    (other / "logs").mkdir(parents=True)
+    (other / "README").touch()
+    with pytest.raises(ClusterError, match=f"{other} is not the state of a cluster"):
+        lifecycle.up(tmp_path / "new", node=True)
+    assert (other / "logs").exists()
+
+
 @pytest.mark.parametrize("runs", [True, False])
 def test_the_node_of_another_cluster_is_removed_only_when_its_programs_have_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, runs: bool
