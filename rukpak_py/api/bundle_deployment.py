@@ -299,6 +299,9 @@ class HookRecord(ApiType, frozen=True, kw_only=True):
             " another rendering are run again."
         ),
     ] = ""
+    delete_policies: Annotated[
+        tuple[str, ...], doc("Its `helm.sh/hook-delete-policy`: what becomes of it when the installation is given up.")
+    ] = ()
 
 
 class RunningHook(ApiType, frozen=True, kw_only=True):
@@ -312,12 +315,13 @@ class RunningHook(ApiType, frozen=True, kw_only=True):
     kind: Annotated[str, doc("Kind of the object.")]
     namespace: Annotated[str, doc("Namespace of the object.")] = ""
     name: Annotated[str, doc("Name of the object.")]
-    uid: Annotated[str, doc("UID of the object.")] = ""
-    delete_policies: Annotated[
-        tuple[str, ...], doc("Its `helm.sh/hook-delete-policy`: what becomes of it when the installation is given up.")
-    ] = ()
+    uid: Annotated[str, doc("UID of the object; empty until it is known to be there.")] = ""
+    delete_policies: Annotated[tuple[str, ...], doc("As in `hooks`.")] = ()
     reconcile_at: Annotated[str, doc("As in `hooks`.")] = ""
     rendering_digest: Annotated[str, doc("As in `hooks`.")] = ""
+    result: Annotated[
+        str, doc("`Succeeded` or `Failed` of a hook that was given up, until it is deleted as its policy says.")
+    ] = ""
 
 
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
@@ -358,7 +362,7 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     ] = ()
     running_hook: Annotated[
         RunningHook | None,
-        doc("The hook that is waited for, once it has run for a second; also of an installation that was given up."),
+        doc("The hook that is waited for; also of an installation that was given up."),
     ] = None
     delete_hooks: Annotated[
         bool,

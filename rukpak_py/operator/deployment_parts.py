@@ -147,6 +147,7 @@ class DeploymentParts:
             around.client,
             around.cluster,
             deployments.cache,
+            self._writer,
             now=around.now,
             seconds=around.hook_seconds,
             on_end=deployments.queue.add,

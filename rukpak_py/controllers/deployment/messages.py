@@ -146,6 +146,10 @@ def hook_given_up(event: str, key: ObjectKey) -> str:
     )
 
 
+def given_up_hook_stays(event: str, key: ObjectKey, why: str) -> str:
+    return f"{key}, a {event} hook of an installation that was given up, has ended and cannot be deleted: {why}"
+
+
 def given_up_hook_ended(event: str, key: ObjectKey, why: str) -> str:
     return f"the {event} hook {key} of an installation that was given up has {f'failed: {why}' if why else 'succeeded'}"
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from time import monotonic
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -98,6 +99,13 @@ class DeploymentStatusWriter:
         if after == latest.status:
             return latest
         return await self._patch(latest, after)
+
+    async def record_fields(self, deployment: BundleDeployment, **fields: Any) -> None:
+        """The same for what no condition tells."""
+        latest = self._latest(deployment) or deployment
+        after = replace(latest.status, **fields)
+        if after != latest.status:
+            await self._patch(latest, after)
 
     def forget(self, uid: str) -> None:
         """The deployment is gone."""

@@ -1,8 +1,9 @@
 """What becomes of hooks that nobody waits for any more.
 
 A spec that changes gives an installation up, and the hook that it is at is not stopped: it may be half a migration.
-Until it has ended, or its time is over, the deployment names it, and begins no other hook. Then it is deleted where its
-policy says so. The status knows it, so the next process does, too.
+Until it has ended, or its time is over, the deployment names it, and begins no other hook. How it ended is recorded;
+then what its run has left is deleted as the policies say, and what may not be deleted holds nobody up. The status knows
+it before its object is created, so the next process does, too.
 
 A hook of a deletion in the foreground has no reference to its deployment, because the collector would take it before it
 ends. What is left of it is deleted by name when the deployment goes.
@@ -11,26 +12,27 @@ ends. What is left of it is deleted by name when the deployment goes.
 from collections.abc import Callable, Sequence
 
 import orjson
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, HookRecord, RunningHook
-from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason, Reason
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HOOK_RUN_ANNOTATION, EventReason
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
+from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, identity
 from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, LookAgain, Running, hook_record
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd, age_of
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, skips_hooks
+from rukpak_py.controllers.deployment.hooks.steps import goes_by_policy, key_of
 from rukpak_py.controllers.deployment.hooks.verdict import HookVerdict, time_limit, verdict
-from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.helm.hooks import is_kept
-from rukpak_py.formats.hook import DELETE_EVENTS, DeletePolicy
+from rukpak_py.formats.hook import DELETE_EVENTS
 from rukpak_py.kube.answers import live_object
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import CRDS, Resource
 
 _Known = HookRecord | RunningHook
@@ -55,14 +57,17 @@ class GivenUpHooks:
         self._events = events
         self._now = now
         self._seconds = seconds
-        self._named: dict[str, str] = {}  # by deployment: the uid of what was told
-        self._over_uids: dict[str, str] = {}  # by deployment: of what has ended, which an older status still shows
+        # By deployment: of which hook an Event has told, and which is over though an older status still shows it.
+        self._announced: dict[str, tuple[str, ...]] = {}
+        self._ended_events: dict[str, tuple[str, ...]] = {}
+        self._refusals: dict[str, str] = {}
+        self._over: dict[str, tuple[str, ...]] = {}
 
     def known(self, deployment: BundleDeployment) -> RunningHook | None:
         """The hook that was begun last and has no record yet, of whatever run."""
         uid = deployment.metadata.uid
         hook = self._jobs.begun(uid) or deployment.status.running_hook
-        return hook if hook is not None and hook.uid != self._over_uids.get(uid) else None
+        return hook if hook is not None and (*identity(hook), hook.uid) != self._over.get(uid) else None
 
     async def at_work(
         self, deployment: BundleDeployment, wanted: Sequence[HookExecution]
@@ -73,9 +78,11 @@ class GivenUpHooks:
             return None
         text = messages.hook_given_up(hook.event, _key_of(hook))
         try:
-            end = await self._end_of(hook)
+            if hook.result:
+                return await self._clear(deployment, hook)
+            end = await self._end_of(deployment, hook)
             if end is not None:
-                await self._over(deployment, hook, end, is_of_wanted=any(run.is_of(hook) for run in wanted))
+                await self._record(deployment, hook, end, is_of_wanted=any(run.is_of(hook) for run in wanted))
                 return LookAgain()
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS)
@@ -83,8 +90,8 @@ class GivenUpHooks:
             text = f"{text}; {error}"
         if skips_hooks(deployment):
             return None
-        if self._named.get(deployment.metadata.uid) != hook.uid:
-            self._named[deployment.metadata.uid] = hook.uid
+        if self._announced.get(deployment.metadata.uid) != identity(hook):
+            self._announced[deployment.metadata.uid] = identity(hook)
             self._emit(self._events.warning, deployment, EventReason.HOOK_GIVEN_UP, text)
         return Running(text=text, hook=hook)
 
@@ -93,7 +100,8 @@ class GivenUpHooks:
         known: list[_Known] = [*deployment.status.hooks, *([running] if running is not None else [])]
         failures: list[tuple[ObjectKey, RukPakError]] = []
         for one in known:
-            if one.event in DELETE_EVENTS and one.uid and (one.group, one.kind) != CRDS.group_kind:
+            has_object = one.uid or isinstance(one, RunningHook)
+            if one.event in DELETE_EVENTS and has_object and (one.group, one.kind) != CRDS.group_kind:
                 try:
                     await self._delete_uncollected(one, uid)
                 except RukPakError as error:
@@ -101,27 +109,30 @@ class GivenUpHooks:
         return failures
 
     def forget(self, uid: str) -> None:
-        """The deployment is gone."""
-        self._named.pop(uid, None)
-        self._over_uids.pop(uid, None)
+        """The deployment is gone, or its hook."""
+        for known in (self._announced, self._ended_events, self._refusals, self._over):
+            known.pop(uid, None)
 
-    async def _end_of(self, hook: RunningHook) -> HookEnd | None:
-        """None: it is at work."""
+    async def _end_of(self, deployment: BundleDeployment, hook: RunningHook) -> HookEnd | None:
+        """None: it is at work, or about to be. One that is being deleted is at work until it is gone."""
         resource = await self._resource_of(hook)
         try:
             found = await self._client.get(resource, hook.namespace, hook.name) if resource is not None else b""
         except NotFoundError:
             found = b""
         if resource is None or not found:
-            return self._ended(hook, _DELETED)
+            is_coming = resource is not None and self._jobs.is_at_work(deployment.metadata.uid)
+            return None if is_coming else self._ended(hook, _DELETED)
         live, manifest = live_object(resource, found, full=True).metadata, orjson.loads(found)
-        if live.uid != hook.uid or live.is_deleted:
+        if not _is_object_of(hook, live):
             return self._ended(hook, _DELETED)
         seconds = time_limit(resource.group_kind, manifest, self._seconds)
         ended = verdict(resource.group_kind, manifest)
         if ended is None and age_of(live, self._now()) >= seconds:
             ended = HookVerdict(succeeded=False, why=f"it did not end within {seconds:g} s")
-        return self._ended(hook, ended, live.creation_timestamp or "") if ended is not None else None
+        if ended is None:
+            return None
+        return self._ended(replace(hook, uid=live.uid), ended, live.creation_timestamp or "")
 
     def _ended(self, hook: RunningHook, found: HookVerdict, started_at: str = "") -> HookEnd:
         now = self._now()
@@ -135,25 +146,52 @@ class GivenUpHooks:
             asked=hook.reconcile_at,
         )
 
-    async def _over(self, deployment: BundleDeployment, hook: RunningHook, end: HookEnd, *, is_of_wanted: bool) -> None:
-        """`is_of_wanted`: only its rendering is another by now, and after a failure nothing is begun again unasked."""
-        succeeded, status = end.verdict.succeeded, deployment.status
-        if (DeletePolicy.HOOK_SUCCEEDED if succeeded else DeletePolicy.HOOK_FAILED) in hook.delete_policies:
-            await self._delete(hook)
-        text = messages.given_up_hook_ended(hook.event, end.key, "" if succeeded else end.verdict.why)
-        records = status.hooks
-        if is_of_wanted and not succeeded:
-            run = {"revision": hook.revision, "run": hook.run, "event": hook.event, "rendering": hook.rendering_digest}
-            records = (*records, hook_record(end, **run))
-        if status.running_hook is not None or records != status.hooks:
-            fields = {"running_hook": None, "hooks": records}
-            summary, reason = Summary.PROGRESSING, Reason.PROGRESSING
-            await self._writer.record(deployment, Report(summary=summary, reason=reason, message=text, fields=fields))
-        self._jobs.forget(deployment.metadata.uid)
-        self._over_uids[deployment.metadata.uid] = hook.uid
-        if not skips_hooks(deployment):
+    async def _record(
+        self, deployment: BundleDeployment, hook: RunningHook, end: HookEnd, *, is_of_wanted: bool
+    ) -> None:
+        """How it has ended, before anything of it is deleted: what is gone tells nobody how it has ended.
+
+        `is_of_wanted`: only its rendering is another by now, and after a failure nothing is begun again unasked.
+        """
+        succeeded, uid = end.verdict.succeeded, deployment.metadata.uid
+        ended = hook_record(
+            end,
+            revision=hook.revision,
+            run=hook.run,
+            event=hook.event,
+            rendering=hook.rendering_digest,
+            delete_policies=hook.delete_policies,
+        )
+        records = deployment.status.hooks
+        if is_of_wanted and end.uid and not succeeded:
+            records = (*(one for one in records if (one.run, key_of(one)) != (hook.run, end.key)), ended)
+        await self._writer.record_fields(
+            deployment, running_hook=replace(hook, uid=end.uid, result=ended.result), hooks=records
+        )
+        self._jobs.forget(uid)
+        if end.uid and not skips_hooks(deployment) and self._ended_events.get(uid) != identity(hook):
+            self._ended_events[uid] = identity(hook)
             emit = self._events.normal if succeeded else self._events.warning
+            text = messages.given_up_hook_ended(hook.event, end.key, "" if succeeded else end.verdict.why)
             self._emit(emit, deployment, EventReason.HOOK_ENDED, text)
+
+    async def _clear(self, deployment: BundleDeployment, hook: RunningHook) -> LookAgain | None:
+        """What goes by its policy, with what ended before it in its run. None: not yet, and nobody waits for that."""
+        known: list[_Known] = [*deployment.status.hooks, hook]
+        due = [one for one in known if one.run == hook.run and goes_by_policy(one)]
+        for one in due:
+            try:
+                await self._delete(one)
+            except RukPakError as error:
+                uid, text = deployment.metadata.uid, messages.given_up_hook_stays(hook.event, _key_of(one), str(error))
+                if self._refusals.get(uid) != text:
+                    self._refusals[uid] = text
+                    self._emit(self._events.warning, deployment, EventReason.HOOK_ENDED, text)
+                return None
+        await self._writer.record_fields(deployment, running_hook=None)
+        self.forget(deployment.metadata.uid)
+        self._over[deployment.metadata.uid] = (*identity(hook), hook.uid)
+        return LookAgain()
 
     async def _delete_uncollected(self, one: _Known, owner_uid: str) -> None:
         resource = await self._resource_of(one)
@@ -164,8 +202,9 @@ class GivenUpHooks:
         except NotFoundError:
             return
         is_collected = any(reference.uid == owner_uid for reference in live.owner_references)
-        if live.uid == one.uid and not is_collected and not is_kept({"metadata": {"annotations": live.annotations}}):
-            await self._delete(one)
+        stays = is_collected or is_kept({"metadata": {"annotations": live.annotations}})
+        if _is_object_of(one, live) and not stays:
+            await self._delete(replace(one, uid=live.uid))
 
     async def _delete(self, one: _Known) -> None:
         resource = await self._resource_of(one)
@@ -182,6 +221,11 @@ class GivenUpHooks:
     @staticmethod
     def _emit(emit: Callable[[str, str, str, str, str], None], of: BundleDeployment, reason: str, text: str) -> None:
         emit(BUNDLE_DEPLOYMENT_KIND, of.metadata.name, of.metadata.uid, reason, text)
+
+
+def _is_object_of(one: _Known, live: Metadata) -> bool:
+    """By the mark of its run where its uid is not known yet."""
+    return live.uid == one.uid if one.uid else live.annotations.get(HOOK_RUN_ANNOTATION) == one.run
 
 
 def _key_of(one: _Known) -> ObjectKey:

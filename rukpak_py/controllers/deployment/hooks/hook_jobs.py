@@ -1,8 +1,10 @@
 """A job for each hook that is due: begun once, waited for by nobody, and its end kept until it is recorded.
 
 A deployment has one at a time. One of another run ends when the next begins: what it was to create is not created.
+What runs to an end stands in the status before it is created, so whoever comes next knows of it.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, RunningHook
@@ -16,15 +18,17 @@ from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, hook_object
-from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Running, Unfinished
+from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, may_replace_left, skips_hooks
 from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.jobs import Jobs, Key
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError, StaleError
 from rukpak_py.kube.resources import Resource
 
 MARGIN_SECONDS = 60.0  # of a job, over what its parts may take
@@ -37,6 +41,7 @@ class HookJobs:
         client: Client,
         cluster: Cluster,
         deployments: Cache[BundleDeployment],
+        writer: DeploymentStatusWriter,
         *,
         now: Callable[[], str],
         seconds: float,
@@ -45,11 +50,13 @@ class HookJobs:
         """`seconds`: a hook must end within."""
         self._cluster = cluster
         self._deployments = deployments
+        self._writer = writer
         self._seconds = seconds
         self._runner = HookRunner(client, now=now)
         self._jobs: Jobs[HookEnd | None] = Jobs(on_end=on_end)
         self._ended: dict[str, tuple[Key, HookEnd]] = {}  # by uid: not recorded yet
-        self._begun: dict[str, RunningHook] = {}  # by uid: what the last job has found or created
+        self._begun: dict[str, RunningHook] = {}  # by uid: what the last job has found, or is about to create
+        self._latest: dict[str, Key] = {}  # by uid: of the last job
 
     async def end_of(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> HookEnd | Unfinished:
         """How the hook has ended; it is begun, unless it was. The same until it is `recorded`."""
@@ -77,9 +84,15 @@ class HookJobs:
         """What this process waits for, or has waited for without a record of its end."""
         return self._begun.get(uid)
 
+    def is_at_work(self, uid: str) -> bool:
+        """A job of this process looks after a hook of the deployment, and may be creating it."""
+        key = self._latest.get(uid)
+        return key is not None and self._jobs.is_running(key)
+
     def forget(self, uid: str) -> None:
         """Nobody waits for it any more, because the deployment is gone for instance."""
         self._jobs.drop(uid)
+        self._latest.pop(uid, None)
         self._ended.pop(uid, None)
         self._begun.pop(uid, None)
 
@@ -120,15 +133,31 @@ class HookJobs:
     ) -> None:
         metadata, event = deployment.metadata, run.event
         self.forget(metadata.uid)
+        self._latest[metadata.uid] = key
 
-        def begun(uid: str, asked: str) -> None:
-            self._begun[metadata.uid] = _running_hook(run, step, wanted, uid=uid, asked=asked)
+        async def begun(uid: str, asked: str) -> None:
+            self._begun[metadata.uid] = hook = _running_hook(run, step, wanted, uid=uid, asked=asked)
+            await self._remember(deployment, hook)
 
         async def work() -> HookEnd | None:
             return await self._runner.run(wanted, is_wanted=lambda: self._is_wanted(deployment, event), on_begin=begun)
 
         deadline = 2 * wanted.seconds + GONE_SECONDS + MARGIN_SECONDS  # a former run may have to end first
         self._jobs.start(metadata.name, key, work, lane=f"hooks of {metadata.uid}", deadline=deadline, width=1)
+
+    async def _remember(self, deployment: BundleDeployment, hook: RunningHook) -> None:
+        """Until it stands in the status; the deadline of the job bounds it."""
+        while True:
+            latest = self._deployments.get(deployment.metadata.name)
+            known = latest.status.running_hook if latest is not None else None
+            if known is not None and identity(known) == identity(hook):
+                return None
+            try:
+                return await self._writer.record_fields(deployment, running_hook=hook)
+            except NotFoundError:
+                return None  # the deployment is gone, so the hook is not wanted
+            except (StaleError, UnavailableError):
+                await asyncio.sleep(STALE_SECONDS)
 
     def _is_wanted(self, deployment: BundleDeployment, event: HookEvent) -> bool:
         """By what is known now; the job was begun a while ago."""
@@ -154,6 +183,11 @@ class HookJobs:
             failed_uid=step.failed.uid if step.failed is not None else "",
             takes_left=may_replace_left(deployment),
         )
+
+
+def identity(hook: RunningHook) -> tuple[str, ...]:
+    """Of one run of it, also before its object has a uid."""
+    return hook.run, hook.group, hook.kind, hook.namespace, hook.name, hook.reconcile_at
 
 
 def _place(step: ExecuteHook, attempt: Attempt) -> ObjectKey:

@@ -20,6 +20,7 @@ from rukpak_py.controllers.deployment.stage import StageResult, waiting
 from rukpak_py.controllers.outcome import WAIT, again, both, retry_unless_stalled
 
 _BEFORE, _AFTER = "hooks before", "hooks after"  # what is waited for
+_LEFT_SECONDS = 30.0
 _GIVEN_UP_SECONDS = 5.0  # between two looks at a hook that no job of this process waits for
 
 
@@ -67,8 +68,9 @@ class ReleaseHooks:
         running = await self._given_up.at_work(attempt.deployment, wanted)
         if isinstance(running, LookAgain):
             return replace(result, outcome=both(result.outcome, again(running.after)))
-        if running is None:
-            return result
+        if running is None:  # what has ended and may not be deleted is tried again
+            is_left = self._given_up.known(attempt.deployment) is not None
+            return replace(result, outcome=both(result.outcome, again(_LEFT_SECONDS))) if is_left else result
         report, outcome = result.report, both(result.outcome, again(_GIVEN_UP_SECONDS))
         if report is not None and report.summary is Summary.READY:
             summary, reason = Summary.PROGRESSING, Reason.PROGRESSING

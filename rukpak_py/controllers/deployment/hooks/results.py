@@ -1,5 +1,6 @@
 """What came of a step at one event, before it is said in the words of an installation or of a deletion."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +54,9 @@ class HooksFailed:
 Unfinished = Running | LookAgain | NotRun | HooksFailed
 
 
-def hook_record(end: HookEnd, *, revision: str, run: str, event: str, rendering: str) -> HookRecord:
+def hook_record(
+    end: HookEnd, *, revision: str, run: str, event: str, rendering: str, delete_policies: Iterable[str] = ()
+) -> HookRecord:
     """As it stands in the status."""
     key, found = end.key, end.verdict
     return HookRecord(
@@ -72,4 +75,5 @@ def hook_record(end: HookEnd, *, revision: str, run: str, event: str, rendering:
         finished_at=end.finished_at,
         reconcile_at=end.asked,
         rendering_digest=rendering,
+        delete_policies=tuple(sorted(delete_policies)),
     )

@@ -30,7 +30,11 @@ LONGEST_PAUSE_SECONDS = 5.0
 GONE_SECONDS = 60.0  # for what is deleted to be gone
 
 Sleep = Callable[[float], Awaitable[None]]
-OnBegin = Callable[[str, str], None]  # the uid of the object, and the request to reconcile that it answers
+OnBegin = Callable[[str, str], Awaitable[None]]  # the uid of the object, and the request to reconcile that it answers
+
+
+async def _nothing(_uid: str, _asked: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,11 +57,11 @@ class HookRunner:
         self._sleep = sleep
 
     async def run(
-        self, hook: HookObject, *, is_wanted: Callable[[], bool], on_begin: OnBegin = lambda _uid, _asked: None
+        self, hook: HookObject, *, is_wanted: Callable[[], bool], on_begin: OnBegin = _nothing
     ) -> HookEnd | None:
         """`is_wanted` is asked before anything is changed. None: nothing was, because it is not wanted any more.
 
-        `on_begin` is called when there is something to be waited for.
+        `on_begin` is called with what has to be waited for: before it is created, without a uid, and once it is there.
         """
         live = await self._read(hook)
         if live is None:
@@ -97,6 +101,10 @@ class HookRunner:
             await self._delete(hook, live)
         if not is_wanted():
             return None
+        if has_verdict(hook.resource.group_kind):
+            await on_begin("", hook.asked)
+            if not is_wanted():
+                return None
         try:
             created = await self._client.create(
                 hook.resource, hook.key.namespace, hook.body, field_manager=hook.owner.manager
@@ -136,7 +144,7 @@ class HookRunner:
         asked = hook.asked
         if has_verdict(hook.resource.group_kind):
             asked = first.annotations.get(RECONCILE_AT_ANNOTATION, "")
-            on_begin(first.uid, asked)
+            await on_begin(first.uid, asked)
         while True:
             found = _verdict(hook, live)
             if found is None and monotonic() - began >= hook.seconds:

@@ -31,6 +31,7 @@ from rukpak_py.controllers.deployment.hooks.steps import (
     EventHooksDone,
     EventHooksFailed,
     ExecuteHook,
+    goes_by_policy,
     has_failed,
     is_asked_again,
     key_of,
@@ -64,7 +65,7 @@ class HookStage:
         self._events = events
         self._deleted: dict[str, set[str]] = {}  # by deployment: uids of objects whose deletion was asked for
         self._emitted: dict[str, str] = {}  # by deployment: for what it was told that hooks are skipped
-        self._told: dict[str, str] = {}  # by deployment: which run begins again with another rendering
+        self._restarts: dict[str, str] = {}  # by deployment: which run begins again with another rendering
 
     async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> Unfinished | None:
         """None: nothing is left to be run."""
@@ -77,8 +78,8 @@ class HookStage:
             return None
         records, asked = run.records(deployment.status), asked_of(deployment)
         superseded = run.superseded(deployment.status)
-        failed = next((record for record in superseded if has_failed(record)), None)
-        if failed is not None and not is_asked_again(failed, asked):
+        failed = next((one for one in superseded if has_failed(one) and not is_asked_again(one, asked)), None)
+        if failed is not None:
             return HooksFailed(text=messages.hook_failed_and_lost(failed.event, key_of(failed), failed.message))
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
             case ExecuteHook() as step:
@@ -104,7 +105,7 @@ class HookStage:
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
         self._jobs.forget(uid)
-        self._told.pop(uid, None)
+        self._restarts.pop(uid, None)
         self._deleted.pop(uid, None)
         self._emitted.pop(uid, None)
 
@@ -114,8 +115,8 @@ class HookStage:
     def _begun_again(self, deployment: BundleDeployment, run: HookExecution, unfinished: Unfinished) -> Unfinished:
         """With why hooks that have records are run again; as an Event once."""
         metadata, text = deployment.metadata, messages.HOOKS_BEGIN_AGAIN
-        if self._told.get(metadata.uid) != run.rendering:
-            self._told[metadata.uid] = run.rendering
+        if self._restarts.get(metadata.uid) != run.rendering:
+            self._restarts[metadata.uid] = run.rendering
             reason = EventReason.HOOKS_BEGIN_AGAIN
             self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
         match unfinished:
@@ -135,7 +136,14 @@ class HookStage:
         if not isinstance(end, HookEnd):
             return end
         try:
-            known = hook_record(end, revision=run.revision, run=run.mark, event=run.event, rendering=run.rendering)
+            known = hook_record(
+                end,
+                revision=run.revision,
+                run=run.mark,
+                event=run.event,
+                rendering=run.rendering,
+                delete_policies=step.hook.delete_policies,
+            )
             await self._write(attempt.deployment, run, known)
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS)
@@ -143,7 +151,10 @@ class HookStage:
         return LookAgain()
 
     async def _write(self, deployment: BundleDeployment, run: HookExecution, record: HookRecord) -> None:
-        """Of one revision only, and of one rendering of it; and of each run of a hook the last."""
+        """Of one revision only, and of one rendering of it; and of each run of a hook the last.
+
+        What others have left goes by its policy, because nobody knows of it afterwards; it stays while it cannot.
+        """
         superseded = run.superseded(deployment.status)
         others = [
             one
@@ -152,6 +163,9 @@ class HookStage:
             and one not in superseded
             and (one.run, key_of(one)) != (record.run, key_of(record))
         ]
+        left = [one for one in deployment.status.hooks if one.run != run.mark and one not in others]
+        refused = {key for key, _ in await self._delete(deployment.metadata.uid, filter(goes_by_policy, left))}
+        others += [one for one in left if key_of(one) in refused and one not in superseded]
         report = Report(
             summary=Summary.PROGRESSING,
             reason=Reason.DELETING if run.event in DELETE_EVENTS else Reason.PROGRESSING,

@@ -10,7 +10,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rukpak_py.api.bundle_deployment import HookRecord, HookResult
+from rukpak_py.api.bundle_deployment import HookRecord, HookResult, RunningHook
 from rukpak_py.controllers.deployment.hooks.verdict import has_verdict
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import DeletePolicy, Hook
@@ -74,6 +74,12 @@ def key_of(record: HookRecord) -> ObjectKey:
 
 def has_failed(record: HookRecord) -> bool:
     return record.result == HookResult.FAILED
+
+
+def goes_by_policy(one: HookRecord | RunningHook) -> bool:
+    """Once its event has ended, or was given up. Definitions are never deleted."""
+    policy = DeletePolicy.HOOK_SUCCEEDED if one.result == HookResult.SUCCEEDED else DeletePolicy.HOOK_FAILED
+    return bool(one.uid) and policy in one.delete_policies and (one.group, one.kind) != CRDS.group_kind
 
 
 def is_asked_again(failed: HookRecord, asked: str) -> bool:

@@ -32,15 +32,16 @@ class HookBench:
         client, cluster = self.client.as_client(), FakeCluster()
         cluster.resources.append(JOBS)
         self.deployments = Cache[BundleDeployment](clock=Clock())
+        writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: self.now)
         self.jobs = HookJobs(
             client,
             cluster.as_cluster(),
             self.deployments,
+            writer,
             now=lambda: self.now,
             seconds=SECONDS,
             on_end=self.ended.append,
         )
-        writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: self.now)
         self.given_up = GivenUpHooks(client, self.jobs, writer, self.events, now=lambda: self.now, seconds=SECONDS)
         self.stage = HookStage(client, self.jobs, self.given_up, writer, self.events)
 

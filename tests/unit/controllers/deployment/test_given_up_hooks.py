@@ -1,5 +1,6 @@
 """A hook that is at work for an installation that nobody wants any more, and what is left of those of a deletion."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, HookRecord, RunningHook
 from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import SKIP_HOOKS_ANNOTATION, Reason
+from rukpak_py.api.names import HOOK_RUN_ANNOTATION, SKIP_HOOKS_ANNOTATION, Reason
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, HooksFailed, LookAgain, Running
 from rukpak_py.controllers.deployment.hooks.runs import run_of
@@ -21,7 +22,8 @@ from tests.unit.apply.lives import OWNER
 from tests.unit.controllers.deployment.hook_bench import HookBench, hook
 from tests.unit.controllers.deployment.test_hook_objects import job, reference
 from tests.unit.controllers.fakes import NOW, refusal
-from tests.unit.controllers.values import deployment
+from tests.unit.controllers.values import UID, deployment
+from tests.waiting import until
 
 LATER = "2026-01-01T00:10:00Z"  # than the time limit
 BOTH = ("hook-failed", "hook-succeeded")
@@ -92,7 +94,14 @@ async def test_once_it_has_ended_its_policy_counts(
     bench.now = now
     before = bench.attempt().deployment
     assert await bench.given_up.at_work(before, []) == LookAgain()
-    assert await bench.given_up.at_work(before, []) is None, "whoever still has the status of before"
+    recorded = bench.status.running_hook
+    assert recorded is not None
+    assert recorded.result == ("Succeeded" if said == "has succeeded" else "Failed"), "before anything is deleted"
+    assert bench.writes == []
+    assert await bench.given_up.at_work(before, []) == LookAgain(), "whoever still has the status of before"
+    then = bench.attempt().deployment
+    assert await bench.given_up.at_work(then, []) == LookAgain()
+    assert await bench.given_up.at_work(then, []) is None, "here, too"
     assert bench.status.running_hook is None
     assert bench.events.texts == [("HookEnded", f"{TEXT}{said}")]
     assert (("Job", "j") in bench.client.objects) is (live is not None and not deleted)
@@ -108,7 +117,8 @@ async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_r
     then = run_of(bench.attempt("sha256:lost"), HookEvent.PRE_INSTALL)
     one = replace(running(run=then.mark, event="pre-install"), rendering_digest="sha256:lost", reconcile_at="then")
     bench = bench_with(replace(one, revision=then.revision), JOB | job((kind, "True")))
-    assert await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})) == LookAgain()
+    for _ in range(1 if recorded else 2):
+        assert await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})) == LookAgain()
     expected = [("Failed", then.mark, "then", NOW)] if recorded else []
     found = [(known.result, known.run, known.reconcile_at, known.started_at) for known in bench.status.hooks]
     assert found == expected
@@ -117,15 +127,76 @@ async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_r
     await bench.stage.close()
 
 
-async def test_a_deletion_that_is_refused_is_told_and_tried_again() -> None:
+async def test_a_deletion_that_is_refused_is_told_and_tried_again_and_holds_nobody_up() -> None:
     bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
-    found = await bench.given_up.at_work(bench.attempt().deployment, [])
-    assert isinstance(found, Running)
-    assert "says the policy" in found.text
+    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    for _ in range(2):
+        assert await bench.given_up.at_work(bench.attempt().deployment, []) is None
+    (_, ended), (_, refused) = bench.events.texts
+    assert ended == f"{TEXT}has succeeded"
+    assert refused.startswith("Job ns/j, a pre-upgrade hook of an installation that was given up, has ended and cannot")
+    assert "says the policy" in refused
+    release = ReleaseHooks(bench.stage, bench.given_up)
+    found = await release.with_given_up(bench.attempt(), StageResult(outcome=DONE, report=READY))
+    assert (found.outcome, found.report) == (again(30.0), READY)
     bench.client.failing.clear()
     assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.writes[-1] == "delete Job j"
+    assert bench.status.running_hook is None
+
+
+async def test_a_success_is_not_forgotten_when_the_status_is_written_meanwhile() -> None:
+    """A Job that was deleted by its policy would look like one that failed."""
+    bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
+    stored = bench.live("BundleDeployment", "shop")["metadata"]
+    version, stored["resourceVersion"] = stored["resourceVersion"], "newer"
+    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
+    stored["resourceVersion"] = version
+    assert ("Job", "j") in bench.client.objects
+    for _ in range(2):
+        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert bench.events.texts == [("HookEnded", f"{TEXT}has succeeded")]
+    assert ("Job", "j") not in bench.client.objects
+
+
+async def test_one_that_is_being_deleted_is_at_work_until_it_is_gone() -> None:
+    going = JOB | {"metadata": JOB["metadata"] | {"deletionTimestamp": NOW}, "status": {"active": 1}}
+    bench = bench_with(running(), going)
+    assert isinstance(await bench.given_up.at_work(bench.attempt().deployment, []), Running)
+
+
+async def test_what_was_never_created_is_nobodys_failure() -> None:
+    """The process ended between the status and the object."""
+    bench = bench_with(replace(running(*BOTH), uid=""))
+    for _ in range(2):
+        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert bench.status.running_hook is None
+    assert (bench.status.hooks, bench.events.told, bench.writes) == ((), [], [])
+
+
+async def test_an_object_whose_uid_is_not_known_yet_is_known_by_its_mark() -> None:
+    marked = JOB | {"metadata": JOB["metadata"] | {"annotations": {HOOK_RUN_ANNOTATION: "older"}}}
+    bench = bench_with(replace(running(*BOTH), uid=""), marked)
+    assert isinstance(await bench.given_up.at_work(bench.attempt().deployment, []), Running)
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    for _ in range(2):
+        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert bench.writes == ["delete Job j"]
+
+
+async def test_what_ended_before_it_in_its_run_goes_with_it() -> None:
+    account = replace(RECORD, run="older", kind="ConfigMap", group="", name="a", uid="of-a", result="Succeeded")
+    kept = replace(account, name="b", uid="of-b")
+    records = (replace(account, delete_policies=("hook-succeeded",)), kept)
+    bench = HookBench()
+    bench.has(deployment(status=BundleDeploymentStatus(running_hook=running(), hooks=records)))
+    bench.client.put("Job", JOB | job(("Complete", "True")))
+    for name in ("a", "b"):
+        bench.client.put("ConfigMap", {"metadata": {"name": name, "uid": f"of-{name}"}})
+    for _ in range(2):
+        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert bench.writes == ["delete ConfigMap a"]
 
 
 async def test_a_status_that_was_written_meanwhile_is_read_again() -> None:
@@ -147,10 +218,39 @@ async def test_no_other_hook_is_begun_meanwhile() -> None:
     other = hook(config_map())
     assert await bench.look(bench.attempt(), other) == Running(text=AT_WORK, hook=running())
     bench.live("Job", "j").update(job(("Complete", "True")))
-    assert await bench.look(bench.attempt(), other) == LookAgain()
+    for _ in range(2):
+        assert await bench.look(bench.attempt(), other) == LookAgain()
     found = await bench.look(bench.attempt(), other)
     assert isinstance(found, Running)
     assert found.text == "the pre-install hook ConfigMap ns/a is running"
+    await bench.stage.close()
+
+
+async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server has it, and its answer is on the way, when the spec changes."""
+    bench = HookBench()
+    bench.has(deployment())
+    create, answered = bench.client.create, asyncio.Event()
+
+    async def slow(*args: Any, **more: Any) -> Any:
+        made = await create(*args, **more)
+        await answered.wait()
+        return made
+
+    monkeypatch.setattr(bench.client, "create", slow)
+    first, other = hook({**JOB, "apiVersion": "batch/v1"}), hook(config_map())
+    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), Running)
+    await until(lambda: ("Job", "j") in bench.client.objects)
+    begun = bench.status.running_hook
+    assert begun is not None, "before it was created"
+    for _ in range(2):
+        found = await bench.look(bench.attempt(), other)
+        assert isinstance(found, Running)
+        assert "is still running, and is not stopped" in found.text
+    answered.set()
+    await until(lambda: (known := bench.jobs.begun(UID)) is not None and known.uid)
+    assert isinstance(await bench.look(bench.attempt(), other), Running)
+    assert bench.writes == ["create Job j"]
     await bench.stage.close()
 
 

@@ -15,6 +15,7 @@ from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Ru
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.runs import run_of
 from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import ForbiddenError
@@ -33,10 +34,12 @@ class Bench:
         self.client, self.cluster, self.ended = FakeClient(), FakeCluster(), list[str]()
         self.cluster.resources.append(JOBS)
         self.deployments = Cache[BundleDeployment](clock=Clock())
+        client = self.client.as_client()
         self.jobs = HookJobs(
-            self.client.as_client(),
+            client,
             self.cluster.as_cluster(),
             self.deployments,
+            DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: NOW),
             now=lambda: NOW,
             seconds=300.0,
             on_end=self.ended.append,

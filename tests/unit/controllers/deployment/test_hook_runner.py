@@ -47,10 +47,10 @@ class Bench:
         self.client.put("Job", body)
 
     async def run(self, wanted: HookObject) -> HookEnd | None:
-        begun = self.begun
-        return await self.runner.run(
-            wanted, is_wanted=lambda: self.is_wanted, on_begin=lambda uid, asked: begun.append((uid, asked))
-        )
+        async def begun(uid: str, asked: str) -> None:
+            self.begun.append((uid, asked))
+
+        return await self.runner.run(wanted, is_wanted=lambda: self.is_wanted, on_begin=begun)
 
     @property
     def creates(self) -> int:
