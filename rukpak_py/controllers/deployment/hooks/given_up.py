@@ -10,6 +10,7 @@ ends. What is left of it is deleted by name when the deployment goes.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import orjson
 from msgspec.structs import replace
@@ -162,12 +163,11 @@ class GivenUpHooks:
             rendering=hook.rendering_digest,
             delete_policies=hook.delete_policies,
         )
-        records = deployment.status.hooks
+        fields: dict[str, Any] = {"running_hook": replace(hook, uid=end.uid, result=ended.result)}
         if is_of_wanted and end.uid and not succeeded:
-            records = (*(one for one in records if (one.run, key_of(one)) != (hook.run, end.key)), ended)
-        await self._writer.record_fields(
-            deployment, running_hook=replace(hook, uid=end.uid, result=ended.result), hooks=records
-        )
+            others = (one for one in deployment.status.hooks if (one.run, key_of(one)) != (hook.run, end.key))
+            fields["hooks"] = (*others, ended)
+        await self._writer.record_fields(deployment, **fields)
         self._jobs.forget(uid)
         if end.uid and not skips_hooks(deployment) and self._ended_events.get(uid) != identity(hook):
             self._ended_events[uid] = identity(hook)
