@@ -1,7 +1,7 @@
 """Everything that is wrong with a bundle, as Findings in the order of its files.
 
 Reading gives the first of them; all rules run on what could be read. What could not be read counts as absent, and what
-follows from that is not told. A profile adds rules or changes severities, never a text. Errors are what the DEFAULT
+follows from that is not reported. A profile adds rules or changes severities, never a text. Errors are what the DEFAULT
 profile refuses; with OPM, what `opm` does; with both, what either does.
 """
 
