@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation, HandledRequest
 from rukpak_py.api.conditions import Conditions
+from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
 from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
 from rukpak_py.api.schema import ApiType, CelRule, doc
@@ -262,66 +263,6 @@ class Installation(ApiType, frozen=True, kw_only=True):
     template: Annotated[
         BundleTemplate | None, doc("The template, its source replaced by the resolved one: enough to go back to it.")
     ] = None
-
-
-class HookResult(StrEnum):
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-
-
-class HookRecord(ApiType, frozen=True, kw_only=True):
-    """How one hook ended."""
-
-    revision: Annotated[str, doc("SHA-256 of what the rendering of the chart depends on: content, namespace, config.")]
-    run: Annotated[str, doc("The run that it was part of; `core.rukpak.io/hook-run` on the object says the same.")]
-    event: Annotated[str, doc("`pre-install`, `post-upgrade` and the like.")]
-    group: Annotated[str, doc("API group of the object; empty for the core group.")] = ""
-    version: Annotated[str, doc("API version of the object.")]
-    kind: Annotated[str, doc("Kind of the object.")]
-    namespace: Annotated[str, doc("Namespace of the object; empty for a cluster-scoped object.")] = ""
-    name: Annotated[str, doc("Name of the object.")]
-    uid: Annotated[str, doc("UID of the object.")] = ""
-    result: Annotated[str, doc("`Succeeded` or `Failed`.")]
-    message: Annotated[str, doc("Why it failed.")] = ""
-    started_at: Annotated[str, doc("When the object was created.", format="date-time")]
-    finished_at: Annotated[str, doc("When the operator saw how it ended.", format="date-time")]
-    reconcile_at: Annotated[
-        str,
-        doc(
-            "The annotation `core.rukpak.io/reconcile-at` when the hook was begun; another value runs a hook that"
-            " failed again."
-        ),
-    ] = ""
-    rendering_digest: Annotated[
-        str,
-        doc(
-            "Digest of the rendering that the hook is of, as in `history`; empty for hooks of a deletion. Hooks of"
-            " another rendering are run again."
-        ),
-    ] = ""
-    delete_policies: Annotated[
-        tuple[str, ...], doc("Its `helm.sh/hook-delete-policy`: what becomes of it when the installation is given up.")
-    ] = ()
-
-
-class RunningHook(ApiType, frozen=True, kw_only=True):
-    """A Job or a Pod that is waited for."""
-
-    revision: Annotated[str, doc("As in `hooks`.")]
-    run: Annotated[str, doc("As in `hooks`.")]
-    event: Annotated[str, doc("As in `hooks`.")]
-    group: Annotated[str, doc("API group of the object; empty for the core group.")] = ""
-    version: Annotated[str, doc("API version of the object.")]
-    kind: Annotated[str, doc("Kind of the object.")]
-    namespace: Annotated[str, doc("Namespace of the object.")] = ""
-    name: Annotated[str, doc("Name of the object.")]
-    uid: Annotated[str, doc("UID of the object; empty until it is known to be there.")] = ""
-    delete_policies: Annotated[tuple[str, ...], doc("As in `hooks`.")] = ()
-    reconcile_at: Annotated[str, doc("As in `hooks`.")] = ""
-    rendering_digest: Annotated[str, doc("As in `hooks`.")] = ""
-    result: Annotated[
-        str, doc("`Succeeded` or `Failed` of a hook that was given up, until it is deleted as its policy says.")
-    ] = ""
 
 
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):

@@ -155,7 +155,7 @@ class DeploymentParts:
         given_up = GivenUpHooks(
             around.client, jobs, self._writer, around.events, now=around.now, seconds=around.hook_seconds
         )
-        return HookStage(around.client, jobs, given_up, self._writer, around.events), given_up
+        return HookStage(jobs, given_up, self._writer, around.events), given_up
 
     def _content_reconciler(
         self, around: DeploymentDependencies, rendering: RenderingStage, existence: Existence[BundleDeployment]

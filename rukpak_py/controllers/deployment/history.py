@@ -11,11 +11,11 @@ from rukpak_py.api.bundle_deployment import (
     BundleDeployment,
     BundleDeploymentStatus,
     BundleTemplate,
-    HookRecord,
     InstalledKind,
     KeptObject,
 )
 from rukpak_py.api.bundle_deployment import Installation as Installed
+from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, installed_options, mean_the_same, options_of, recorded
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP

@@ -324,6 +324,26 @@ async def test_a_hook_of_a_kind_that_is_not_there_waits_for_the_kind(stage: Stag
     await stage.until_deployment(name, has_run("one"), says("Ready", "True"), seconds=90)
 
 
+async def test_what_has_ended_goes_when_its_installation_is_given_up_between_two_hooks(stage: Stage) -> None:
+    """For a chart without hooks of its own, and for what is installed."""
+    thing = widget(stage.group)
+    thing["metadata"]["annotations"] = {"helm.sh/hook": "pre-install,pre-upgrade"}
+    files = {
+        "templates/a.yaml": hook("account", "pre-install,pre-upgrade", weight="-1", delete_policy="hook-succeeded"),
+        "templates/b.yaml": json.dumps(thing),
+    }
+    with_hooks = await chart_source(stage, files)
+    without = await chart_source(stage, {"templates/a.yaml": settings(a="1")}, name="without")
+    name = await deploy(stage, with_hooks)
+    for _ in range(2):
+        await stage.until_deployment(name, has_run("account"), says("Ready", "False"), says("Reconciling", "True"))
+        assert await stage.has_settings("account")
+        await stage.edit_template(name, without)
+        await stage.until_gone(CONFIG_MAPS, stage.namespace, "account")
+        await stage.until_deployment(name, is_observed, has_run(), says("Ready", "True"))
+        await stage.edit_template(name, with_hooks)
+
+
 @pytest.mark.parametrize("propagation", ["Orphan", "Foreground"])
 async def test_hooks_of_a_deletion_that_orphans_or_leaves_the_order_to_the_collector(
     stage: Stage, propagation: str

@@ -9,34 +9,34 @@ A hook of a deletion in the foreground has no reference to its deployment, becau
 ends. What is left of it is deleted by name when the deployment goes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import orjson
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, HookRecord, RunningHook
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.hook_status import HookInStatus, HookRecord, RunningHook
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HOOK_RUN_ANNOTATION, EventReason
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, identity
 from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, LookAgain, Running, hook_record
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd, age_of
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, skips_hooks
-from rukpak_py.controllers.deployment.hooks.steps import goes_by_policy, key_of
+from rukpak_py.controllers.deployment.hooks.steps import goes_by_policy, has_failed
 from rukpak_py.controllers.deployment.hooks.verdict import HookVerdict, time_limit, verdict
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.helm.hooks import is_kept
 from rukpak_py.formats.hook import DELETE_EVENTS
 from rukpak_py.kube.answers import live_object
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from rukpak_py.kube.metadata import Metadata
-from rukpak_py.kube.resources import CRDS, Resource
+from rukpak_py.kube.resources import CRDS
 
-_Known = HookRecord | RunningHook
 _DELETED = HookVerdict(succeeded=False, why="it was deleted")
 
 
@@ -77,7 +77,7 @@ class GivenUpHooks:
         hook = self.known(deployment)
         if hook is None or hook.run in {run.mark for run in wanted}:
             return None
-        text = messages.hook_given_up(hook.event, _key_of(hook))
+        text = messages.hook_given_up(hook.event, hook.key)
         try:
             if hook.result:
                 return await self._clear(deployment, hook)
@@ -96,17 +96,30 @@ class GivenUpHooks:
             self._emit(self._events.warning, deployment, EventReason.HOOK_GIVEN_UP, text)
         return Running(text=text, hook=hook)
 
+    async def delete_between(self, deployment: BundleDeployment, run: HookExecution) -> list[HookRecord] | None:
+        """Of an installation that was given up for that of `run` between two hooks: whose records may go.
+
+        None: something may not be deleted yet. A failure has had its deletions, and its record keeps what failed from
+        being begun again unasked.
+        """
+        failed = {one.run for one in deployment.status.hooks if has_failed(one)}
+        due = [one for one in deployment.status.hooks if goes_by_policy(one) and run.replaced(one)]
+        due = [one for one in due if one.run not in failed]
+        if skips_hooks(deployment):
+            return []
+        return due if await self._are_deleted(deployment, due) else None
+
     async def delete_uncollected(self, deployment: BundleDeployment) -> list[tuple[ObjectKey, RukPakError]]:
         uid, running = deployment.metadata.uid, self.known(deployment)
-        known: list[_Known] = [*deployment.status.hooks, *([running] if running is not None else [])]
+        known: list[HookInStatus] = [*deployment.status.hooks, *([running] if running is not None else [])]
         failures: list[tuple[ObjectKey, RukPakError]] = []
         for one in known:
             has_object = one.uid or isinstance(one, RunningHook)
-            if one.event in DELETE_EVENTS and has_object and (one.group, one.kind) != CRDS.group_kind:
+            if one.event in DELETE_EVENTS and has_object and one.gvk.group_kind != CRDS.group_kind:
                 try:
                     await self._delete_uncollected(one, uid)
                 except RukPakError as error:
-                    failures.append((_key_of(one), error))
+                    failures.append((one.key, error))
         return failures
 
     def forget(self, uid: str) -> None:
@@ -116,7 +129,7 @@ class GivenUpHooks:
 
     async def _end_of(self, deployment: BundleDeployment, hook: RunningHook) -> HookEnd | None:
         """None: it is at work, or about to be. One that is being deleted is at work until it is gone."""
-        resource = await self._resource_of(hook)
+        resource = await self._jobs.resource_of(hook.gvk)
         try:
             found = await self._client.get(resource, hook.namespace, hook.name) if resource is not None else b""
         except NotFoundError:
@@ -138,7 +151,7 @@ class GivenUpHooks:
     def _ended(self, hook: RunningHook, found: HookVerdict, started_at: str = "") -> HookEnd:
         now = self._now()
         return HookEnd(
-            key=_key_of(hook),
+            key=hook.key,
             version=hook.version,
             verdict=found,
             uid=hook.uid,
@@ -165,7 +178,7 @@ class GivenUpHooks:
         )
         fields: dict[str, Any] = {"running_hook": replace(hook, uid=end.uid, result=ended.result)}
         if is_of_wanted and end.uid and not succeeded:
-            others = (one for one in deployment.status.hooks if (one.run, key_of(one)) != (hook.run, end.key))
+            others = (one for one in deployment.status.hooks if (one.run, one.key) != (hook.run, end.key))
             fields["hooks"] = (*others, ended)
         await self._writer.record_fields(deployment, **fields)
         self._jobs.forget(uid)
@@ -177,24 +190,29 @@ class GivenUpHooks:
 
     async def _clear(self, deployment: BundleDeployment, hook: RunningHook) -> LookAgain | None:
         """What goes by its policy, with what ended before it in its run. None: not yet, and nobody waits for that."""
-        known: list[_Known] = [*deployment.status.hooks, hook]
+        known: list[HookRecord | RunningHook] = [*deployment.status.hooks, hook]
         due = [one for one in known if one.run == hook.run and goes_by_policy(one)]
-        for one in due:
-            try:
-                await self._delete(one)
-            except RukPakError as error:
-                uid, text = deployment.metadata.uid, messages.given_up_hook_stays(hook.event, _key_of(one), str(error))
-                if self._refusals.get(uid) != text:
-                    self._refusals[uid] = text
-                    self._emit(self._events.warning, deployment, EventReason.HOOK_ENDED, text)
-                return None
+        if not await self._are_deleted(deployment, due):
+            return None
         await self._writer.record_fields(deployment, running_hook=None)
         self.forget(deployment.metadata.uid)
         self._over[deployment.metadata.uid] = (*identity(hook), hook.uid)
         return LookAgain()
 
-    async def _delete_uncollected(self, one: _Known, owner_uid: str) -> None:
-        resource = await self._resource_of(one)
+    async def _are_deleted(self, deployment: BundleDeployment, due: Iterable[HookInStatus]) -> bool:
+        for one in due:
+            try:
+                await self._jobs.delete(one)
+            except RukPakError as error:
+                uid, text = deployment.metadata.uid, messages.given_up_hook_stays(one.event, one.key, str(error))
+                if self._refusals.get(uid) != text:
+                    self._refusals[uid] = text
+                    self._emit(self._events.warning, deployment, EventReason.HOOK_ENDED, text)
+                return False
+        return True
+
+    async def _delete_uncollected(self, one: HookInStatus, owner_uid: str) -> None:
+        resource = await self._jobs.resource_of(one.gvk)
         if resource is None:
             return
         try:
@@ -204,29 +222,13 @@ class GivenUpHooks:
         is_collected = any(reference.uid == owner_uid for reference in live.owner_references)
         stays = is_collected or is_kept({"metadata": {"annotations": live.annotations}})
         if _is_object_of(one, live) and not stays:
-            await self._delete(replace(one, uid=live.uid))
-
-    async def _delete(self, one: _Known) -> None:
-        resource = await self._resource_of(one)
-        if resource is None:
-            return
-        try:
-            await self._client.delete(resource, one.namespace, one.name, uid=one.uid, propagation="Background")
-        except (NotFoundError, StaleError):
-            return  # it is gone
-
-    async def _resource_of(self, one: _Known) -> Resource | None:
-        return await self._jobs.resource_of(GroupVersionKind(one.group, one.version, one.kind))
+            await self._jobs.delete(replace(one, uid=live.uid))
 
     @staticmethod
     def _emit(emit: Callable[[str, str, str, str, str], None], of: BundleDeployment, reason: str, text: str) -> None:
         emit(BUNDLE_DEPLOYMENT_KIND, of.metadata.name, of.metadata.uid, reason, text)
 
 
-def _is_object_of(one: _Known, live: Metadata) -> bool:
+def _is_object_of(one: HookInStatus, live: Metadata) -> bool:
     """By the mark of its run where its uid is not known yet."""
     return live.uid == one.uid if one.uid else live.annotations.get(HOOK_RUN_ANNOTATION) == one.run
-
-
-def _key_of(one: _Known) -> ObjectKey:
-    return ObjectKey(one.group, one.kind, one.namespace, one.name)

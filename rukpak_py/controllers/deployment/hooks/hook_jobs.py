@@ -6,8 +6,10 @@ What runs to an end stands in the status before it is created, so whoever comes 
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, RunningHook
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.hook_status import HookInStatus, RunningHook
 from rukpak_py.apply.deletions import FOREGROUND
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.object_failures import failure_of
@@ -48,6 +50,7 @@ class HookJobs:
         on_end: Callable[[str], None],
     ) -> None:
         """`seconds`: a hook must end within."""
+        self._client = client
         self._cluster = cluster
         self._deployments = deployments
         self._writer = writer
@@ -106,6 +109,15 @@ class HookJobs:
             await self._cluster.refresh()
             found = self._cluster.resource_of(gvk)
         return found
+
+    async def delete(self, one: HookInStatus) -> bool:
+        """Nobody waits for it to be gone, and it may be gone already. False: its kind is not served."""
+        resource = await self.resource_of(one.gvk)
+        if resource is None:
+            return False
+        with suppress(NotFoundError, StaleError):
+            await self._client.delete(resource, one.namespace, one.name, uid=one.uid, propagation="Background")
+        return True
 
     async def _running(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, key: Key) -> Unfinished:
         head = step.hook.object.head

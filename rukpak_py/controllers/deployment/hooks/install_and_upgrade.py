@@ -13,14 +13,14 @@ from rukpak_py.controllers.deployment import failure_reports
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running, Unfinished
-from rukpak_py.controllers.deployment.hooks.runs import events_of, hooks_at, run_of
+from rukpak_py.controllers.deployment.hooks.runs import INSTALL, events_of, hooks_at, run_of
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import StageResult, waiting
 from rukpak_py.controllers.outcome import WAIT, again, both, retry_unless_stalled
 
 _BEFORE, _AFTER = "hooks before", "hooks after"  # what is waited for
-_LEFT_SECONDS = 30.0
+_LEFT_SECONDS = 30.0  # until what may not be deleted is tried again
 _GIVEN_UP_SECONDS = 5.0  # between two looks at a hook that no job of this process waits for
 
 
@@ -60,7 +60,7 @@ class ReleaseHooks:
     async def with_given_up(self, attempt: Attempt, result: StageResult) -> StageResult:
         """The same, with the hook of another installation that is still at work."""
         if self._given_up.known(attempt.deployment) is None:
-            return result
+            return await self._without_left(attempt, result)
         events = events_of(attempt)
         if events is not None and attempt.facts is None:
             return result  # what is not rendered yet may be what the hook is of
@@ -78,6 +78,20 @@ class ReleaseHooks:
         if report is not None:
             report = replace(report, fields={**(report.fields or {}), "running_hook": running.hook})
         return replace(result, report=report, outcome=outcome, is_finished=False)
+
+    async def _without_left(self, attempt: Attempt, result: StageResult) -> StageResult:
+        """The same, without what an installation that was given up between two hooks has left."""
+        hooks = attempt.deployment.status.hooks
+        if not hooks:
+            return result
+        gone = await self._given_up.delete_between(attempt.deployment, run_of(attempt, INSTALL.before))
+        if gone is None:
+            return replace(result, outcome=both(result.outcome, again(_LEFT_SECONDS)))
+        if not gone or result.report is None:
+            return result
+        fields = result.report.fields or {}
+        left = tuple(one for one in fields.get("hooks", hooks) if one not in gone)
+        return replace(result, report=replace(result.report, fields={**fields, "hooks": left}))
 
     def forget(self, uid: str) -> None:
         """The deployment is gone."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.api.bundle_deployment import HookRecord, HookResult, RunningHook
 from rukpak_py.api.conditions import cut
+from rukpak_py.api.hook_status import HookRecord, HookResult, RunningHook
 from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 

@@ -12,9 +12,8 @@ from rukpak_py.api.bundle_deployment import (
     Adopt,
     BundleDeployment,
     BundleDeploymentStatus,
-    HookRecord,
-    RunningHook,
 )
+from rukpak_py.api.hook_status import HookInStatus, HookRecord
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import was_installed_by_original
@@ -64,13 +63,17 @@ class HookExecution:
             record for record in status.hooks if record.rendering_digest != self.rendering and self.is_of(record)
         )
 
-    def is_of(self, hook: HookRecord | RunningHook) -> bool:
+    def is_of(self, hook: HookInStatus) -> bool:
         """This installation, at whatever event and however it was rendered."""
         return any(
             replace(self, event=event, rendering=hook.rendering_digest).mark == hook.run
             for event in HookEvent
             if event == hook.event
         )
+
+    def replaced(self, record: HookRecord) -> bool:
+        """It is of an installation that was given up for this one."""
+        return record.revision != self.revision and replace(self, revision=record.revision).is_of(record)
 
 
 def run_of(attempt: Attempt, event: HookEvent) -> HookExecution:

@@ -9,8 +9,9 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, HookRecord
+from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary
+from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason, Reason
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -34,16 +35,14 @@ from rukpak_py.controllers.deployment.hooks.steps import (
     goes_by_policy,
     has_failed,
     is_asked_again,
-    key_of,
     next_step,
 )
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
-from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
 LOG = logging.getLogger(__name__)
@@ -52,13 +51,11 @@ LOG = logging.getLogger(__name__)
 class HookStage:
     def __init__(
         self,
-        client: Client,
         jobs: HookJobs,
         given_up: GivenUpHooks,
         writer: DeploymentStatusWriter,
         events: Recorder,
     ) -> None:
-        self._client = client
         self._given_up = given_up
         self._jobs = jobs
         self._writer = writer
@@ -80,7 +77,7 @@ class HookStage:
         superseded = run.superseded(deployment.status)
         failed = next((one for one in superseded if has_failed(one) and not is_asked_again(one, asked)), None)
         if failed is not None:
-            return HooksFailed(text=messages.hook_failed_and_lost(failed.event, key_of(failed), failed.message))
+            return HooksFailed(text=messages.hook_failed_and_lost(failed.event, failed.key, failed.message))
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
             case ExecuteHook() as step:
                 unfinished = await self._proceed(attempt, run, step)
@@ -89,7 +86,7 @@ class HookStage:
                 failures = await self._delete(deployment.metadata.uid, delete)
                 for key, error in failures:
                     LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
-                return HooksFailed(text=messages.hook_failed(event, key_of(record), record.message))
+                return HooksFailed(text=messages.hook_failed(event, record.key, record.message))
             case EventHooksDone(delete=delete):
                 failures = await self._delete(deployment.metadata.uid, delete)
                 return not_run(event, *failures[0]) if failures else None
@@ -159,17 +156,15 @@ class HookStage:
         others = [
             one
             for one in deployment.status.hooks
-            if one.revision == run.revision
-            and one not in superseded
-            and (one.run, key_of(one)) != (record.run, key_of(record))
+            if one.revision == run.revision and one not in superseded and (one.run, one.key) != (record.run, record.key)
         ]
         left = [one for one in deployment.status.hooks if one.run != run.mark and one not in others]
         refused = {key for key, _ in await self._delete(deployment.metadata.uid, filter(goes_by_policy, left))}
-        others += [one for one in left if key_of(one) in refused and one not in superseded]
+        others += [one for one in left if one.key in refused and one not in superseded]
         report = Report(
             summary=Summary.PROGRESSING,
             reason=Reason.DELETING if run.event in DELETE_EVENTS else Reason.PROGRESSING,
-            message=messages.hook_ended(run.event, key_of(record), record.result),
+            message=messages.hook_ended(run.event, record.key, record.result),
             fields={"hooks": (*others, record), "running_hook": None},
             handles_request=asked_of(deployment) in {"", record.reconcile_at},
         )
@@ -181,18 +176,9 @@ class HookStage:
         for record in records:
             if record.uid in deleted:
                 continue
-            gvk = GroupVersionKind(record.group, record.version, record.kind)
-            resource = await self._jobs.resource_of(gvk)
-            if resource is None:
-                continue
             try:
-                await self._client.delete(
-                    resource, record.namespace, record.name, uid=record.uid, propagation="Background"
-                )
-            except (NotFoundError, StaleError):
-                pass  # it is gone
+                if await self._jobs.delete(record):
+                    deleted.add(record.uid)
             except RukPakError as error:
-                failures.append((key_of(record), error))
-                continue
-            deleted.add(record.uid)
+                failures.append((record.key, error))
         return failures

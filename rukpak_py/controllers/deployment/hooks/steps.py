@@ -10,7 +10,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rukpak_py.api.bundle_deployment import HookRecord, HookResult, RunningHook
+from rukpak_py.api.hook_status import HookRecord, HookResult, RunningHook
 from rukpak_py.controllers.deployment.hooks.verdict import has_verdict
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import DeletePolicy, Hook
@@ -43,7 +43,7 @@ Step = ExecuteHook | EventHooksFailed | EventHooksDone
 
 def next_step(hooks: Sequence[Hook], records: Iterable[HookRecord], *, namespace: str, asked: str) -> Step:
     """`namespace`: of hooks that name none. `asked`: the request to reconcile as it is now."""
-    known = {key_of(record): record for record in records}
+    known = {record.key: record for record in records}
     ended = [(hook, record_of(hook, known, namespace)) for hook in hooks]
     failed = next((record for _, record in ended if record is not None and has_failed(record)), None)
     asked_again = failed is not None and is_asked_again(failed, asked)
@@ -68,10 +68,6 @@ def record_of(hook: Hook, known: dict[ObjectKey, HookRecord], namespace: str) ->
     return known.get(key._replace(namespace=key.namespace or namespace)) or known.get(key._replace(namespace=""))
 
 
-def key_of(record: HookRecord) -> ObjectKey:
-    return ObjectKey(record.group, record.kind, record.namespace, record.name)
-
-
 def has_failed(record: HookRecord) -> bool:
     return record.result == HookResult.FAILED
 
@@ -79,7 +75,7 @@ def has_failed(record: HookRecord) -> bool:
 def goes_by_policy(one: HookRecord | RunningHook) -> bool:
     """Once its event has ended, or was given up. Definitions are never deleted."""
     policy = DeletePolicy.HOOK_SUCCEEDED if one.result == HookResult.SUCCEEDED else DeletePolicy.HOOK_FAILED
-    return bool(one.uid) and policy in one.delete_policies and (one.group, one.kind) != CRDS.group_kind
+    return bool(one.uid) and policy in one.delete_policies and one.gvk.group_kind != CRDS.group_kind
 
 
 def is_asked_again(failed: HookRecord, asked: str) -> bool:

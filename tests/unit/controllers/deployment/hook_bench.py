@@ -43,7 +43,7 @@ class HookBench:
             on_end=self.ended.append,
         )
         self.given_up = GivenUpHooks(client, self.jobs, writer, self.events, now=lambda: self.now, seconds=SECONDS)
-        self.stage = HookStage(client, self.jobs, self.given_up, writer, self.events)
+        self.stage = HookStage(self.jobs, self.given_up, writer, self.events)
 
     def has(self, of: BundleDeployment) -> None:
         """In the cluster, and in the cache."""

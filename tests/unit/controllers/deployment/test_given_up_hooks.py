@@ -1,17 +1,21 @@
 """A hook that is at work for an installation that nobody wants any more, and what is left of those of a deletion."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace as replace_fields
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, HookRecord, RunningHook
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Summary
+from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.names import HOOK_RUN_ANNOTATION, SKIP_HOOKS_ANNOTATION, Reason
+from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, HooksFailed, LookAgain, Running
-from rukpak_py.controllers.deployment.hooks.runs import run_of
+from rukpak_py.controllers.deployment.hooks.runs import HookExecution, run_of
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.status import SUSPENDED, Report
 from rukpak_py.controllers.outcome import DONE, again
@@ -279,6 +283,67 @@ async def test_what_is_not_rendered_yet_may_be_what_the_hook_is_of() -> None:
     one.state.facts.clear()
     before = StageResult(outcome=DONE, report=READY)
     assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(one, before) is before
+    assert bench.client.calls == []
+
+
+# Between two hooks
+
+
+def ended(one: HookExecution, name: str, *policies: str, result: str = "Succeeded") -> HookRecord:
+    """A record of a run, whose object is there."""
+    of = {"revision": one.revision, "run": one.mark, "event": one.event, "result": result, "delete_policies": policies}
+    return replace(RECORD, group="", kind="ConfigMap", name=name, uid=f"of-{name}", **of)
+
+
+def bench_between(*records: HookRecord, **status: Any) -> HookBench:
+    bench = HookBench()
+    bench.has(deployment(status=BundleDeploymentStatus(hooks=records, **status)))
+    for record in records:
+        bench.client.put("ConfigMap", {"metadata": {"name": record.name, "uid": record.uid}})
+    return bench
+
+
+GIVEN_UP = HookExecution(revision="r", event=HookEvent.PRE_INSTALL, since="")
+
+
+async def test_what_ended_before_an_installation_was_given_up_goes_by_its_policy() -> None:
+    """And leaves the status, so that the same content begins with it when it comes back."""
+    due, kept = ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b")
+    bench = bench_between(due, kept)
+    release = ReleaseHooks(bench.stage, bench.given_up)
+    for fields, hooks in (({"digest": "d"}, (kept,)), ({"digest": "d", "hooks": (due,)}, ())):
+        result = StageResult(outcome=DONE, report=replace_fields(READY, fields=fields))
+        found = await release.with_given_up(bench.attempt(), result)
+        assert found.report == replace_fields(READY, fields={"digest": "d", "hooks": hooks})
+    assert bench.writes == ["delete ConfigMap a"] * 2
+
+
+async def test_it_goes_before_it_is_forgotten() -> None:
+    bench = bench_between(ended(GIVEN_UP, "a", "hook-succeeded"))
+    bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
+    release, result = ReleaseHooks(bench.stage, bench.given_up), StageResult(outcome=DONE, report=READY)
+    for _ in range(2):
+        assert (await release.with_given_up(bench.attempt(), result)).outcome == again(30.0)
+    ((_, text),) = bench.events.texts
+    assert text.startswith(
+        "ConfigMap ns/a, a pre-install hook of an installation that was given up, has ended and cannot"
+    )
+    assert [one.name for one in bench.status.hooks] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        # Of what is wanted, of what was installed when something else was, and of a run that a failure has ended.
+        lambda one: [ended(run_of(one, HookEvent.PRE_INSTALL), "a", "hook-succeeded")],
+        lambda _: [ended(replace_fields(GIVEN_UP, since=NOW), "a", "hook-succeeded")],
+        lambda _: [ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b", result="Failed")],
+    ],
+)
+async def test_what_was_not_given_up_between_two_hooks_stays(records: Callable[[Attempt], list[HookRecord]]) -> None:
+    bench = bench_between(*records(HookBench().attempt()))
+    result = StageResult(outcome=DONE, report=READY)
+    assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), result) is result
     assert bench.client.calls == []
 
 

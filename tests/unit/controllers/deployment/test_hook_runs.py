@@ -10,9 +10,9 @@ from rukpak_py.api.bundle_deployment import (
     Adopt,
     BundleDeployment,
     BundleDeploymentStatus,
-    HookRecord,
     Installation,
 )
+from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import installed_fields
