@@ -18,6 +18,6 @@ def for_source(error: ContentError, source: Source, tree: Tree) -> ContentError:
         return error
     general = advice_on_lone_manifest(files[0])
     number = next((number for number, one in enumerate(source.config_maps) if not one.path), 0)
-    advice = f"set path: {MANIFESTS} in spec.template.spec.source.configMaps[{number}]"
+    advice = f"set path: {MANIFESTS} in source.configMaps[{number}]"
     findings = [replace(one, hint=advice) if one.hint == general else one for one in error.findings]
     return InvalidBundleError(findings, text=str(error))

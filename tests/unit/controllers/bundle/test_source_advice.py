@@ -29,7 +29,7 @@ def told(source: Source, tree: Tree) -> str:
 def test_the_first_config_map_without_a_path_is_named(paths: tuple[str, ...], number: int) -> None:
     assert told(config_maps(*paths), HELLO) == (
         "get objects from bundle manifests: readdir manifests: file does not exist. "
-        f"set path: manifests in spec.template.spec.source.configMaps[{number}]"
+        f"set path: manifests in source.configMaps[{number}]"
     )
 
 
