@@ -92,7 +92,7 @@ class DeploymentReconciler:
         kept = StageResult(outcome=DONE)
         if result.wrote_nothing and active is not None and active.content != attempt.content:
             kept = await self._content.correct_drift(active)
-        why = await self._why_not_corrected(deployment, state, active) if result.wrote_nothing else ""
+        why = await self._why_not_corrected(deployment, active) if result.wrote_nothing else ""
         why = why or kept.not_corrected
         if why and result.report is not None:
             kept = StageResult(outcome=_look_again(why))
@@ -146,7 +146,7 @@ class DeploymentReconciler:
         active = self._active(deployment, state, found)
         if active is not None:
             return await self._content.reconcile_content(active, active)
-        why = await self._why_not_corrected(deployment, state, active)
+        why = await self._why_not_corrected(deployment, active)
         if why:
             report = statuses.not_corrected(deployment.status.active_bundle, why)
             return StageResult(outcome=_look_again(why), report=report)
@@ -154,13 +154,11 @@ class DeploymentReconciler:
 
     def _active(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
         bundle = self._templates.active(deployment)
-        if bundle is None or not bundle.status.digest or _has_other_content(bundle, deployment, state):
+        if bundle is None or not bundle.status.digest or _has_other_content(bundle, deployment):
             return None
         return self._attempts.active(deployment, bundle, state, found)
 
-    async def _why_not_corrected(
-        self, deployment: BundleDeployment, state: DeploymentState, active: Attempt | None
-    ) -> str:
+    async def _why_not_corrected(self, deployment: BundleDeployment, active: Attempt | None) -> str:
         """Empty: nothing is installed, or it is kept as it should be, or what that needs is on its way."""
         name, bundle = deployment.status.active_bundle, self._templates.active(deployment)
         if active is not None or not name:
@@ -171,7 +169,7 @@ class DeploymentReconciler:
         if not bundle.status.digest:
             valid = statuses.validity(bundle)
             return messages.bundle_not_unpacked(name, valid.message) if valid.status is ConditionStatus.FALSE else ""
-        if _has_other_content(bundle, deployment, state):
+        if _has_other_content(bundle, deployment):
             return messages.bundle_has_other_content(name)
         return messages.OPTIONS_LOST
 
@@ -181,10 +179,10 @@ def _is_held_by_us(deployment: BundleDeployment) -> bool:
     return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
 
 
-def _has_other_content(bundle: Bundle, deployment: BundleDeployment, state: DeploymentState) -> bool:
-    """Of a former template, and made again: content that was never installed is not what is kept."""
+def _has_other_content(bundle: Bundle, deployment: BundleDeployment) -> bool:
+    """It was made again: content that was never installed is not what is kept, and not past the gates."""
     digest = deployment.status.digest
-    return bool(digest) and bundle.status.digest != digest and bundle.metadata.name != state.bundle
+    return bool(digest) and bundle.status.digest != digest
 
 
 def _look_again(why: str) -> Outcome:

@@ -3,9 +3,9 @@
 import json
 
 from rukpak_py.kube.errors import ForbiddenError
-from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS, CRDS
 from tests.integration.scenarios.events import until_told
-from tests.integration.scenarios.stage import Stage, condition, phase, says, settings, widget
+from tests.integration.scenarios.stage import SYSTEM, Stage, condition, definition, phase, says, settings, widget
 from tests.waiting import eventually
 
 CHANGED = b'{"data":{"key":"drift"}}'
@@ -19,6 +19,19 @@ async def refused_upgrade(stage: Stage) -> tuple[str, str]:
     await stage.edit_template(name, v2)
     await stage.until_deployment(name, says("Installed", "False", "UpgradeFailed"))
     return name, active
+
+
+async def until_deleted(stage: Stage, name: str) -> None:
+    """The webhook hears of the end of the Bundle when the operator does, a moment later."""
+
+    async def may_go() -> bool:
+        try:
+            await stage.client.delete(CONFIG_MAPS, SYSTEM, name)
+        except ForbiddenError:
+            return False
+        return True
+
+    await eventually(may_go, what="nobody uses the ConfigMap")
 
 
 async def test_it_is_made_again_and_drift_is_corrected(stage: Stage) -> None:
@@ -41,15 +54,7 @@ async def test_what_cannot_be_made_again_is_told(stage: Stage) -> None:
     await stage.client.delete(BUNDLES, "", active)
     await stage.until_gone(BUNDLES, "", active)
 
-    async def may_go() -> bool:
-        """The webhook hears of the end of the Bundle when the operator does, a moment later."""
-        try:
-            await stage.client.delete(CONFIG_MAPS, "rukpak-system", f"{stage.name}-content")
-        except ForbiddenError:
-            return False
-        return True
-
-    await eventually(may_go, what="nobody uses the ConfigMap")
+    await until_deleted(stage, f"{stage.name}-content")
     await stage.edit(name, suspend=False)
 
     text = f'Bundle "{active}", whose content is installed, cannot be unpacked: drift is not corrected; '
@@ -58,3 +63,23 @@ async def test_what_cannot_be_made_again_is_told(stage: Stage) -> None:
     await until_told(stage, name, "ReconcileFailed", f"Warning: {text}")
     assert (await stage.settings())["data"] == {"key": "v1"}
     assert json.dumps(found["status"]["history"]).count(active) == 1
+
+
+async def test_made_again_of_something_else_it_is_an_upgrade_like_any_other(stage: Stage) -> None:
+    """What its source has changed meanwhile: nothing is written while it is refused."""
+    name = await stage.installed(await stage.content(settings(stage.namespace, key="v1")))
+    active = (await stage.deployment(name))["status"]["activeBundle"]
+    await stage.edit(name, suspend=True)
+    await stage.until_deployment(name, says("Ready", "True", "Suspended"))
+    await stage.client.delete(BUNDLES, "", active)
+    await stage.until_gone(BUNDLES, "", active)
+    await until_deleted(stage, f"{stage.name}-content")
+    await stage.content(settings(stage.namespace, key="v2"), widget(stage.group))
+    await stage.edit(name, suspend=False)
+
+    found = await stage.until_deployment(name, says("Installed", "False", "UpgradeFailed", "no matches for kind"))
+    assert (await stage.settings())["data"] == {"key": "v1"}
+    assert "drift is not corrected" in condition(found, "Installed")["message"]
+    await stage.create(CRDS, "", definition(stage.group))
+    await stage.until_ready(name)
+    assert (await stage.settings())["data"] == {"key": "v2"}
