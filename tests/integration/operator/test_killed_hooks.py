@@ -22,7 +22,7 @@ from tests.integration.operator.test_replicas import leads
 from tests.integration.proxy import Exchange, Proxy
 from tests.manifests import Document
 from tests.unit.charts import config_map, hook, job_hook
-from tests.waiting import eventually
+from tests.waiting import eventually, until_gone
 
 JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", namespaced=True)
 PATIENCE = 60.0
@@ -156,6 +156,23 @@ async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
     found = await tenant.until(is_another, what="it has run again")
     assert [(one["result"], one["reconcileAt"]) for one in found["status"]["hooks"]] == [("Failed", "now")]
     assert len([one for one in proxy.writes if is_hook(one) and one.status == 201]) == 2
+
+
+async def test_a_hook_that_goes_while_no_operator_is_there_has_failed(
+    tenant: Tenant, operators: StartOperator, proxy: Proxy, helm: HelmProgram
+) -> None:
+    """As a Job whose time to live is over: nobody knows what it has done."""
+    operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}"])
+    await operator.start()
+    await deploy(tenant, await publish(tenant, job_hook("goes", "pre-install")))
+    await tenant.until(lambda seen: seen["status"].get("runningHook", {}).get("uid"), what="the status has its uid")
+    operator.kill()
+    await tenant.admin.delete(JOBS, tenant.namespace, "goes", propagation="Background")
+    await until_gone(tenant.admin, JOBS, tenant.namespace, "goes")
+    await operator.start()
+    text = f"the pre-install hook Job {tenant.namespace}/goes failed: it was deleted before it ended"
+    await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is told")
+    assert len([one for one in proxy.writes if is_hook(one) and one.status == 201]) == 1
 
 
 async def test_another_leader_waits_for_the_hook_that_runs(

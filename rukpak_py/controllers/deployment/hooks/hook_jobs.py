@@ -182,7 +182,7 @@ class HookJobs:
         return is_same and not latest.metadata.is_deleted and not latest.spec.suspend
 
     def _hook_object(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, resource: Resource) -> HookObject:
-        deployment = attempt.deployment
+        deployment, failed_uid = attempt.deployment, step.failed.uid if step.failed is not None else ""
         return hook_object(
             step.hook,
             resource,
@@ -192,8 +192,9 @@ class HookJobs:
             seconds=self._seconds,
             collected=FOREGROUND not in deployment.metadata.finalizers,  # it would go before it ends
             asked=asked_of(deployment),
-            failed_uid=step.failed.uid if step.failed is not None else "",
+            failed_uid=failed_uid,
             takes_left=may_replace_left(deployment),
+            begun=_created_before(deployment.status.running_hook, run, _place(step, attempt), failed_uid),
         )
 
 
@@ -205,6 +206,15 @@ def identity(hook: RunningHook) -> tuple[str, ...]:
 def _place(step: ExecuteHook, attempt: Attempt) -> ObjectKey:
     key = step.hook.object.head.key
     return key._replace(namespace=key.namespace or attempt.namespace)
+
+
+def _created_before(
+    known: RunningHook | None, run: HookExecution, key: ObjectKey, failed_uid: str
+) -> RunningHook | None:
+    """What this run has created and the status has no end of."""
+    if known is None or known.result or known.uid in {"", failed_uid}:
+        return None
+    return known if (known.run, known.key) == (run.mark, key) else None
 
 
 def _running_hook(run: HookExecution, step: ExecuteHook, wanted: HookObject, *, uid: str, asked: str) -> RunningHook:

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import Any
 
 from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.api.names import (
     HELM_HOOK_ANNOTATION,
     HOOK_RUN_ANNOTATION,
@@ -34,6 +35,7 @@ READABLE_SECONDS = 300  # of a Job after its end, at least
 class HookObject:
     """`failed_uid`: of the object that failed, when the hook is run again. `takes_left`: a hook that nobody owns, as
     helm leaves them, may be replaced. `seconds`: it must end within. `asked`: the request to reconcile that it answers.
+    `begun`: what the status says was created for this run already.
     """
 
     key: ObjectKey
@@ -46,6 +48,7 @@ class HookObject:
     asked: str = ""
     failed_uid: str = ""
     takes_left: bool = False
+    begun: RunningHook | None = None
 
 
 class HookObjectSituation(Enum):
@@ -71,6 +74,7 @@ def hook_object(
     asked: str = "",
     failed_uid: str = "",
     takes_left: bool = False,
+    begun: RunningHook | None = None,
 ) -> HookObject:
     """`seconds`: of hooks that do not ask for more. `collected`: it goes with its deployment.
 
@@ -98,6 +102,7 @@ def hook_object(
         asked=asked,
         failed_uid=failed_uid,
         takes_left=takes_left,
+        begun=begun,
     )
 
 

@@ -1,10 +1,10 @@
 """One hook, from a look at its name to its end.
 
-What has the mark of this run is waited for, whoever created it. What another run left is deleted and created again
-where the hook says so, once it has ended or its time is over: no two of them work at once. A foreign object is left
-alone. Failures to look, to delete or to create are errors: the
-hook has not run, and is tried again. How the object ended is a result, and so is that it did not in time; its time
-counts from its creation, over restarts.
+What has the mark of this run is waited for, whoever created it; once it stands in the status with its uid it is not
+created once more, and what is gone before anybody saw its end has failed. What another run left is deleted and created
+again where the hook says so, once it has ended or its time is over: no two of them work at once. A foreign object is
+left alone. Failures to look, to delete or to create are errors: the hook has not run, and is tried again. How the
+object ended is a result, and so is that it did not in time; its time counts from its creation, over restarts.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from rukpak_py.kube.metadata import LiveObject, Metadata
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 5.0
 GONE_SECONDS = 60.0  # for what is deleted to be gone
+_DELETED = HookVerdict(succeeded=False, why="it was deleted before it ended")
 
 Sleep = Callable[[float], Awaitable[None]]
 OnBegin = Callable[[str, str], Awaitable[None]]  # the uid of the object, and the request to reconcile that it answers
@@ -65,8 +66,8 @@ class HookRunner:
         """
         live = await self._read(hook)
         if live is None:
-            return await self._created(hook, None, is_wanted, on_begin)
-        is_going = live.metadata.is_deleted
+            return _lost(hook, self._now()) or await self._created(hook, None, is_wanted, on_begin)
+        is_going = live.metadata.is_deleted and (hook.begun is None or live.metadata.uid != hook.begun.uid)
         match situation(live.metadata, hook):
             case HookObjectSituation.FOREIGN:
                 raise ConflictError(refusal(live.metadata, hook))
@@ -155,8 +156,7 @@ class HookRunner:
             pause = _longer(pause)
             now = await self._read_again(hook)
             if now is None or now.metadata.uid != first.uid:
-                deleted = HookVerdict(succeeded=False, why="it was deleted before it ended")
-                return self._end(hook, first, deleted, asked)
+                return self._end(hook, first, _DELETED, asked)
             live = now
 
     async def _read(self, hook: HookObject) -> LiveObject | None:
@@ -188,6 +188,22 @@ class HookRunner:
             finished_at=now,
             asked=asked,
         )
+
+
+def _lost(hook: HookObject, now: str) -> HookEnd | None:
+    """Created by a process before this one, and gone while nobody looked: nobody knows what it has done."""
+    begun = hook.begun
+    if begun is None:
+        return None
+    return HookEnd(
+        key=hook.key,
+        version=begun.version,
+        verdict=_DELETED,
+        uid=begun.uid,
+        started_at=now,
+        finished_at=now,
+        asked=begun.reconcile_at,
+    )
 
 
 def age_of(metadata: Metadata, now: str) -> float:

@@ -5,6 +5,7 @@ where it may be, a real API server shows.
 import orjson
 import pytest
 
+from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.controllers.deployment.hooks import runner as module
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
@@ -66,6 +67,10 @@ def wanted(seconds: float = 300.0) -> HookObject:
     return made(JOB, JOBS, seconds=seconds)
 
 
+def begun(uid: str) -> RunningHook:
+    return RunningHook(revision="r", run="m", event="pre-install", version="v1", kind="Job", name="a", uid=uid)
+
+
 async def test_it_is_created_and_waited_for_also_while_the_server_does_not_answer(bench: Bench) -> None:
     bench.then = ["", "down", "completes"]
     end = await bench.run(wanted())
@@ -122,6 +127,16 @@ async def test_what_is_deleted_before_it_ends_has_failed(bench: Bench) -> None:
     end = await bench.run(wanted())
     assert end is not None
     assert (end.verdict.succeeded, end.verdict.why) == (False, "it was deleted before it ended")
+
+
+async def test_what_is_being_deleted_and_was_begun_is_waited_for_until_it_is_gone(bench: Bench) -> None:
+    bench.has(wanted())
+    live = bench.client.objects["Job", "a"]["metadata"]
+    live["deletionTimestamp"] = NOW
+    bench.then = ["", "goes"]
+    end = await bench.run(made(JOB, JOBS, begun=begun(live["uid"])))
+    assert end is not None
+    assert (end.verdict.why, end.uid, bench.creates) == ("it was deleted before it ended", live["uid"], 0)
 
 
 async def test_nothing_is_created_that_nobody_wants_any_more(bench: Bench) -> None:

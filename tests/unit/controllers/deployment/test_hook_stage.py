@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running
@@ -98,3 +99,24 @@ async def test_what_is_asked_while_a_hook_runs_runs_it_again_once_it_has_failed(
     found = await bench.look(bench.attempt(**asked), JOB_HOOK)
     assert isinstance(found, Running)
     assert found.handles_request
+
+
+async def test_what_another_process_has_begun_and_nobody_saw_end_is_not_begun_again_unasked(bench: HookBench) -> None:
+    """It went with its time to live, for instance, while no process was there."""
+    await bench.look(bench.attempt(), JOB_HOOK)
+    await until(lambda: (begun := bench.jobs.begun(UID)) is not None and begun.uid)
+    begun = bench.jobs.begun(UID)
+    assert begun is not None
+    await bench.stage.close()
+    later = HookBench()
+    later.has(deployment(status=BundleDeploymentStatus(running_hook=begun)))
+    await run_one(later, JOB_HOOK)
+    found = await later.look(later.attempt(), JOB_HOOK)
+    assert isinstance(found, HooksFailed)
+    assert "Job ns/j failed: it was deleted before it ended" in found.text
+    assert ([one.uid for one in later.status.hooks], later.status.running_hook) == ([begun.uid], None)
+    assert later.writes == []
+    asked = {RECONCILE_AT_ANNOTATION: "now"}
+    assert isinstance(await later.look(later.attempt(**asked), JOB_HOOK), Running)
+    await until(lambda: later.writes == ["create Job j"])
+    await later.stage.close()
