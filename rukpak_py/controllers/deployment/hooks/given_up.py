@@ -66,8 +66,10 @@ class GivenUpHooks:
 
     def known(self, deployment: BundleDeployment) -> RunningHook | None:
         """The hook that was begun last and has no record yet, of whatever run."""
-        uid = deployment.metadata.uid
-        hook = self._jobs.begun(uid) or deployment.status.running_hook
+        uid, hook = deployment.metadata.uid, deployment.status.running_hook
+        begun = self._jobs.begun(uid)  # perhaps once more, where the same content came back
+        if begun is not None:
+            return begun
         return hook if hook is not None and (*identity(hook), hook.uid) != self._over.get(uid) else None
 
     async def at_work(

@@ -14,7 +14,7 @@ from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.names import HOOK_RUN_ANNOTATION, SKIP_HOOKS_ANNOTATION, Reason
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
-from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, HooksFailed, LookAgain, Running
+from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, HooksFailed, LookAgain, NotRun, Running
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, run_of
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.status import SUSPENDED, Report
@@ -230,10 +230,8 @@ async def test_no_other_hook_is_begun_meanwhile() -> None:
     await bench.stage.close()
 
 
-async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server has it, and its answer is on the way, when the spec changes."""
-    bench = HookBench()
-    bench.has(deployment())
+def slow_to_create(bench: HookBench, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """The server has what is created, and its answer is on the way until this is set."""
     create, answered = bench.client.create, asyncio.Event()
 
     async def slow(*args: Any, **more: Any) -> Any:
@@ -242,6 +240,14 @@ async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pyt
         return made
 
     monkeypatch.setattr(bench.client, "create", slow)
+    return answered
+
+
+async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spec changes meanwhile."""
+    bench = HookBench()
+    bench.has(deployment())
+    answered = slow_to_create(bench, monkeypatch)
     first, other = hook({**JOB, "apiVersion": "batch/v1"}), hook(config_map())
     assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), Running)
     await until(lambda: ("Job", "j") in bench.client.objects)
@@ -256,6 +262,30 @@ async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pyt
     assert isinstance(await bench.look(bench.attempt(), other), Running)
     assert bench.writes == ["create Job j"]
     await bench.stage.close()
+
+
+async def test_one_that_was_over_and_is_begun_once_more_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first time it was given up before it could be created."""
+    bench = HookBench()
+    bench.has(deployment())
+    first, other = hook({**JOB, "apiVersion": "batch/v1"}), hook(config_map())
+    bench.client.failing["create"] = refusal(ForbiddenError, "exceeded quota")
+    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), Running)
+    await bench.until_one_more_has_ended()
+    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), NotRun)
+    for _ in range(2):
+        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+
+    bench.client.failing.clear()
+    answered = slow_to_create(bench, monkeypatch)
+    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), Running)
+    await until(lambda: ("Job", "j") in bench.client.objects)
+    found = await bench.look(bench.attempt(), other)
+    assert isinstance(found, Running)
+    assert "is still running, and is not stopped" in found.text
+    answered.set()
+    await bench.stage.close()
+    assert "create ConfigMap a" not in bench.writes
 
 
 READY = Report(summary=Summary.READY, reason=Reason.PROGRESSING, message="ok", fields={"digest": "d"})
