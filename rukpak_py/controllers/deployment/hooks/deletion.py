@@ -98,8 +98,9 @@ class DeletionHooks:
                 report = _of(f"Deleting: {refusal.brief or refusal.message}", Summary.RETRYING)
                 outcome = retry(refusal.retry_after)
                 return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
-            case HooksFailed(text=text):
-                return _report(f"Deleting: {text}", Summary.STALLED)
+            case HooksFailed(text=text, is_left=is_left):
+                outcome = again(LOOK_AGAIN_SECONDS) if is_left else WAIT
+                return StageResult(outcome=outcome, report=_of(f"Deleting: {text}", Summary.STALLED))
 
     async def clean_up(self, deployment: BundleDeployment) -> StageResult | None:
         """Before the deployment goes: hooks that nobody else deletes. None: they are gone."""
@@ -157,7 +158,3 @@ def _of(text: str, summary: Summary = Summary.PROGRESSING) -> Report:
 def _running(running: Running) -> Report:
     report = _of(f"Deleting: {running.text}")
     return dataclasses.replace(report, fields=running.fields, handles_request=running.handles_request)
-
-
-def _report(text: str, summary: Summary) -> StageResult:
-    return StageResult(outcome=WAIT, report=_of(text, summary))

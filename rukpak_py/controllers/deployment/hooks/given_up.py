@@ -63,6 +63,7 @@ class GivenUpHooks:
         self._ended_events: dict[str, tuple[str, ...]] = {}
         self._refusals: dict[str, str] = {}
         self._over: dict[str, tuple[str, ...]] = {}
+        self._cleared: dict[str, set[str]] = {}  # uids of what was deleted and whose records stay
 
     def known(self, deployment: BundleDeployment) -> RunningHook | None:
         """The hook that was begun last and has no record yet, of whatever run."""
@@ -101,15 +102,18 @@ class GivenUpHooks:
     async def delete_between(self, deployment: BundleDeployment, run: HookExecution) -> list[HookRecord] | None:
         """Of an installation that was given up for that of `run` between two hooks: whose records may go.
 
-        None: something may not be deleted yet. A failure has had its deletions, and its record keeps what failed from
-        being begun again unasked.
+        None: something may not be deleted yet. The record of a failure stays, with all of its run: it keeps what failed
+        from being begun again unasked. Its deletions may not have come to their end.
         """
-        failed = {one.run for one in deployment.status.hooks if has_failed(one)}
-        due = [one for one in deployment.status.hooks if goes_by_policy(one) and run.replaced(one)]
-        due = [one for one in due if one.run not in failed]
+        uid, hooks = deployment.metadata.uid, deployment.status.hooks
+        due = [one for one in hooks if goes_by_policy(one) and run.replaced(one)]
         if skips_hooks(deployment):
             return []
-        return due if await self._are_deleted(deployment, due) else None
+        if not await self._are_deleted(deployment, [one for one in due if one.uid not in self._cleared.get(uid, ())]):
+            return None
+        failed = {one.run for one in hooks if has_failed(one)}
+        self._cleared[uid] = {one.uid for one in due if one.run in failed}
+        return [one for one in due if one.run not in failed]
 
     async def delete_uncollected(self, deployment: BundleDeployment) -> list[tuple[ObjectKey, RukPakError]]:
         uid, running = deployment.metadata.uid, self.known(deployment)
@@ -126,7 +130,7 @@ class GivenUpHooks:
 
     def forget(self, uid: str) -> None:
         """The deployment is gone, or its hook."""
-        for known in (self._announced, self._ended_events, self._refusals, self._over):
+        for known in (self._announced, self._ended_events, self._refusals, self._over, self._cleared):
             known.pop(uid, None)
 
     async def _end_of(self, deployment: BundleDeployment, hook: RunningHook) -> HookEnd | None:

@@ -124,8 +124,9 @@ def _result(attempt: Attempt, unfinished: Unfinished | None, what: str) -> Stage
             report = failure_reports.refused(deployment, refusal)
             outcome = retry_unless_stalled(report.summary, refusal.retry_after)
             return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
-        case HooksFailed(text=text):
-            return StageResult(outcome=WAIT, report=failure_reports.not_installed(deployment, text, Summary.STALLED))
+        case HooksFailed(text=text, is_left=is_left):
+            outcome = again(_LEFT_SECONDS) if is_left else WAIT
+            return StageResult(outcome=outcome, report=failure_reports.not_installed(deployment, text, Summary.STALLED))
 
 
 def _waiting(attempt: Attempt, what: str, running: Running) -> StageResult:

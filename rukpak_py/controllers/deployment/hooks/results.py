@@ -46,9 +46,10 @@ class NotRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HooksFailed:
-    """A hook has failed; it is run again when somebody asks."""
+    """A hook has failed; it is run again when somebody asks. `is_left`: what goes by its policy is still there."""
 
     text: str
+    is_left: bool = False
 
 
 Unfinished = Running | LookAgain | NotRun | HooksFailed

@@ -2,7 +2,7 @@
 
 The record of how a hook ended is written before anything else happens, and ends its reconcile. What goes by its policy
 is deleted after that, once by each process. An event is over when the server has accepted these deletions: what stays
-would be in the way of the next hook of that name.
+would be in the way of the next hook of that name. After a failure they are tried again, too.
 """
 
 import logging
@@ -86,7 +86,8 @@ class HookStage:
                 failures = await self._delete(deployment.metadata.uid, delete)
                 for key, error in failures:
                     LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
-                return HooksFailed(text=messages.hook_failed(event, record.key, record.message))
+                text = messages.hook_failed(event, record.key, record.message)
+                return HooksFailed(text=text, is_left=bool(failures))
             case EventHooksDone(delete=delete):
                 failures = await self._delete(deployment.metadata.uid, delete)
                 return not_run(event, *failures[0]) if failures else None

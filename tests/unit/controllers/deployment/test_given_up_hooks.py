@@ -364,10 +364,10 @@ async def test_it_goes_before_it_is_forgotten() -> None:
 @pytest.mark.parametrize(
     "records",
     [
-        # Of what is wanted, of what was installed when something else was, and of a run that a failure has ended.
+        # Of what is wanted, of what was installed when something else was, and what no policy speaks of.
         lambda one: [ended(run_of(one, HookEvent.PRE_INSTALL), "a", "hook-succeeded")],
         lambda _: [ended(replace_fields(GIVEN_UP, since=NOW), "a", "hook-succeeded")],
-        lambda _: [ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b", result="Failed")],
+        lambda _: [ended(GIVEN_UP, "a"), ended(GIVEN_UP, "b", result="Failed")],
     ],
 )
 async def test_what_was_not_given_up_between_two_hooks_stays(records: Callable[[Attempt], list[HookRecord]]) -> None:
@@ -375,6 +375,16 @@ async def test_what_was_not_given_up_between_two_hooks_stays(records: Callable[[
     result = StageResult(outcome=DONE, report=READY)
     assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), result) is result
     assert bench.client.calls == []
+
+
+async def test_deletions_after_a_failure_come_to_their_end_and_its_records_stay() -> None:
+    """The process ended, or the spec changed, between the record and the deletions."""
+    due = (ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b", "hook-failed", result="Failed"))
+    bench = bench_between(*due, ended(GIVEN_UP, "c"))
+    release, result = ReleaseHooks(bench.stage, bench.given_up), StageResult(outcome=DONE, report=READY)
+    for _ in range(2):
+        assert await release.with_given_up(bench.attempt(), result) is result
+    assert bench.writes == ["delete ConfigMap a", "delete ConfigMap b"], "once by each process"
 
 
 # What a deletion leaves

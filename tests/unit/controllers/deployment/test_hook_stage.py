@@ -6,12 +6,18 @@ import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.outcome import WAIT, again
 from rukpak_py.formats.hook import DeletePolicy, Hook
+from rukpak_py.kube.errors import ForbiddenError
 from tests.manifests import config_map
 from tests.unit.controllers.deployment.hook_bench import HookBench, hook
 from tests.unit.controllers.deployment.test_hook_objects import job
+from tests.unit.controllers.fakes import refusal
 from tests.unit.controllers.values import UID, deployment
 from tests.waiting import until
 
@@ -120,3 +126,25 @@ async def test_what_another_process_has_begun_and_nobody_saw_end_is_not_begun_ag
     assert isinstance(await later.look(later.attempt(**asked), JOB_HOOK), Running)
     await until(lambda: later.writes == ["create Job j"])
     await later.stage.close()
+
+
+async def test_what_a_failed_hook_leaves_is_deleted_again_when_that_was_refused(bench: HookBench) -> None:
+    failing = hook(JOB, DeletePolicy.HOOK_FAILED)
+    await bench.look(bench.attempt(), failing)
+    await until(lambda: bench.jobs.begun(UID))
+    bench.live("Job", "j").update(job(("Failed", "True")))
+    await bench.until_one_more_has_ended()
+    await run_one(bench, failing)
+    release = ReleaseHooks(bench.stage, bench.given_up)
+    rendered = Rendered(
+        desired=(), resolution=Resolution(states={}, resources={}), objects=(), size=0, hooks=(failing,)
+    )
+    bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
+    outcomes = []
+    for _ in range(2):
+        found = await release.before(bench.attempt(), rendered)
+        assert found is not None
+        outcomes.append(found.outcome)
+        bench.client.failing.clear()
+    assert outcomes == [again(30.0), WAIT]
+    assert ("Job", "j") not in bench.client.objects
