@@ -66,8 +66,9 @@ class ReleaseHooks:
             return result  # what is not rendered yet may be what the hook is of
         wanted = [run_of(attempt, event) for event in (events.before, events.after)] if events is not None else []
         running = await self._given_up.at_work(attempt.deployment, wanted)
-        if isinstance(running, LookAgain):
-            return replace(result, outcome=both(result.outcome, again(running.after)))
+        if isinstance(running, LookAgain):  # what the report is made of is older than what was just recorded
+            outcome = both(result.outcome, again(running.after))
+            return replace(result, outcome=outcome, report=None, is_finished=False)
         if running is None:  # what has ended and may not be deleted is tried again
             is_left = self._given_up.known(attempt.deployment) is not None
             return replace(result, outcome=both(result.outcome, again(_LEFT_SECONDS))) if is_left else result

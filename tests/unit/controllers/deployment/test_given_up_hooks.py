@@ -307,6 +307,20 @@ async def test_what_is_wanted_is_not_ready_meanwhile(report: Report | None) -> N
         assert found.report.summary is report.summary
 
 
+async def test_what_was_just_recorded_is_not_written_over_by_what_was_known_before() -> None:
+    """The report of a reconcile is made of the status that it began with."""
+    bench = HookBench()
+    bench.has(deployment())
+    then = run_of(bench.attempt("sha256:lost"), HookEvent.PRE_INSTALL)
+    hook_of_it = replace(running(run=then.mark, event="pre-install"), rendering_digest="sha256:lost")
+    bench = bench_with(replace(hook_of_it, revision=then.revision), JOB | job(("Failed", "True")))
+    of_before = replace_fields(READY, fields={"hooks": (), "running_hook": hook_of_it})
+    before = StageResult(outcome=DONE, report=of_before, is_finished=True)
+    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), before)
+    assert [one.result for one in bench.status.hooks] == ["Failed"]
+    assert (found.outcome, found.report, found.is_finished) == (again(0.0), None, False)
+
+
 async def test_what_is_not_rendered_yet_may_be_what_the_hook_is_of() -> None:
     bench = bench_with(running(), JOB)
     one = bench.attempt()
