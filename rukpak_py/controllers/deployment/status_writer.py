@@ -5,7 +5,8 @@
 * No worker waits and no report is kept: the answer names the pause after which the key must come back, and the report
   is computed again. What is written last is therefore what is true last.
 * A write is based on the newest version that this process knows, and names it: when somebody wrote the object meanwhile
-  the server answers 409, nothing is lost, and the key comes back.
+  the server answers 409, nothing is lost, and the key comes back. So it does when a list that the report was made from
+  has changed while it was made.
 """
 
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 FIRST_HEALTH_SECONDS = 1.0  # what an installation's result waits for health
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
+_MADE_FROM_THEMSELVES = ("history", "hooks")  # fields of a report; no writer of this process changes them meanwhile
 
 
 class WriteResult(Enum):
@@ -71,6 +73,8 @@ class DeploymentStatusWriter:
         latest = self._latest(deployment)
         if latest is None:
             return StatusWriteResult(result=WriteResult.GONE)
+        if _is_outdated(report, deployment.status, latest.status):
+            return StatusWriteResult(result=WriteResult.STALE, pause=STALE_SECONDS)
         before, after = latest.status, self._status(deployment, latest, report)
         if after == before:
             return StatusWriteResult(result=WriteResult.UNCHANGED)
@@ -137,6 +141,12 @@ class DeploymentStatusWriter:
             self._results[uid] = after.active_bundle, since
             due = max(due, since + FIRST_HEALTH_SECONDS)
         return due - now
+
+
+def _is_outdated(report: Report, looked_at: BundleDeploymentStatus, latest: BundleDeploymentStatus) -> bool:
+    """It would bring back a list as it was before somebody else wrote it: a former leader, for instance."""
+    made = [name for name in _MADE_FROM_THEMSELVES if name in (report.fields or {})]
+    return any(getattr(looked_at, name) != getattr(latest, name) for name in made)
 
 
 def awaits_first_health(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, InstalledKind
 from rukpak_py.api.conditions import Summary
+from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, Reason
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
@@ -19,6 +20,17 @@ from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.values import DIGEST, UID, conditions, deployment
 
 KINDS = (InstalledKind(version="v1", kind="ConfigMap"),)
+RECORD = HookRecord(
+    revision="r",
+    run="m",
+    event="pre-install",
+    version="v1",
+    kind="ConfigMap",
+    name="a",
+    result="Succeeded",
+    started_at=NOW,
+    finished_at=NOW,
+)
 WRITE = ["status BundleDeployment shop"]
 
 
@@ -166,6 +178,17 @@ async def test_kinds_that_somebody_else_recorded_are_not_lost(desk: Desk) -> Non
     desk.deployments.put(theirs)
     assert (await desk.writer.write(theirs, report())).result is WriteResult.WRITTEN
     assert desk.status.kinds == more
+
+
+async def test_records_that_somebody_else_wrote_while_the_report_was_made_are_not_lost(desk: Desk) -> None:
+    """The watch has shown them, so the server would take the write."""
+    one = desk.put(deployment())
+    desk.put(replace(one, status=BundleDeploymentStatus(hooks=(RECORD,))))
+    written = await desk.writer.write(one, report(hooks=()))
+    assert (written.result, written.pause, desk.client.calls) == (WriteResult.STALE, 1.0, [])
+    known = desk.deployments.get("shop")
+    assert known is not None
+    assert (await desk.writer.write(known, report(hooks=()))).result is WriteResult.WRITTEN
 
 
 async def test_a_write_is_based_on_the_newest_version_and_speaks_of_the_spec_that_was_looked_at(desk: Desk) -> None:
