@@ -162,7 +162,7 @@ class HookJobs:
         while True:
             latest = self._deployments.get(deployment.metadata.name)
             known = latest.status.running_hook if latest is not None else None
-            if known is not None and identity(known) == identity(hook):
+            if known is not None and not known.result and identity(known) == identity(hook):
                 return None
             try:
                 return await self._writer.record_fields(deployment, running_hook=hook)

@@ -288,6 +288,21 @@ async def test_one_that_was_over_and_is_begun_once_more_is_waited_for_too(monkey
     assert "create ConfigMap a" not in bench.writes
 
 
+async def test_one_whose_end_was_recorded_and_is_begun_once_more_has_none_by_the_status() -> None:
+    """The deployment came back to it before it was cleared, and its object had gone by itself."""
+    bench = HookBench()
+    bench.has(deployment())
+    run = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
+    before = replace(running(run=run.mark, event="pre-install"), result="Failed")
+    bench = bench_with(before)
+    assert isinstance(await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})), Running)
+    await until(lambda: ("Job", "j") in bench.client.objects)
+    begun = bench.status.running_hook
+    assert begun is not None
+    assert begun.result == ""
+    await bench.stage.close()
+
+
 READY = Report(summary=Summary.READY, reason=Reason.PROGRESSING, message="ok", fields={"digest": "d"})
 
 
