@@ -38,9 +38,15 @@ def transitions(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -
 
 
 def _installed(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> Iterator[EventNote]:
-    if after.active_bundle and (after.active_bundle != before.active_bundle or _has_other_options(before, after)):
+    if after.active_bundle and (_has_other_content(before, after) or _has_other_options(before, after)):
         reason = EventReason.UPGRADED if before.active_bundle else EventReason.INSTALLED
         yield normal(reason, f"{messages.instantiated(after.active_bundle)}, {after.digest}")
+
+
+def _has_other_content(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
+    """Of another Bundle, or of one of this name that was made again. What the original installed has no digest."""
+    is_remade = "" not in {before.digest, after.digest} and before.digest != after.digest
+    return after.active_bundle != before.active_bundle or is_remade
 
 
 def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
@@ -107,7 +113,7 @@ def _recovered(before: BundleDeploymentStatus, after: BundleDeploymentStatus) ->
     old, new = _warning(before), find_condition(after.conditions, ConditionType.READY)
     if old is None or new is None or new.status != ConditionStatus.TRUE or new.reason in _PAUSED:
         return
-    if after.active_bundle != before.active_bundle or old.reason in _PAUSED:
+    if _has_other_content(before, after) or old.reason in _PAUSED:
         return  # which was told
     if old.reason in _HEALTH:
         yield normal(Reason.HEALTHY, messages.HEALTHY)

@@ -83,3 +83,4 @@ async def test_made_again_of_something_else_it_is_an_upgrade_like_any_other(stag
     await stage.create(CRDS, "", definition(stage.group))
     await stage.until_ready(name)
     assert (await stage.settings())["data"] == {"key": "v2"}
+    await until_told(stage, name, "Upgraded", f"Normal: Instantiated bundle {active} successfully")

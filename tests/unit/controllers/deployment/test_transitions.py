@@ -35,7 +35,7 @@ from rukpak_py.controllers.deployment.transitions import transitions
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.controllers.fakes import NOW
-from tests.unit.controllers.values import DIGEST, bundle, deployment, unpacked
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, unpacked
 
 MINUTES_LATER = "2026-01-01T00:02:00Z"
 FRESH = BundleDeploymentStatus()
@@ -199,6 +199,7 @@ class WithKept:
     kept: tuple[Kept, ...] = ()
     conditions: tuple[()] = ()
     active_bundle: str = ""
+    digest: str = ""
 
 
 CLAIM, NAMESPACE = Kept("PersistentVolumeClaim", "ns", "data"), Kept("Namespace", "", "ns")
@@ -232,6 +233,14 @@ def test_what_is_kept_is_told_when_it_is_new(
 def test_an_event_has_the_whole_first_line_of_the_condition(report: Report, message: str) -> None:
     """`Ready` has only its beginning."""
     assert transitions(FRESH, after(FRESH, report))[-1].message == message
+
+
+@pytest.mark.parametrize(("digest", "expected"), [(DIGEST, []), (OTHER_DIGEST, [("Normal", "Upgraded")])])
+def test_a_bundle_that_was_made_again_of_something_else_is_an_upgrade(
+    digest: str, expected: list[tuple[str, str]]
+) -> None:
+    report = applied()
+    assert told(READY, replace_report(report, fields={**(report.fields or {}), "digest": digest})) == expected
 
 
 def test_a_line_that_is_noted_elsewhere_is_told_in_full() -> None:
