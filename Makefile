@@ -69,5 +69,5 @@ lock: env ## resolve requirements/*.txt again from pyproject.toml
 clean: ## what the other targets made here (the caches outside stay)
 	@if [ -x $(PYTHON) ]; then (. .ci/cluster.sh && cluster down) && \
 		(RUKPAK_CLUSTER_STATE=$$PWD/.kind; . .ci/cluster.sh && cluster down); fi
-	@rm -rf .venv .cluster .kind build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .cluster* .kind* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -prune -exec rm -rf {} +

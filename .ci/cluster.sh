@@ -12,10 +12,24 @@ is_root_on_linux() { [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ]; }
 
 cluster() { .venv/bin/python -m e2e.cluster "$@" --state "$state"; }
 
+# Who brings the cluster up takes it down, and who uses it meanwhile would lose it.
+use_cluster() {
+    if ! command -v flock >/dev/null; then return; fi
+    exec 9>>"$state.lock"
+    if ! flock --nonblock "$1" 9; then
+        echo "error: another command uses the cluster in $state and takes it down: wait for it, or set RUKPAK_CLUSTER_STATE" >&2
+        exit 1
+    fi
+}
+
 # up_until_exit [--node]
 up_until_exit() {
-    if ! cluster status >/dev/null 2>&1; then
-        trap 'cluster down' EXIT
+    if cluster status >/dev/null 2>&1; then
+        use_cluster --shared
+    else
+        use_cluster --exclusive
+        trap "trap '' INT TERM HUP; cluster down" EXIT
+        trap 'exit 129' HUP
         trap 'exit 130' INT
         trap 'exit 143' TERM
     fi

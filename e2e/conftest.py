@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from e2e import bundle_images
-from e2e.cluster import foreign
-from e2e.cluster.state import StateDir
+from e2e.cluster import foreign, lifecycle
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS, Release
 from e2e.webhook_operator import image as webhook_operator_image
@@ -29,14 +28,24 @@ def kubectl() -> Kubectl:
     kubeconfig = os.environ.get("RUKPAK_TEST_KUBECONFIG")
     if not kubeconfig:
         pytest.fail("RUKPAK_TEST_KUBECONFIG names no cluster; `make e2e` brings one up")
-    return Kubectl.on(Path(kubeconfig))
+    found = Kubectl.on(Path(kubeconfig))
+    if lifecycle.is_foreign(Path(kubeconfig).parent):
+        _refuse_cluster_in_use(found)
+    return found
+
+
+def _refuse_cluster_in_use(kubectl: Kubectl) -> None:
+    """The tests remove the CRDs, and with them what somebody has installed."""
+    with contextlib.suppress(KubectlError):  # no such kind
+        names = kubectl.run("get", "bundledeployments,bundles", "--output=name").split()
+        if names:
+            pytest.exit(f"the cluster of KUBECONFIG is in use, and these tests would delete {', '.join(names)}", 1)
 
 
 @pytest.fixture(scope="session")
 def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The operator's image, of the sources at hand, and those of samples and bundles; unless the cluster has them."""
-    is_foreign = StateDir(kubectl.kubeconfig.parent).read().get("provider") == "kubeconfig"
-    if is_foreign and foreign.has_images():
+    if lifecycle.is_foreign(kubectl.kubeconfig.parent) and foreign.has_images():
         return
     folder = tmp_path_factory.mktemp("images")
     archives = [

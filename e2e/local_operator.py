@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import urllib.error
@@ -51,6 +52,7 @@ def running(
     address = lifecycle.host_address(kubeconfig.parent)
     ports = free_ports(["probes", "metrics", "content"], "127.0.0.1") | free_ports(["webhook"], address)
     command = [
+        *_ending_with_us(),
         *(sys.executable, "-m", "rukpak_py"),
         f"--kubeconfig={kubeconfig}",
         f"--provisioner-storage-dir={folder / 'bundles'}",
@@ -82,6 +84,12 @@ def running(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _ending_with_us() -> list[str]:
+    """Also when we are killed: on Linux, where the kernel can see to it."""
+    program = shutil.which("setpriv")
+    return [program, "--pdeathsig", "TERM"] if program else []
 
 
 def _is_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> bool:

@@ -2,13 +2,14 @@
 
 The operator runs as a process beside a local cluster, and so do the servers that the samples take their content from.
 As root on Linux that cluster has a node, and the pods of the last samples really run. RUN_ONCE=1 removes the samples
-again and stops; otherwise the operator's log is followed until Ctrl-C. Whatever was started is taken down; a cluster
-that was up before stays.
+again and stops; otherwise the operator's log is followed until Ctrl-C. Whatever was started is taken down, however it
+ends. A cluster that was up before stays, and so does the one of RUKPAK_USE_KUBECONFIG; the samples and the webhook go.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -16,10 +17,10 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from e2e import local_operator, sample_sources
-from e2e.cluster import lifecycle
+from e2e.cluster import foreign, lifecycle
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.machine import is_root_on_linux
 from e2e.kubectl import Kubectl, KubectlError
@@ -44,8 +45,8 @@ FAILURES = (
     KubectlError,
     TimeoutError,
     local_operator.OperatorError,
-    subprocess.CalledProcessError,
 )  # whose text says enough
+BROKEN_PIPE = 141  # as a shell says that SIGPIPE ended it
 
 
 def state_dir() -> Path:
@@ -62,15 +63,33 @@ def cluster(*arguments: str, check: bool = True) -> int:
 
 
 @contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """The operator of another `make run` would write the same objects, and take the cluster down."""
+    lock = Path(f"{state_dir()}.run.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ClusterError(
+                f"another make run uses the cluster in {state_dir()}: end it first, or use another RUKPAK_CLUSTER_STATE"
+            ) from error
+        yield
+
+
+@contextlib.contextmanager
 def local_cluster(steps: Steps, *, was_up: bool) -> Iterator[Kubectl]:
     try:
         with steps.step("cluster up"):
             cluster("up", *(["--node"] if is_root_on_linux() else []))
         yield Kubectl.on(state_dir() / "kubeconfig")
+    except BrokenPipeError:
+        silence(sys.stdout)
+        raise
     finally:
         interrupts(signal.SIG_IGN)  # a second Ctrl-C must not leave half of it behind
         if not was_up:
-            with steps.step("cluster down"):
+            with steps.step("leaving the cluster of KUBECONFIG" if foreign.is_wanted() else "cluster down"):
                 cluster("down")
 
 
@@ -90,7 +109,10 @@ def install_crds(kubectl: Kubectl) -> None:
     kubectl.run("apply", "--server-side", "-f", "-", stdin=manifest)
 
 
-def load_sample_images(folder: Path) -> None:
+def load_sample_images() -> None:
+    """From where they stay: somebody else's cluster has to be given them by hand."""
+    folder = ROOT / "build"
+    folder.mkdir(exist_ok=True)
     for archive in (sample_image.write(folder / "sample.tar"), webhook_image.write(folder / "gadgets.tar")):
         cluster("load-image", str(archive))
 
@@ -136,12 +158,35 @@ def bring_to_ready(kubectl: Kubectl, steps: Steps, sample: Sample) -> None:
 def remove(kubectl: Kubectl, sample: Sample) -> None:
     """The deployment first: a ConfigMap that a Bundle uses cannot be deleted."""
     owned = f"core.rukpak.io/owner-name={sample.name}"
-    kubectl.run("delete", f"bundledeployment/{sample.name}", "--timeout=60s")
+    kubectl.run("delete", f"bundledeployment/{sample.name}", "--ignore-not-found", "--timeout=60s")
     kubectl.run("wait", "--for=delete", "bundles", f"--selector={owned}", "--timeout=60s")
     kubectl.run("delete", "--ignore-not-found", "--timeout=60s", "-f", "-", stdin=sample.manifest)
     kubectl.run("wait", "--for=delete", "configmaps,deployments", f"--selector={owned}", "--timeout=60s")
     if sample.namespace:
-        kubectl.run("delete", "namespace", sample.namespace, "--timeout=60s")
+        kubectl.run("delete", "namespace", sample.namespace, "--ignore-not-found", "--timeout=60s")
+
+
+@contextlib.contextmanager
+def removed_afterwards(kubectl: Kubectl, steps: Steps, brought: list[Sample]) -> Iterator[None]:
+    """While the operator runs, which their finalizers need; also when one of them, or Ctrl-C, ended the tour."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, BrokenPipeError):
+            silence(sys.stdout)
+        try:
+            remove_all(kubectl, steps, brought)
+        except FAILURES as left:
+            print(f"make run: the samples could not be removed: {left}", file=sys.stderr)
+        raise
+    remove_all(kubectl, steps, brought)
+
+
+def remove_all(kubectl: Kubectl, steps: Steps, brought: list[Sample]) -> None:
+    interrupts(signal.SIG_IGN)
+    with steps.step("samples removed"):
+        for sample in brought:
+            remove(kubectl, sample)
 
 
 @contextlib.contextmanager
@@ -151,18 +196,21 @@ def explained(kubectl: Kubectl, log: Path) -> Iterator[None]:
         yield
     except (KubectlError, TimeoutError):
         show(kubectl, "get", "rukpak", "--output=wide")
+        show(kubectl, "get", "pods", "--all-namespaces")
+        show(kubectl, "get", "events", "--all-namespaces", "--field-selector=type=Warning")
         print("\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:]), flush=True)
         raise
 
 
 def follow_until_interrupted(kubectl: Kubectl, log: Path) -> None:
     print(f"The operator runs. In another terminal:\n\n  export KUBECONFIG={kubectl.kubeconfig}")
-    print(f"  alias kubectl={kubectl.program}\n  kubectl get rukpak\n\nIts log follows; Ctrl-C takes all of it down.\n")
+    print(f"  alias kubectl={kubectl.program}\n  kubectl get rukpak\n")
+    print("Its log follows; Ctrl-C ends it, and removes what it made.\n")
     sys.stdout.flush()
     local_operator.follow(log)
 
 
-def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -> None:
+def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, stays: bool) -> None:
     """Operator and samples, on a cluster that is up."""
     once = bool(os.environ.get("RUN_ONCE"))
     refuse_second_operator(kubectl)
@@ -171,7 +219,7 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
     with_pods = lifecycle.has_node(state_dir())
     if with_pods:
         with steps.step("images of the samples"):
-            load_sample_images(folder)
+            load_sample_images()
     with steps.step("helm, for the chart"):
         helm = chart.helm()
     with contextlib.ExitStack() as stack:
@@ -186,44 +234,59 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, cluster_stays: bool) -
                 f"--helm={helm}",
             ],
         )
-        log = local_operator.log_in(folder)
-        brought = samples(sources, with_pods=with_pods)
+        log, brought = local_operator.log_in(folder), list[Sample]()
+        if stays:
+            # It names a port of this machine where nobody listens any more.
+            stack.callback(kubectl.run, "delete", "validatingwebhookconfiguration", WEBHOOKS, "--ignore-not-found")
         with explained(kubectl, log):
             with steps.step("operator ready"):
                 stack.enter_context(running)
-            for sample in brought:
+            if stays or once:  # else they go with the cluster
+                stack.enter_context(removed_afterwards(kubectl, steps, brought))
+            for sample in samples(sources, with_pods=with_pods):
+                brought.append(sample)
                 bring_to_ready(kubectl, steps, sample)
             show(kubectl, "get", "rukpak")
         if not once:
             follow_until_interrupted(kubectl, log)
-        if not once and not cluster_stays:
-            return  # they go with the cluster
-        with steps.step("samples removed"):
-            for sample in brought:
-                remove(kubectl, sample)
-    if cluster_stays:
-        # It names a port of this machine where nobody listens any more.
-        kubectl.run("delete", "validatingwebhookconfiguration", WEBHOOKS)
 
 
 def interrupts(action: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, action)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup has said so
+        signal.signal(signal.SIGHUP, action)
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    if number == signal.SIGHUP:
+        silence(sys.stdout, sys.stderr)  # the terminal is gone
     raise KeyboardInterrupt
+
+
+def silence(*streams: TextIO) -> None:
+    """Nobody reads on; what is left to be done is not to fail for that."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        os.dup2(nowhere, stream.fileno())
 
 
 def main() -> int:
     interrupts(_interrupt)
     steps = Steps()
     try:
-        was_up = cluster("status", check=False) == 0
-        with local_cluster(steps, was_up=was_up) as kubectl, tempfile.TemporaryDirectory() as folder:
-            tour(kubectl, steps, Path(folder), cluster_stays=was_up)
+        with alone():
+            was_up = cluster("status", check=False) == 0
+            stays = was_up or foreign.is_wanted()
+            with local_cluster(steps, was_up=was_up) as kubectl, tempfile.TemporaryDirectory() as folder:
+                tour(kubectl, steps, Path(folder), stays=stays)
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # `| head` has seen enough
+        return BROKEN_PIPE
+    except subprocess.CalledProcessError as error:  # which has said why
+        print(f"make run: {' '.join(map(str, error.cmd[1:]))} failed", file=sys.stderr)
+        return 1
     except FAILURES as error:
         print(f"make run: {error}", file=sys.stderr)
         return 1

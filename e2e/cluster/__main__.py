@@ -19,8 +19,11 @@ DEFAULT_STATE = Path(__file__).parents[2] / ".cluster"
 
 def main() -> int:
     arguments = _parser().parse_args()
+    action = signal.SIG_IGN if arguments.command == "down" else _interrupt  # half of a `down` helps nobody
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
-        signal.signal(number, _interrupt)
+        signal.signal(number, action)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup has said so
+        signal.signal(signal.SIGHUP, action)
     try:
         status = _run(arguments)
         sys.stdout.flush()
@@ -32,7 +35,8 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("interrupted: what was started is taken down again", file=sys.stderr)
+        done = ": what was started is taken down again" if arguments.command == "up" else ""
+        print(f"interrupted{done}", file=sys.stderr)
         return 130
     return status
 
@@ -49,7 +53,8 @@ def _run(arguments: argparse.Namespace) -> int:
             was_there = lifecycle.down(path)
             print(f"down, {time.monotonic() - started:.1f} s" if was_there else f"there is no cluster in {path}")
         case "load-image":
-            print("loaded", *lifecycle.load_image(path, arguments.archive))
+            names, is_foreign = lifecycle.load_image(path, arguments.archive), lifecycle.is_foreign(path)
+            print("expected on the nodes:" if is_foreign else "loaded", *names)
         case _:
             return _status(StateDir(path))
     return 0

@@ -21,6 +21,14 @@ def write_private(path: Path, content: bytes | str) -> None:
         raise
 
 
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"waiting for another command that works in {path.parent} ...", flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold an exclusive lock; who comes second waits. The file may be removed while the lock is held."""
@@ -28,7 +36,7 @@ def locked(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor, path)
             # The holder before us may have removed the file: then this lock guards nothing.
             if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
                 yield

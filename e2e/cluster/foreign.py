@@ -16,7 +16,10 @@ IMAGES_LOADED = "RUKPAK_IMAGES_LOADED"
 
 
 def is_wanted() -> bool:
-    return os.environ.get(SWITCH) == "1"
+    value = os.environ.get(SWITCH, "")
+    if value not in {"", "0", "1"}:
+        raise ClusterError(f"{SWITCH} is {value!r}: it may be 1 or 0")
+    return value == "1"
 
 
 def has_node() -> bool:
@@ -45,6 +48,9 @@ def expected_images(archive: Path) -> list[str]:
 def _kubectl(*arguments: str) -> str:
     if not os.environ.get("KUBECONFIG"):
         raise ClusterError(f"{SWITCH}=1 but KUBECONFIG is not set: name the cluster to use")
+    files = [file for file in os.environ["KUBECONFIG"].split(os.pathsep) if file]
+    if not any(Path(file).exists() for file in files):
+        raise ClusterError(f"{SWITCH}=1 but {' and '.join(files)}, which KUBECONFIG names, does not exist")
     command = [str(binaries.path("kubectl")), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_SECONDS)

@@ -67,6 +67,11 @@ def load_image(path: Path, archive: Path) -> list[str]:
             raise ClusterError(f"there is no cluster in {state.path}: `python -m e2e.cluster up --node` makes one")
 
 
+def is_foreign(path: Path) -> bool:
+    """Somebody else brought it up, and takes it down."""
+    return StateDir(path).read().get("provider") == "kubeconfig"
+
+
 def has_node(path: Path) -> bool:
     return bool(StateDir(path).read().get("node"))
 
@@ -110,11 +115,18 @@ def _keep_running(state: StateDir, *, node: bool) -> bool:
     record = state.read()
     if _provider() not in {"", record["provider"]}:
         raise ClusterError(f"the cluster in {state.path} is {record['provider']}, not {_provider()}: run `down` first")
+    if not _provider() and foreign.is_wanted() != (record["provider"] == "kubeconfig"):
+        switch = f"{foreign.SWITCH} is {'1' if foreign.is_wanted() else 'not set'}"
+        raise ClusterError(
+            f"the cluster in {state.path} is {record['provider']}, and {switch}: "
+            "run `down` first, or use another state directory"
+        )
     if node and not record["node"]:
         raise ClusterError(f"the cluster in {state.path} has no node: run `down` first, then `up --node`")
     wrong = problems(state)
     if not wrong:
         print(f"the cluster in {state.path} is running")
+        print(f"to take it down: python -m e2e.cluster down --state {state.path}")
         return True
     print(f"the cluster in {state.path}: {', '.join(wrong)}")
     if record["provider"] == "built" and state.kubeconfig.exists() and ControlPlane(state).pids:

@@ -1,6 +1,8 @@
 """A state directory holds one cluster and loses nothing of anybody else's."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -8,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cluster import lifecycle
+from e2e import run
+from e2e.cluster import foreign, lifecycle
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import locked, write_private
@@ -30,6 +33,55 @@ def test_a_reader_that_goes_away_ends_the_command_without_a_word(tmp_path: Path)
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_nothing_interrupts_the_removal_half_way(tmp_path: Path) -> None:
+    """Who presses Ctrl-C again is told what is waited for."""
+    state = tmp_path / "cluster"
+    (state / "node").mkdir(parents=True)  # of a cluster whose record is gone
+    command = [sys.executable, "-m", "e2e.cluster", "down", f"--state={state}"]
+    with contextlib.ExitStack() as stack:
+        with locked(state / "lock"):
+            process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            assert process.stdout is not None
+            assert process.stdout.readline() == f"waiting for another command that works in {state} ...\n"
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                process.send_signal(number)
+        assert process.stdout.read().startswith("down, ")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("provider", "switch"), [("built", "1"), ("kubeconfig", "")])
+def test_a_cluster_is_not_taken_for_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, switch: str
+) -> None:
+    monkeypatch.delenv(lifecycle.CHOICE, raising=False)
+    monkeypatch.setenv(foreign.SWITCH, switch)
+    state = StateDir(tmp_path / "cluster")
+    state.claim()
+    state.write({"provider": provider, "node": False})
+    with pytest.raises(ClusterError, match=f"is {provider}, and RUKPAK_USE_KUBECONFIG is"):
+        lifecycle.up(state.path, node=False)
+
+
+def test_a_switch_that_is_neither_on_nor_off_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(foreign.SWITCH, "yes")
+    with pytest.raises(ClusterError, match="'yes': it may be 1 or 0"):
+        foreign.is_wanted()
+
+
+def test_a_kubeconfig_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    with pytest.raises(ClusterError, match="none, which KUBECONFIG names, does not exist"):
+        foreign.has_node()
+
+
+def test_two_make_runs_do_not_share_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUKPAK_CLUSTER_STATE", str(tmp_path / "cluster"))
+    with run.alone():
+        second = subprocess.run([sys.executable, "-m", "e2e.run"], capture_output=True, text=True, check=False)
+    assert second.returncode == 1
+    assert f"another make run uses the cluster in {tmp_path / 'cluster'}" in second.stderr
 
 
 def test_only_our_own_entries_are_removed(tmp_path: Path) -> None:
