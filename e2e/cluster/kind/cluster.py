@@ -5,6 +5,7 @@ What a cluster is made of is recorded before it is made, so that `remove` finds 
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 from dataclasses import asdict, dataclass, replace
@@ -15,8 +16,8 @@ from e2e.cluster import binaries
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import write_private
 from e2e.cluster.kind import node_image
-from e2e.cluster.kind.daemon import Daemon
-from e2e.cluster.kind.engine import PULL_SECONDS, ContainerEngine, UnusableError, run_bounded, usable_engine
+from e2e.cluster.kind.daemon import Daemon, lacking_capability
+from e2e.cluster.kind.engine import CHOICE, PULL_SECONDS, ContainerEngine, UnusableError, run_bounded, usable_engine
 from e2e.cluster.machine import environment_without_proxies, is_root_on_linux
 from e2e.cluster.node.layout import Layout
 from e2e.cluster.processes import Processes
@@ -31,6 +32,7 @@ API_PORT = 6443
 NETWORK = "kind"  # of the engine; kind makes it and leaves it
 MODULES = Path("/lib/modules")  # kind mounts it, and a machine without modules need not have it
 JOURNAL_LINES = 60
+ERROR_LINES = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +73,8 @@ def create(state: StateDir) -> KindCluster:
     except UnusableError as reason:
         if not is_root_on_linux():
             raise
+        if os.environ.get(CHOICE):
+            raise UnusableError(f"{reason}\nWithout {CHOICE} a Docker daemon of this project is used") from reason
         print(f"{reason}\nusing a Docker daemon of this project instead", flush=True)
     if state.exists:
         remove(state, KindCluster.read(state.read()))
@@ -142,10 +146,11 @@ def _create(state: StateDir, cluster: KindCluster) -> KindCluster:
     options = [f"--config={_configuration(state, cluster)}", f"--image={cluster.image}", f"--kubeconfig={unfinished}"]
     with step("creating a cluster with kind"):
         done = _kind(state, cluster, ["create", "cluster", *options, f"--wait={READY_SECONDS}s", "--retain"])
-    if done.returncode != 0:
-        raise UnusableError(f"kind could not create a cluster: {done.stderr.strip()[-1000:]}{_journal(state, cluster)}")
-    if reason := _not_ready(unfinished):  # kind ends well when its own wait runs out
-        raise UnusableError(f"kind made a cluster, but {reason}{_journal(state, cluster)}")
+        if done.returncode != 0:
+            why = f"{_end_of(done.stderr)}{lacking_capability()}"
+            raise UnusableError(f"kind could not create a cluster:\n{why}{_journal(state, cluster)}")
+        if reason := _not_ready(unfinished):  # kind ends well when its own wait runs out
+            raise UnusableError(f"kind made a cluster, but {reason}{_journal(state, cluster)}")
     write_private(state.kubeconfig, unfinished.read_bytes())
     return cluster
 
@@ -188,6 +193,13 @@ def _journal(state: StateDir, cluster: KindCluster) -> str:
     log.write_text(text)
     end = "\n".join(f"  {line}" for line in text.splitlines()[-JOURNAL_LINES:])
     return f"\nThe end of the node's journal ({log}):\n{end}"
+
+
+def _end_of(text: str) -> str:
+    """Its last lines: what failed, and not the progress before it."""
+    lines = text.strip().splitlines()
+    begin = next((number for number, line in enumerate(lines) if line.startswith("ERROR")), 0)
+    return "\n".join(f"  {line}" for line in lines[begin:][-ERROR_LINES:])
 
 
 def _delete(state: StateDir, cluster: KindCluster) -> None:

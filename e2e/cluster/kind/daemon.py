@@ -120,13 +120,20 @@ class Daemon:
 
     def _runtime(self) -> list[str]:
         """Where root lacks a capability: older daemons ask for every one of the kernel's (moby/moby#42906)."""
-        if _bounding_set() >> SYS_RESOURCE & 1:
+        if not lacking_capability():
             return []
         wrapper = self._state.kind / "runc"
         words = shlex.join([sys.executable, "-I", str(RUNTIME_WRAPPER), _path("runc")])
         wrapper.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         wrapper.chmod(0o700)
         return [f"--add-runtime=wrapped={wrapper}", "--default-runtime=wrapped"]
+
+
+def lacking_capability() -> str:
+    """What to say of a machine whose root may not do what a node of kind does; empty: it may."""
+    if _bounding_set() >> SYS_RESOURCE & 1:
+        return ""
+    return "\nroot lacks CAP_SYS_RESOURCE here, which docker and podman want to give to the node"
 
 
 def _bounding_set() -> int:

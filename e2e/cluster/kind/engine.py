@@ -68,6 +68,8 @@ class ContainerEngine:
 def usable_engine() -> ContainerEngine:
     """The one that kind is told to use, else the first that answers."""
     chosen = os.environ.get(CHOICE)
+    if chosen and chosen not in ENGINES:
+        raise UnusableError(f"{CHOICE} is {chosen!r}: it may be {', '.join(ENGINES)}")
     daemon = {name: os.environ[name] for name in DAEMON_VARIABLES if name in os.environ}
     for name in [chosen] if chosen else ENGINES:
         engine = ContainerEngine(program=name, daemon=daemon)

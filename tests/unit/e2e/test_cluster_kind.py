@@ -84,6 +84,12 @@ def test_kinds_own_choice_of_an_engine_holds(install: Install, monkeypatch: pyte
     assert usable_engine().program == "podman"
 
 
+def test_an_engine_that_kind_does_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(engine.CHOICE, "rkt")
+    with pytest.raises(UnusableError, match="'rkt': it may be docker, podman, nerdctl"):
+        usable_engine()
+
+
 def test_an_image_that_cannot_be_pulled_is_named_with_the_reason(install: Install, state: StateDir) -> None:
     install("kind", "exit 0")
     install("docker", '[ "$1" = info ] || { echo no route to host >&2; exit 1; }')
@@ -225,6 +231,19 @@ def test_root_goes_on_with_a_daemon_of_the_project(
     monkeypatch.setattr(kind, "_with_daemon", lambda state: kind._claimed(state, ours))
     assert kind.create(state).has_daemon
     assert "apiServerAddress: 10.201.0.2" in (state.kind / "config.yaml").read_text()
+
+
+def test_an_engine_that_was_chosen_is_not_replaced(
+    install: Install, state: StateDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = "Creating cluster ...\\nPreparing nodes"
+    install("kind", f'[ "$1" = delete ] || {{ printf "{progress}\\nERROR: no capability\\n" >&2; exit 1; }}')
+    install("podman", '[ "$1" != exec ]')
+    monkeypatch.setenv(engine.CHOICE, "podman")
+    monkeypatch.setattr(kind, "is_root_on_linux", lambda: True)
+    with pytest.raises(UnusableError, match="Without KIND_EXPERIMENTAL_PROVIDER") as refused:
+        kind.create(state)
+    assert str(refused.value).startswith("kind could not create a cluster:\n  ERROR: no capability\n")
 
 
 def test_a_provider_that_nobody_knows_is_refused(state: StateDir, monkeypatch: pytest.MonkeyPatch) -> None:
