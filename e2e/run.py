@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -83,11 +84,8 @@ def local_cluster(steps: Steps, *, was_up: bool) -> Iterator[Kubectl]:
         with steps.step("cluster up"):
             cluster("up", *(["--node"] if is_root_on_linux() else []))
         yield Kubectl.on(state_dir() / "kubeconfig")
-    except BrokenPipeError:
-        silence(sys.stdout)
-        raise
     finally:
-        interrupts(signal.SIG_IGN)  # a second Ctrl-C must not leave half of it behind
+        must_succeed()
         if not was_up:
             with steps.step("leaving the cluster of KUBECONFIG" if foreign.is_wanted() else "cluster down"):
                 cluster("down")
@@ -171,9 +169,7 @@ def removed_afterwards(kubectl: Kubectl, steps: Steps, brought: list[Sample]) ->
     """While the operator runs, which their finalizers need; also when one of them, or Ctrl-C, ended the tour."""
     try:
         yield
-    except BaseException as error:
-        if isinstance(error, BrokenPipeError):
-            silence(sys.stdout)
+    except BaseException:
         try:
             remove_all(kubectl, steps, brought)
         except FAILURES as left:
@@ -183,7 +179,7 @@ def removed_afterwards(kubectl: Kubectl, steps: Steps, brought: list[Sample]) ->
 
 
 def remove_all(kubectl: Kubectl, steps: Steps, brought: list[Sample]) -> None:
-    interrupts(signal.SIG_IGN)
+    must_succeed()
     with steps.step("samples removed"):
         for sample in brought:
             remove(kubectl, sample)
@@ -264,6 +260,15 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def must_succeed() -> None:
+    """What comes now: a second Ctrl-C, or a pipe that nobody reads any more, must not leave half of it behind."""
+    interrupts(signal.SIG_IGN)
+    reader = select.poll()
+    reader.register(sys.stdout, 0)
+    if reader.poll(0):  # an error: nothing else was asked for
+        silence(sys.stdout)
+
+
 def silence(*streams: TextIO) -> None:
     """Nobody reads on; what is left to be done is not to fail for that."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -291,7 +296,8 @@ def main() -> int:
         print(f"make run: {error}", file=sys.stderr)
         return 1
     finally:
-        print(f"\nWhat took how long:\n{steps.table()}")
+        if steps.finished:
+            print(f"\nWhat took how long:\n{steps.table()}")
     return 0
 
 
