@@ -17,7 +17,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CRDS, NAMESPACES
 from tests.corpus.real_bundles import WATCHED, Document, RealBundle, empty_definitions
-from tests.integration.definitions import install
+from tests.integration.definitions import install, touch_deleted
 from tests.integration.listing import listed
 from tests.integration.operator.tenant import condition
 from tests.waiting import eventually
@@ -26,6 +26,7 @@ INTERVAL_SECONDS = 0.1
 SETTLED_SECONDS = 10.0  # the same refusal for so long: what it waits for does not come
 INSTALL_SECONDS = 90.0
 DELETE_SECONDS = 60.0
+TOUCH_SECONDS = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,8 +132,17 @@ class Installer:
         return there.isdisjoint(crd["metadata"]["name"] for crd in crds)
 
     async def _until(self, is_so: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+        touched = time.monotonic()
+
+        async def look() -> bool:
+            nonlocal touched
+            if time.monotonic() - touched > TOUCH_SECONDS:
+                touched = time.monotonic()
+                await touch_deleted(self._client)
+            return await is_so()
+
         try:
-            return await eventually(is_so, what="it is so", seconds=seconds)
+            return await eventually(look, what="it is so", seconds=seconds)
         except TimeoutError:
             return False
 

@@ -1,13 +1,16 @@
 """Our CRDs on a cluster, as `config/crds` has them."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import yaml
 
 from rukpak_py.api.names import GROUP
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CRDS
 from tests.waiting import eventually, until_gone
 
@@ -36,6 +39,18 @@ async def remove(client: Client, plural: str, group: str = GROUP) -> None:
     name = f"{plural}.{group}"
     await client.delete(CRDS, "", name)
     await until_gone(client, CRDS, "", name)
+
+
+async def touch_deleted(client: Client) -> None:
+    """One that is deleted soon after its creation may hang in the API server until it is touched.
+
+    As long as it does, no other kind is collected either: the garbage collector waits to list it.
+    """
+    touch = json.dumps({"metadata": {"annotations": {"tests.example.com/touched": uuid4().hex}}}).encode()
+    for crd in (await client.list_metadata(CRDS)).items:
+        if crd.metadata.is_deleted:
+            with suppress(NotFoundError):
+                await client.patch(CRDS, "", crd.metadata.name, touch)
 
 
 async def _is_established(client: Client, name: str) -> bool:

@@ -30,6 +30,7 @@ from rukpak_py.kube.resources import (
     NAMESPACES,
     Resource,
 )
+from tests.integration.definitions import touch_deleted
 from tests.integration.listing import listed
 from tests.manifests import bundle, config_map, crd, deployment, manifest, source
 from tests.shared_operator import SharedOperator
@@ -181,17 +182,15 @@ class Stage:
         await until_gone(self.client, resource, namespace, name, seconds=COLLECTOR_SECONDS)
 
     async def until_definition_gone(self, name: str) -> None:
-        """A definition that is deleted soon after its creation may hang in the API server until it is touched."""
-        touch = json.dumps({"metadata": {"annotations": {"tests.example.com/touched": self.name}}}).encode()
         deadline = monotonic() + A_WHILE
 
         async def is_gone() -> bool:
             nonlocal deadline
+            if monotonic() > deadline:
+                deadline += A_WHILE
+                await touch_deleted(self.client)
             try:
-                live = await self.client.get_metadata(CRDS, "", name)
-                if live.is_deleted and monotonic() > deadline:
-                    deadline += A_WHILE
-                    await self.client.patch(CRDS, "", name, touch)
+                await self.client.get_metadata(CRDS, "", name)
             except NotFoundError:
                 return True
             return False
