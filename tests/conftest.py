@@ -45,11 +45,17 @@ class Loop(event_loop.Loop):
     def __init__(self) -> None:
         super().__init__()
         self._servers: list[asyncio.Server] = []
-        self._serves_tls = False
+        self._has_tls = False
+
+    async def create_connection(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        if kwargs.get("ssl") is not None:
+            self._has_tls = True
+            kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
+        return await super().create_connection(*args, **kwargs)
 
     async def create_server(self, *args: Any, **kwargs: Any) -> asyncio.Server:
         if kwargs.get("ssl") is not None:
-            self._serves_tls = True
+            self._has_tls = True
             kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
         server = cast("asyncio.Server", await super().create_server(*args, **kwargs))
         self._servers.append(server)
@@ -58,7 +64,7 @@ class Loop(event_loop.Loop):
     def close(self) -> None:
         for server in self._servers:
             server.close()
-        if self._serves_tls and not self.is_closed():
+        if self._has_tls and not self.is_closed():
             self.run_until_complete(asyncio.sleep(2 * TLS_CLOSING_SECONDS))
         super().close()
 
