@@ -4,7 +4,9 @@ import asyncio
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,11 +14,14 @@ import hypothesis
 import pytest
 
 from rukpak_py.operator import event_loop
+from tests.waiting import until
 
 RUN_DIRECTORY = "RUKPAK_TEST_RUN"
 RUN_PROCESS = "RUKPAK_TEST_PID"
 TLS_CLOSING_SECONDS = 0.05
-hypothesis.settings.register_profile("suite", deadline=None)  # timings never decide a test
+# Timings never decide a test. Each run tries other examples: with fewer of them it finds the same in a few more runs.
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)  # --hypothesis-profile=thorough
 hypothesis.settings.load_profile("suite")
 
 pytest_plugins = [
@@ -45,17 +50,20 @@ class Loop(event_loop.Loop):
     def __init__(self) -> None:
         super().__init__()
         self._servers: list[asyncio.Server] = []
-        self._has_tls = False
+        self._serves_tls = False
+        self._tls_clients: weakref.WeakSet[Any] = weakref.WeakSet()
 
     async def create_connection(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        if kwargs.get("ssl") is not None:
-            self._has_tls = True
-            kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
-        return await super().create_connection(*args, **kwargs)
+        if kwargs.get("ssl") is None:
+            return await super().create_connection(*args, **kwargs)
+        kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
+        transport, protocol = await super().create_connection(*args, **kwargs)
+        self._tls_clients.add(protocol)
+        return transport, protocol
 
     async def create_server(self, *args: Any, **kwargs: Any) -> asyncio.Server:
         if kwargs.get("ssl") is not None:
-            self._has_tls = True
+            self._serves_tls = True
             kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
         server = cast("asyncio.Server", await super().create_server(*args, **kwargs))
         self._servers.append(server)
@@ -64,9 +72,21 @@ class Loop(event_loop.Loop):
     def close(self) -> None:
         for server in self._servers:
             server.close()
-        if self._has_tls and not self.is_closed():
-            self.run_until_complete(asyncio.sleep(2 * TLS_CLOSING_SECONDS))
+        if not self.is_closed():
+            self.run_until_complete(self._wait_for_tls())
         super().close()
+
+    async def _wait_for_tls(self) -> None:
+        with suppress(TimeoutError):
+            await until(
+                lambda: not self._serves_tls and not any(map(_may_be_open, self._tls_clients)),
+                seconds=2 * TLS_CLOSING_SECONDS,
+            )
+
+
+def _may_be_open(protocol: object) -> bool:
+    """The protocols of aiohttp forget a transport that is closed."""
+    return getattr(protocol, "transport", protocol) is not None
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

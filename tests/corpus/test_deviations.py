@@ -122,6 +122,8 @@ def difference_of_objects(theirs: list[Json], ours: list[Json], case: Case, seen
         if changed != theirs:
             seen.add(row.__name__)
         theirs = changed
+    if theirs == ours:
+        return  # without their lines, which take longer
     expected, given = lines(theirs), lines(ours)
     yield from (f"{case.options.watch_namespaces}: missing {line}" for line in expected - given)
     yield from (f"{case.options.watch_namespaces}: added {line}" for line in given - expected)

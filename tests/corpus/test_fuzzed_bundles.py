@@ -25,9 +25,9 @@ from tests.corpus.place import BUNDLES, needs_corpus
 
 pytestmark = needs_corpus
 
-CASES = int(os.environ.get("RUKPAK_FUZZ", "2000"))
+CASES = int(os.environ.get("RUKPAK_FUZZ", "1000"))
 FIRST = int(os.environ.get("RUKPAK_FUZZ_SEED", "1"))
-CHUNK = 100  # cases in one test: the work is shared between processes
+CHUNK = 125  # cases in one test: the work is shared between processes
 SMALL = 20_000  # bytes; larger bundles take longer and hold nothing else
 NAMESPACE = "operators"
 TARGETS = {
