@@ -20,7 +20,7 @@ ADMIN = Subject(name="admin", organisations=["system:masters"])
 
 def issue_credentials(state: StateDir, network: Network, *, server: str) -> None:
     """Make all of them except the admin's kubeconfig, which appears when the cluster is ready."""
-    authority = Authority.create("rukpak-cluster")
+    authority = Authority.create("rukpak-cluster", of_clients=True)
     authority.pair.write(state.pki, "ca")
     _issue_for_etcd(state.pki)
     _issue_for_apiserver(authority, state.pki, network)

@@ -1,4 +1,8 @@
-"""Certificates of a cluster: EC P-256, made new for each cluster, keys readable by their owner only."""
+"""Certificates of a cluster, made new for each cluster, keys readable by their owner only.
+
+Keys are EC P-256, which are made at once, except that of an authority of clients: an API server verifies the client's
+certificate with each request, and what RSA has signed is verified in a fifth of the time.
+"""
 
 import datetime as dt
 import ipaddress
@@ -8,13 +12,15 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from e2e.cluster.files import write_private
 
 LIFETIME = dt.timedelta(days=3650)
 CLOCK_SKEW = dt.timedelta(hours=1)
+RSA_BITS = 2048
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +59,13 @@ class Authority:
         self.pair = pair
         self._certificate = x509.load_pem_x509_certificate(pair.certificate)
         key = serialization.load_pem_private_key(pair.key, password=None)
-        if not isinstance(key, ec.EllipticCurvePrivateKey):
-            raise TypeError("the authority's key is not an EC key")
+        if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+            raise TypeError("the authority's key is neither an EC nor an RSA key")
         self._key = key
 
     @classmethod
-    def create(cls, name: str) -> "Authority":
-        key = ec.generate_private_key(ec.SECP256R1())
+    def create(cls, name: str, *, of_clients: bool = False) -> "Authority":
+        key: PrivateKey = rsa.generate_private_key(65537, RSA_BITS) if of_clients else _ec_key()
         subject = Subject(name=name).distinguished_name
         usage = x509.KeyUsage(
             digital_signature=True,
@@ -82,7 +88,7 @@ class Authority:
 
     def issue(self, subject: Subject) -> KeyPair:
         """Give a certificate for server and client use; only names and addresses make a server of it."""
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = _ec_key()
         both = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
         authority_key = self._key.public_key()
         builder = (
@@ -100,12 +106,12 @@ class Authority:
 
 def signing_keys() -> tuple[bytes, bytes]:
     """Make a private and a public key in PEM: service-account tokens are signed and checked with them."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _ec_key()
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return private_pem(key), public
 
 
-def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+def private_pem(key: PrivateKey) -> bytes:
     # The API server reads service-account keys in SEC 1 form ("EC PRIVATE KEY") only.
     return key.private_bytes(
         serialization.Encoding.PEM,
@@ -114,7 +120,11 @@ def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _ec_key() -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: PrivateKey) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
