@@ -4,9 +4,9 @@ import asyncio
 import os
 import shutil
 import tempfile
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,22 +50,30 @@ class Loop(event_loop.Loop):
     def __init__(self) -> None:
         super().__init__()
         self._servers: list[asyncio.Server] = []
-        self._serves_tls = False
-        self._tls_clients: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.tls_connections: set[asyncio.BaseProtocol] = set()
 
-    async def create_connection(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    async def create_connection(
+        self, protocol_factory: Callable[[], Any], *args: Any, **kwargs: Any
+    ) -> tuple[Any, Any]:
         if kwargs.get("ssl") is None:
-            return await super().create_connection(*args, **kwargs)
+            return await super().create_connection(protocol_factory, *args, **kwargs)
         kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
-        transport, protocol = await super().create_connection(*args, **kwargs)
-        self._tls_clients.add(protocol)
-        return transport, protocol
+        return await super().create_connection(partial(self._noted, protocol_factory), *args, **kwargs)
 
-    async def create_server(self, *args: Any, **kwargs: Any) -> asyncio.Server:
+    @staticmethod
+    def _noted(protocol_factory: Callable[[], Any]) -> Any:
+        """A connection is open until its protocol is told that it is lost: a closed one still waits for its peer."""
+        protocol = protocol_factory()
+        kind: Any = type(protocol)
+        protocol.__class__ = _noting(kind)  # setting its methods would not do: some have slots
+        return protocol
+
+    async def create_server(self, protocol_factory: Callable[[], Any], *args: Any, **kwargs: Any) -> asyncio.Server:
+        factory = protocol_factory
         if kwargs.get("ssl") is not None:
-            self._serves_tls = True
             kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
-        server = cast("asyncio.Server", await super().create_server(*args, **kwargs))
+            factory = partial(self._noted, protocol_factory)
+        server = cast("asyncio.Server", await super().create_server(factory, *args, **kwargs))
         self._servers.append(server)
         return server
 
@@ -78,15 +86,23 @@ class Loop(event_loop.Loop):
 
     async def _wait_for_tls(self) -> None:
         with suppress(TimeoutError):
-            await until(
-                lambda: not self._serves_tls and not any(map(_may_be_open, self._tls_clients)),
-                seconds=2 * TLS_CLOSING_SECONDS,
-            )
+            await until(lambda: not self.tls_connections, seconds=20 * TLS_CLOSING_SECONDS)
 
 
-def _may_be_open(protocol: object) -> bool:
-    """The protocols of aiohttp forget a transport that is closed."""
-    return getattr(protocol, "transport", protocol) is not None
+@cache
+def _noting(kind: Any) -> Any:
+    class Noting(kind):  # type: ignore[misc]  # whose protocol it is is not known before
+        __slots__ = ()
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            cast("Loop", asyncio.get_running_loop()).tls_connections.add(self)
+            super().connection_made(transport)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            cast("Loop", asyncio.get_running_loop()).tls_connections.discard(self)
+            super().connection_lost(error)
+
+    return Noting
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
