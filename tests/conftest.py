@@ -1,6 +1,7 @@
 """What every test may use. One run of the suite has one folder, shared by its workers: see `run_directory`."""
 
 import asyncio
+import gc
 import os
 import shutil
 import tempfile
@@ -108,6 +109,12 @@ def _noting(kind: Any) -> Any:
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Every test runs on the operator's loop."""
     return {"uvloop": Loop}
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests were collected, which stay to the end: the garbage collector need not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -17,7 +17,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SECRETS
 from tests.integration.listing import listed
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.counting import calls
+from tests.integration.operator.counting import calls, has_seen, now
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.proxy import Exchange, Fail, Proxy
 from tests.unit.charts import config_map as template
@@ -96,7 +96,9 @@ async def test_of_values_that_change_quickly_the_latest_are_rendered_and_install
 ) -> None:
     operator, renderings = operators(arguments=[f"--helm={helm.path}"]), Renderings(tenant)
     await operator.start()
+    before = now()
     await put(tenant, "0", endless=True)
+    await has_seen(operator, ["secrets"], before)  # until then it is read with each look
     await install(tenant, ENDLESS + template("settings", ".Values.order"))
     await renderings.run()
     async with renderings.watched():
