@@ -27,7 +27,7 @@ def helm() -> Path:
 
 
 def rendered(helm: Path, *settings: str) -> dict[str, Manifest]:
-    documents = yaml.safe_load_all(chart.render(helm, *settings))
+    documents = yaml.load_all(chart.render(helm, *settings), yaml.CSafeLoader)
     return {f"{item['kind']}/{item['metadata']['name']}": item for item in documents if item}
 
 

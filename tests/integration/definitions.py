@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "config" / "crds"
 
 
 def definitions(folder: Path = FOLDER) -> list[dict[str, Any]]:
-    return [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
+    return [yaml.load(path.read_text(), yaml.CSafeLoader) for path in sorted(folder.glob("*.yaml"))]
 
 
 async def install(client: Client, crds: list[dict[str, Any]]) -> None:

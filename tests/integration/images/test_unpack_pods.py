@@ -367,7 +367,9 @@ async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, r
 async def test_the_role_of_the_chart_is_enough(bench: Bench, registry: Registry) -> None:
     request = await bench.bundle_of(pushed(bench, registry, {"manifests/a.yaml": b"a: 1"}))
     (role,) = [
-        one for one in yaml.safe_load_all(MANIFEST.read_text()) if (one["kind"], one["metadata"]["name"]) == ROLE
+        one
+        for one in yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader)
+        if (one["kind"], one["metadata"]["name"]) == ROLE
     ]
     reference = {"apiGroup": RBAC, "kind": "Role", "name": "pods"}
     subjects = [{"kind": "ServiceAccount", "name": "operator", "namespace": bench.namespace}]
