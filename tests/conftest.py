@@ -5,9 +5,8 @@ import gc
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,11 +14,9 @@ import hypothesis
 import pytest
 
 from rukpak_py.operator import event_loop
-from tests.waiting import until
 
 RUN_DIRECTORY = "RUKPAK_TEST_RUN"
 RUN_PROCESS = "RUKPAK_TEST_PID"
-TLS_CLOSING_SECONDS = 0.05
 # Timings never decide a test. Each run tries other examples: with fewer of them it finds the same in a few more runs.
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)  # --hypothesis-profile=thorough
@@ -44,66 +41,35 @@ def pytest_configure(config: pytest.Config) -> None:
 class Loop(event_loop.Loop):
     """uvloop waits for ever when it is closed while a server listens: a test that fails would hang the whole run.
 
-    A TLS connection that is being closed waits for its peer, and a busy API server takes its time: what it says while
-    the loop is closed is an error of a test that has passed. Such a connection is cut off after a moment.
+    It closes what is still open, and warns of it. As an error such a warning would interrupt it: what is left open then
+    makes it fail, or wait for ever, so they are raised afterwards. A TLS connection may be open when a test has passed,
+    because a peer that is busy, or gone in the middle of the handshake, answers late or never.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._servers: list[asyncio.Server] = []
-        self.tls_connections: set[asyncio.BaseProtocol] = set()
+        self._has_tls = False
 
-    async def create_connection(
-        self, protocol_factory: Callable[[], Any], *args: Any, **kwargs: Any
-    ) -> tuple[Any, Any]:
-        if kwargs.get("ssl") is None:
-            return await super().create_connection(protocol_factory, *args, **kwargs)
-        kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
-        return await super().create_connection(partial(self._noted, protocol_factory), *args, **kwargs)
+    async def create_connection(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        self._has_tls |= kwargs.get("ssl") is not None
+        return await super().create_connection(*args, **kwargs)
 
-    @staticmethod
-    def _noted(protocol_factory: Callable[[], Any]) -> Any:
-        """A connection is open until its protocol is told that it is lost: a closed one still waits for its peer."""
-        protocol = protocol_factory()
-        kind: Any = type(protocol)
-        protocol.__class__ = _noting(kind)  # setting its methods would not do: some have slots
-        return protocol
-
-    async def create_server(self, protocol_factory: Callable[[], Any], *args: Any, **kwargs: Any) -> asyncio.Server:
-        factory = protocol_factory
-        if kwargs.get("ssl") is not None:
-            kwargs.setdefault("ssl_shutdown_timeout", TLS_CLOSING_SECONDS)
-            factory = partial(self._noted, protocol_factory)
-        server = cast("asyncio.Server", await super().create_server(factory, *args, **kwargs))
+    async def create_server(self, *args: Any, **kwargs: Any) -> asyncio.Server:
+        self._has_tls |= kwargs.get("ssl") is not None
+        server = cast("asyncio.Server", await super().create_server(*args, **kwargs))
         self._servers.append(server)
         return server
 
     def close(self) -> None:
         for server in self._servers:
             server.close()
-        if not self.is_closed():
-            self.run_until_complete(self._wait_for_tls())
-        super().close()
-
-    async def _wait_for_tls(self) -> None:
-        with suppress(TimeoutError):
-            await until(lambda: not self.tls_connections, seconds=20 * TLS_CLOSING_SECONDS)
-
-
-@cache
-def _noting(kind: Any) -> Any:
-    class Noting(kind):  # type: ignore[misc]  # whose protocol it is is not known before
-        __slots__ = ()
-
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            cast("Loop", asyncio.get_running_loop()).tls_connections.add(self)
-            super().connection_made(transport)
-
-        def connection_lost(self, error: Exception | None) -> None:
-            cast("Loop", asyncio.get_running_loop()).tls_connections.discard(self)
-            super().connection_lost(error)
-
-    return Noting
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            super().close()
+        for warning in found:
+            if not (self._has_tls and "TCPTransport" in str(warning.message)):
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
