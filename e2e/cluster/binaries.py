@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -183,3 +184,16 @@ def _progress(log: Path) -> str:
     lines = log.read_text().splitlines()
     modules = sum(line.startswith("go: downloading") for line in lines)
     return f"{modules} modules fetched, {len(lines) - modules} packages compiled"
+
+
+def main() -> int:
+    try:
+        ensure(sys.argv[1:])
+    except ClusterError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
