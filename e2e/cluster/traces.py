@@ -1,6 +1,6 @@
 """`python -m e2e.cluster.traces`: what a cluster could leave on this machine, a line each, to be compared with `diff`.
 
-Processes by program, links and routes, firewall rules, mounts, cgroups, kernel settings and the folders where engines
+Processes by program, links and routes, firewall rules, mounts, cgroups, kernel settings and the places where engines
 keep things. Two calls on a machine where nothing changed print the same.
 """
 
@@ -25,6 +25,8 @@ FOLDERS = (
     "/var/lib/docker",
     "/var/lib/kubelet",
     "/etc/cni",
+    "/etc/docker/key.json",
+    "/opt/containerd",
 )
 CGROUPS = re.compile(r"rukpak|kube|docker|libpod|k8s\.io|containerd")
 # Not etcd and kube-…: other control planes of this machine come and go, and those of a node have its cgroup.

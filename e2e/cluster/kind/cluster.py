@@ -16,7 +16,7 @@ from e2e.cluster import binaries
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import write_private
 from e2e.cluster.kind import node_image
-from e2e.cluster.kind.daemon import Daemon, lacking_capability
+from e2e.cluster.kind.daemon import LEFT_BEHIND, Daemon, lacking_capability
 from e2e.cluster.kind.engine import CHOICE, PULL_SECONDS, ContainerEngine, UnusableError, run_bounded, usable_engine
 from e2e.cluster.machine import environment_without_proxies, is_root_on_linux
 from e2e.cluster.node.layout import Layout
@@ -43,7 +43,7 @@ class KindCluster:
     image: str
     has_daemon: bool = False  # the engine is a daemon of ours
     found_network: bool = False
-    found_modules: bool = True
+    absent: tuple[str, ...] = ()  # what this machine did not have before, and has not afterwards
     host_address: str = ""  # of this machine, for the cluster; empty: like that of any other program
     node_address: str = ""  # where published ports are; empty: on this machine
 
@@ -53,7 +53,7 @@ class KindCluster:
     @classmethod
     def read(cls, record: dict[str, Any]) -> Self:
         found = record["kind"]
-        return cls(**{**found, "engine": ContainerEngine(**found["engine"])})
+        return cls(**{**found, "engine": ContainerEngine(**found["engine"]), "absent": tuple(found["absent"])})
 
 
 def create_if_usable(state: StateDir) -> KindCluster:
@@ -92,9 +92,9 @@ def remove(state: StateDir, cluster: KindCluster) -> None:
             if not cluster.found_network:
                 cluster.engine.remove_unused_network(NETWORK)
     finally:
-        if not cluster.found_modules:
+        for path in map(Path, cluster.absent):
             with contextlib.suppress(OSError):
-                MODULES.rmdir()
+                path.rmdir() if path.is_dir() else path.unlink()
         restore_settings(state.path)
 
 
@@ -131,12 +131,13 @@ def _with_daemon(state: StateDir) -> KindCluster:
 def _claimed(state: StateDir, cluster: KindCluster) -> KindCluster:
     state.claim()
     state.kind.mkdir(mode=0o700, exist_ok=True)
-    needs_modules = is_root_on_linux() and not MODULES.exists()
+    watched = (MODULES, *(LEFT_BEHIND if cluster.has_daemon else ())) if is_root_on_linux() else ()
+    absent = tuple(str(path) for path in watched if not path.exists())
     found_network = not cluster.has_daemon and cluster.engine.has_network(NETWORK)
-    found = replace(cluster, found_network=found_network, found_modules=not needs_modules)
+    found = replace(cluster, found_network=found_network, absent=absent)
     state.write(found.record())
     record_settings(state.path)
-    if needs_modules:
+    if str(MODULES) in absent:
         MODULES.mkdir(exist_ok=True)
     return found
 

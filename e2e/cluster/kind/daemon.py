@@ -38,6 +38,10 @@ PROGRAMS = {
 START_SECONDS = 60.0
 LONGEST_SOCKET = 107  # the kernel's limit
 PREFIX = 30  # of the network between the two links: two addresses
+# Its containerd makes the folders, and it its identity, which nobody asks for; what lies in another comes before that.
+LEFT_BEHIND = tuple(
+    map(Path, ("/etc/docker/key.json", "/opt/containerd/bin", "/opt/containerd/lib", "/opt/containerd"))
+)
 # A place of its own for sockets and locks; and somebody who stays, to reap what loses its parent.
 INSIDE = 'mount -t tmpfs tmpfs /run || exit 1; "$@" & wait $!'
 SYS_RESOURCE = 24  # the number of CAP_SYS_RESOURCE

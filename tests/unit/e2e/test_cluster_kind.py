@@ -30,6 +30,7 @@ WRITES_KUBECONFIG = (
 def _machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the real machine is changed, also by root."""
     monkeypatch.setattr(kind, "MODULES", tmp_path / "modules")
+    monkeypatch.setattr(kind, "LEFT_BEHIND", ())
     monkeypatch.setattr(kind, "record_settings", lambda _state: None)
     monkeypatch.setattr(kind, "restore_settings", lambda _state: None)
 
@@ -163,11 +164,15 @@ def test_what_was_made_goes(install: Install, state: StateDir, tmp_path: Path) -
     install("docker", f'echo "$*" >> {tmp_path}/calls')
     kind.MODULES.mkdir()
     image = f"{node_image.REPOSITORY}:1"
-    made = KindCluster(engine=ContainerEngine(program="docker"), image=image, found_modules=False)
-    kind.remove(state, made)
+    key = tmp_path / "key.json"
+    key.write_text("{}")
+    engine = ContainerEngine(program="docker")
+    made = KindCluster(engine=engine, image=image, absent=(str(kind.MODULES), str(key), str(tmp_path / "never made")))
+    kind.remove(state, KindCluster.read(json.loads(json.dumps(made.record()))))
     calls = (tmp_path / "calls").read_text().splitlines()
     assert calls == [f"image rm {image}", "ps --all --quiet --filter network=kind", "network rm kind"]
     assert not kind.MODULES.exists()
+    assert not key.exists()
 
 
 def test_a_network_that_somebody_uses_stays(install: Install, state: StateDir, tmp_path: Path) -> None:
@@ -180,7 +185,7 @@ def test_a_network_that_somebody_uses_stays(install: Install, state: StateDir, t
 def test_an_engine_that_is_gone_keeps_the_record_and_puts_the_machine_back(install: Install, state: StateDir) -> None:
     install("kind", "echo Cannot connect >&2; exit 1")
     kind.MODULES.mkdir()
-    made = KindCluster(engine=ContainerEngine(program="docker"), image="kindest/node:v1", found_modules=False)
+    made = KindCluster(engine=ContainerEngine(program="docker"), image="kindest/node:v1", absent=(str(kind.MODULES),))
     with pytest.raises(ClusterError, match="Cannot connect\nSee to it that docker answers, then run `down` again"):
         kind.remove(state, made)
     assert not kind.MODULES.exists()
