@@ -11,7 +11,9 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from e2e.cluster import machine
 from e2e.cluster.errors import ClusterError
+from e2e.cluster.files import locked
 
 SERVICES = ("docker.service", "docker.socket", "containerd.service", "ssh.service", "ssh.socket")
 SYSTEM_FOLDERS = ("/usr/sbin", "/sbin")  # not on every PATH, and half of what a node needs lies there
@@ -43,7 +45,7 @@ def install(packages: Collection[str], *, purpose: str) -> None:
         raise ClusterError(f"{purpose} needs these Debian packages, or what they are called here: {' '.join(names)}")
     print(f"installing {' '.join(names)}, for {purpose} ...", flush=True)
     command = ["install", "--yes", "--no-install-recommends", *names]
-    with _no_services():
+    with locked(machine.RUN / "lock/rukpak-packages"), _no_services():
         if not _apt(*command):
             _apt("update")
             if not _apt(*command):
@@ -66,7 +68,7 @@ def _no_services() -> Iterator[None]:
 def _apt(*arguments: str) -> bool:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}  # no services without systemd
     done = subprocess.run(
-        ["apt-get", "-qq", *arguments],
+        ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", *arguments],
         env=environment,
         check=False,
         stdout=subprocess.DEVNULL,
