@@ -1,5 +1,5 @@
 # Sourced by .ci/run, .ci/test, .ci/e2e and the Makefile: a cluster for the command, taken down afterwards unless it was there before.
-# RUKPAK_CLUSTER_STATE names its state directory (default .cluster); .ci/run uses one for both of its steps.
+# RUKPAK_CLUSTER_STATE names its state directory (default .cluster); .ci/run holds one for its steps (RUKPAK_CLUSTER_HELD).
 unset PYTHONDONTWRITEBYTECODE  # hundreds of processes start from here, each of which would compile all it imports
 state=${RUKPAK_CLUSTER_STATE:-$PWD/.cluster}
 # The sockets of a node lie below it, and the kernel has a limit on their paths.
@@ -10,11 +10,12 @@ fi
 
 is_root_on_linux() { [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ]; }
 
-cluster() { .venv/bin/python -m e2e.cluster "$@" --state "$state"; }
+# Without the lock: the programs of a cluster that was left behind would hold it for ever.
+cluster() { .venv/bin/python -m e2e.cluster "$@" --state "$state" 9>&-; }
 
 # Who brings the cluster up takes it down, and who uses it meanwhile would lose it.
 use_cluster() {
-    if ! command -v flock >/dev/null; then return; fi
+    if [ "${RUKPAK_CLUSTER_HELD:-}" = "$state" ] || ! command -v flock >/dev/null; then return; fi
     exec 9>>"$state.lock"
     if ! flock --nonblock "$1" 9; then
         echo "error: another command uses the cluster in $state and takes it down: wait for it, or set RUKPAK_CLUSTER_STATE" >&2

@@ -1,0 +1,142 @@
+"""`.ci/run` with programs that note their calls: it says what failed, and takes down what it brought up, no more."""
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from e2e.waiting import eventually
+
+CI = Path(__file__).parents[3] / ".ci"
+# One program under several names. FAILS says which calls of it fail, HANGS which one waits until it is interrupted.
+PROGRAM = """#!/bin/sh
+call="$(basename "$0") $*"
+matches() { [ -n "$1" ] && echo "$call" | grep -qE "$1"; }
+echo "$call" >> calls
+if matches "$HANGS"; then
+    trap 'echo "interrupted $call" >> calls; exit 130' INT
+    while :; do sleep 0.05; done
+fi
+if matches "$FAILS"; then exit 1; fi
+"""
+NO_CLUSTER = "cluster status|docker info|podman info"
+AS_ROOT = os.geteuid() == 0
+TESTS = ("tests/unit/content", "tests/corpus", "tests/unit/sources")
+STEPS = (
+    *("make lint", "cluster up", "make test", "make image", "make e2e-kind", "e2e.cluster.traces", "cluster down"),
+    *(f"pytest .*{tests}" for tests in TESTS),
+    *(("make e2e TESTS",) if AS_ROOT else ()),
+)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkout"
+    programs = [".ci/pytest", ".venv/bin/python", "bin/make", "bin/docker", "bin/podman"]
+    for program in programs:
+        (folder / program).parent.mkdir(parents=True, exist_ok=True)
+        (folder / program).write_text(PROGRAM)
+        (folder / program).chmod(0o755)
+    for script in ("run", "cluster.sh"):
+        shutil.copy(CI / script, folder / ".ci")
+    (folder / "tmp").mkdir()
+    return folder
+
+
+def started(checkout: Path, *, fails: str = NO_CLUSTER, hangs: str = "") -> subprocess.Popen[str]:
+    environment = {
+        "PATH": f"{checkout}/bin:/usr/local/bin:/usr/bin:/bin",
+        "TMPDIR": str(checkout / "tmp"),
+        "RUKPAK_CLUSTER_STATE": ".cluster",
+        "FAILS": fails,
+        "HANGS": hangs,
+    }
+    return subprocess.Popen(
+        [checkout / ".ci/run"],
+        cwd=checkout,
+        env=environment,
+        start_new_session=True,  # the tests interrupt its group
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def ended(run: subprocess.Popen[str]) -> tuple[int, str]:
+    printed, _ = run.communicate(timeout=60)
+    return run.returncode, printed
+
+
+def calls(checkout: Path) -> list[str]:
+    noted = checkout / "calls"
+    return noted.read_text().splitlines() if noted.exists() else []
+
+
+def test_it_passes_when_everything_does_and_leaves_nothing(checkout: Path) -> None:
+    code, printed = ended(started(checkout))
+    assert (code, printed.count("FAILED")) == (0, 0)
+    assert not list((checkout / "tmp").iterdir())
+    assert calls(checkout)[-1].startswith("python -m e2e.cluster down")
+    for step in STEPS:
+        assert any(step.removeprefix("pytest .*") in call for call in calls(checkout)), step
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_whatever_fails_it_fails_and_runs_the_rest(checkout: Path, step: str) -> None:
+    code, printed = ended(started(checkout, fails=f"{NO_CLUSTER}|{step}"))
+    assert code == 1
+    assert " FAILED in " in printed
+    assert any(call.startswith("make e2e-kind") for call in calls(checkout))
+    assert all(any(tests in call for call in calls(checkout)) for tests in TESTS)
+
+
+def test_without_an_environment_nothing_is_begun(checkout: Path) -> None:
+    code, _ = ended(started(checkout, fails=f"{NO_CLUSTER}|make env"))
+    assert code == 1
+    assert calls(checkout) == ["make env"]
+
+
+def test_a_cluster_that_is_up_stays(checkout: Path) -> None:
+    code, printed = ended(started(checkout, fails="nothing"))
+    assert code == 1
+    assert "error: a cluster is up in .cluster" in printed
+    assert not any("cluster down" in call for call in calls(checkout))
+
+
+def test_two_at_once_do_not_share_a_cluster(checkout: Path) -> None:
+    first = started(checkout, hangs="make lint")
+    eventually(lambda: "make lint" in calls(checkout), what="the first is at work")
+    code, printed = ended(started(checkout))
+    assert code == 1
+    assert "another command uses the cluster in .cluster" in printed
+    assert not any("cluster down" in call for call in calls(checkout))
+    os.killpg(first.pid, signal.SIGINT)
+    assert ended(first)[0] == 130
+
+
+def test_interrupted_it_takes_down_what_runs_beside(checkout: Path) -> None:
+    run = started(checkout, hangs="make lint|make image")
+    eventually(lambda: {"make lint", "make image"} <= set(calls(checkout)), what="both are at work")
+    os.killpg(run.pid, signal.SIGINT)
+    code, _ = ended(run)
+    assert code == 130
+    assert "interrupted make image" in calls(checkout)
+    assert calls(checkout)[-1].startswith("python -m e2e.cluster down")
+    assert not list((checkout / "tmp").iterdir())
+
+
+def test_a_cluster_that_is_left_behind_holds_no_lock(checkout: Path) -> None:
+    """After `kill -9` its programs go on; a lock that they had inherited would be held for ever."""
+    (checkout / ".venv/bin/python").write_text("#!/bin/sh\nsleep 60 >/dev/null 2>&1 &\necho $! >> pids\n")
+    script = '. .ci/cluster.sh; use_cluster --exclusive; cluster up; echo "held by nobody"; kill -9 $$'
+    command = ["env", "RUKPAK_CLUSTER_STATE=.cluster", "bash", "-c", script]
+    try:
+        for _ in range(2):
+            done = subprocess.run(command, cwd=checkout, check=False, capture_output=True, text=True, timeout=30)
+            assert (done.returncode, done.stdout) == (-signal.SIGKILL, "held by nobody\n"), done.stderr
+    finally:
+        for pid in (checkout / "pids").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
