@@ -53,7 +53,7 @@ async def test_what_another_tool_manages_is_refused_and_named_unless_forced(
     assert live["metadata"]["annotations"].items() >= annotations.items()
 
 
-@pytest.mark.skipif(built_helm() is None, reason="helm is not built yet (make e2e builds it)")
+@pytest.mark.skipif(built_helm() is None, reason="helm is not built yet (make test builds it)")
 async def test_an_object_of_a_helm_release_keeps_its_data(room: Room, kubeconfig: Path, tmp_path: Path) -> None:
     chart = tmp_path / "shop"
     (chart / "templates").mkdir(parents=True)

@@ -32,7 +32,6 @@ from tests.unit.images import hard_link, layer, symlink, zstd_compressed
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import DOCKER_INDEX, DOCKER_MANIFEST, Contents, Files, digest_of
 
-pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
 ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
 LOGIN = RegistryCredentials(user=USER, password=PASSWORD)
 FILES = {"manifests/a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"}

@@ -22,8 +22,6 @@ from tests.integration.images.registry import (
 )
 from tests.unit.cli.running import SAMPLES, CommandLine
 
-pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
-
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:

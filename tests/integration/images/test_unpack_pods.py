@@ -42,7 +42,7 @@ from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import OCI_LAYER, Contents, Files
 from tests.waiting import eventually, until
 
-pytestmark = [pytest.mark.node, pytest.mark.timeout(600)]  # the first one builds the registry
+pytestmark = pytest.mark.node
 PATIENCE_SECONDS = 120.0
 NOBODY = "nobody-serves-this-class"
 MANY = 20_000

@@ -34,7 +34,6 @@ async def patch_mirror(stage: Stage, **body: Any) -> None:
     await stage.client.patch(BUNDLE_DEPLOYMENTS, "", stage.name, json.dumps(body).encode(), field_manager="somebody")
 
 
-@pytest.mark.timeout(600)  # the first one builds the registry
 async def test_the_sample_of_the_old_document_works(stage: Stage, registry: Registry) -> None:
     """Only the name and the address of the image are not as printed."""
     comment, _, printed = SAMPLE.read_text().partition("\n")

@@ -14,7 +14,6 @@ from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, sa
 from tests.unit.sources.image.image_registry import Contents, Files
 
 OLM = "operators.coreos.com"
-pytestmark = pytest.mark.timeout(600)  # the first one builds the registry
 
 
 @pytest.fixture(scope="module")
