@@ -118,6 +118,7 @@ def _create_with(state: StateDir, engine: ContainerEngine) -> KindCluster:
 
 def _with_daemon(state: StateDir) -> KindCluster:
     daemon = Daemon(state)
+    daemon.refuse_unusable_state()  # before minutes are spent on an image
     with node_image.ours() as ours:
         cluster = _claimed(state, KindCluster(engine=daemon.engine, image=ours.name, has_daemon=True))
         with step("starting a Docker daemon"):

@@ -64,7 +64,6 @@ class Daemon:
 
     def start(self, processes: Processes) -> tuple[str, str]:
         """Give this machine's address for the cluster, and the one where published ports are."""
-        self._refuse_unusable_state()
         packages.require(PROGRAMS, purpose="kind without a container engine")
         with free_network() as network:
             outside, inside = self._make_network(network.address)
@@ -84,7 +83,7 @@ class Daemon:
         if Path("/sys/class/net", self._link).exists():
             ip("link", "delete", self._link)
 
-    def _refuse_unusable_state(self) -> None:
+    def refuse_unusable_state(self) -> None:
         if self._state.path.is_relative_to("/run"):
             raise ClusterError(f"{self._state.path} is below /run, which the daemon cannot see: choose another")
         if len(str(self._socket)) > LONGEST_SOCKET:

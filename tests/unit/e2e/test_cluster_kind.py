@@ -251,6 +251,15 @@ def test_an_engine_that_was_chosen_is_not_replaced(
     assert str(refused.value).startswith("kind could not create a cluster:\n  ERROR: no capability\n")
 
 
+@pytest.mark.parametrize("folder", ["/run/rukpak", f"/nowhere/{'x' * 100}"])
+def test_a_state_that_the_daemon_cannot_use_is_refused_before_an_image_is_made(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_image, "ours", lambda: pytest.fail("an image is made"))
+    with pytest.raises(ClusterError, match=r"choose (another|a shorter --state)"):
+        kind._with_daemon(StateDir(Path(folder)))
+
+
 def test_a_provider_that_nobody_knows_is_refused(state: StateDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(lifecycle.CHOICE, "minikube")
     with pytest.raises(ClusterError, match="may be built or kind"):
