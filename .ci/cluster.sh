@@ -23,6 +23,14 @@ use_cluster() {
     fi
 }
 
+# For a command whose clusters are its own from the start: it would take this one down.
+refuse_existing() {
+    if [ -e "$state/cluster.json" ]; then
+        echo "error: there is a cluster in $state, take it down first: .venv/bin/python -m e2e.cluster down --state $state" >&2
+        exit 1
+    fi
+}
+
 # up_until_exit [--node]
 up_until_exit() {
     if cluster status >/dev/null 2>&1; then

@@ -52,8 +52,9 @@ class KindCluster:
 
     @classmethod
     def read(cls, record: dict[str, Any]) -> Self:
-        found = record["kind"]
-        return cls(**{**found, "engine": ContainerEngine(**found["engine"]), "absent": tuple(found["absent"])})
+        """Read what `record` wrote, by another commit perhaps: what it made has to go as well."""
+        found = {name: value for name, value in record["kind"].items() if name in cls.__dataclass_fields__}
+        return cls(**{**found, "engine": ContainerEngine(**found["engine"]), "absent": tuple(found.get("absent", ()))})
 
 
 def create_if_usable(state: StateDir) -> KindCluster:

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ CI = Path(__file__).parents[3] / ".ci"
 PROGRAM = """#!/bin/sh
 call="$(basename "$0") $*"
 matches() { [ -n "$1" ] && echo "$call" | grep -qE "$1"; }
-echo "$call" >> calls
 if matches "$HANGS"; then
     trap 'echo "interrupted $call" >> calls; exit 130' INT
+    echo "$call" >> calls
     while :; do sleep 0.05; done
 fi
+echo "$call" >> calls
 if matches "$FAILS"; then exit 1; fi
 """
-NO_CLUSTER = "cluster status|docker info|podman info"
+NO_ENGINE = "docker info|podman info"
 AS_ROOT = os.geteuid() == 0
 TESTS = ("tests/unit/content", "tests/corpus", "tests/unit/sources")
 STEPS = (
@@ -30,6 +32,9 @@ STEPS = (
     *(f"pytest .*{tests}" for tests in TESTS),
     *(("make e2e TESTS",) if AS_ROOT else ()),
 )
+
+
+needs_flock = pytest.mark.skipif(shutil.which("flock") is None, reason="without flock there is no lock")
 
 
 @pytest.fixture
@@ -46,23 +51,39 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def started(checkout: Path, *, fails: str = NO_CLUSTER, hangs: str = "") -> subprocess.Popen[str]:
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(checkout: Path) -> Iterator[Start]:
+    runs: list[subprocess.Popen[str]] = []
     environment = {
         "PATH": f"{checkout}/bin:/usr/local/bin:/usr/bin:/bin",
         "TMPDIR": str(checkout / "tmp"),
         "RUKPAK_CLUSTER_STATE": ".cluster",
-        "FAILS": fails,
-        "HANGS": hangs,
     }
-    return subprocess.Popen(
-        [checkout / ".ci/run"],
-        cwd=checkout,
-        env=environment,
-        start_new_session=True,  # the tests interrupt its group
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+
+    def begin(*, fails: str = NO_ENGINE, hangs: str = "") -> subprocess.Popen[str]:
+        run = subprocess.Popen(
+            [checkout / ".ci/run"],
+            cwd=checkout,
+            env=environment | {"FAILS": fails, "HANGS": hangs},
+            start_new_session=True,  # the tests interrupt its group
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        runs.append(run)
+        return run
+
+    # Ignored here, as in the background of a shell, it would be ignored by all that is started.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield begin
+    signal.signal(signal.SIGINT, before)
+    for run in runs:
+        if run.poll() is None:  # the test has failed
+            os.killpg(run.pid, signal.SIGTERM)
+            run.communicate(timeout=60)
 
 
 def ended(run: subprocess.Popen[str]) -> tuple[int, str]:
@@ -75,8 +96,8 @@ def calls(checkout: Path) -> list[str]:
     return noted.read_text().splitlines() if noted.exists() else []
 
 
-def test_it_passes_when_everything_does_and_leaves_nothing(checkout: Path) -> None:
-    code, printed = ended(started(checkout))
+def test_it_passes_when_everything_does_and_leaves_nothing(checkout: Path, start: Start) -> None:
+    code, printed = ended(start())
     assert (code, printed.count("FAILED")) == (0, 0)
     assert not list((checkout / "tmp").iterdir())
     assert calls(checkout)[-1].startswith("python -m e2e.cluster down")
@@ -85,31 +106,42 @@ def test_it_passes_when_everything_does_and_leaves_nothing(checkout: Path) -> No
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_whatever_fails_it_fails_and_runs_the_rest(checkout: Path, step: str) -> None:
-    code, printed = ended(started(checkout, fails=f"{NO_CLUSTER}|{step}"))
+def test_whatever_fails_it_fails_and_runs_the_rest(checkout: Path, start: Start, step: str) -> None:
+    code, printed = ended(start(fails=f"{NO_ENGINE}|{step}"))
     assert code == 1
     assert " FAILED in " in printed
     assert any(call.startswith("make e2e-kind") for call in calls(checkout))
     assert all(any(tests in call for call in calls(checkout)) for tests in TESTS)
 
 
-def test_without_an_environment_nothing_is_begun(checkout: Path) -> None:
-    code, _ = ended(started(checkout, fails=f"{NO_CLUSTER}|make env"))
+def test_without_an_environment_nothing_is_begun(checkout: Path, start: Start) -> None:
+    code, _ = ended(start(fails=f"{NO_ENGINE}|make env"))
     assert code == 1
     assert calls(checkout) == ["make env"]
 
 
-def test_a_cluster_that_is_up_stays(checkout: Path) -> None:
-    code, printed = ended(started(checkout, fails="nothing"))
+@pytest.mark.parametrize("folder", [".cluster", "$PWD/.kind"])
+def test_a_cluster_that_is_there_stays(checkout: Path, start: Start, folder: str) -> None:
+    script = f'RUKPAK_CLUSTER_STATE={folder}; . .ci/cluster.sh >&2; echo -n "$state"'  # elsewhere if its path is long
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(checkout / "tmp")}
+    found = subprocess.run(["bash", "-c", script], cwd=checkout, env=environment, check=True, capture_output=True)
+    state = checkout / found.stdout.decode()
+    state.mkdir()
+    (state / "cluster.json").touch()
+    code, printed = ended(start())
     assert code == 1
-    assert "error: a cluster is up in .cluster" in printed
-    assert not any("cluster down" in call for call in calls(checkout))
+    assert "error: there is a cluster in " in printed
+    assert "take it down first" in printed
+    assert calls(checkout) == ["make env"]
 
 
-def test_two_at_once_do_not_share_a_cluster(checkout: Path) -> None:
-    first = started(checkout, hangs="make lint")
+@needs_flock
+def test_two_at_once_do_not_share_a_cluster(checkout: Path, start: Start) -> None:
+    first = start(hangs="make lint")
     eventually(lambda: "make lint" in calls(checkout), what="the first is at work")
-    code, printed = ended(started(checkout))
+    (checkout / ".cluster").mkdir()  # as `cluster up` leaves it
+    (checkout / ".cluster/cluster.json").touch()
+    code, printed = ended(start())
     assert code == 1
     assert "another command uses the cluster in .cluster" in printed
     assert not any("cluster down" in call for call in calls(checkout))
@@ -117,8 +149,8 @@ def test_two_at_once_do_not_share_a_cluster(checkout: Path) -> None:
     assert ended(first)[0] == 130
 
 
-def test_interrupted_it_takes_down_what_runs_beside(checkout: Path) -> None:
-    run = started(checkout, hangs="make lint|make image")
+def test_interrupted_it_takes_down_what_runs_beside(checkout: Path, start: Start) -> None:
+    run = start(hangs="make lint|make image")
     eventually(lambda: {"make lint", "make image"} <= set(calls(checkout)), what="both are at work")
     os.killpg(run.pid, signal.SIGINT)
     code, _ = ended(run)
@@ -128,11 +160,12 @@ def test_interrupted_it_takes_down_what_runs_beside(checkout: Path) -> None:
     assert not list((checkout / "tmp").iterdir())
 
 
+@needs_flock
 def test_a_cluster_that_is_left_behind_holds_no_lock(checkout: Path) -> None:
     """After `kill -9` its programs go on; a lock that they had inherited would be held for ever."""
     (checkout / ".venv/bin/python").write_text("#!/bin/sh\nsleep 60 >/dev/null 2>&1 &\necho $! >> pids\n")
     script = '. .ci/cluster.sh; use_cluster --exclusive; cluster up; echo "held by nobody"; kill -9 $$'
-    command = ["env", "RUKPAK_CLUSTER_STATE=.cluster", "bash", "-c", script]
+    command = ["env", "-u", "RUKPAK_CLUSTER_HELD", "RUKPAK_CLUSTER_STATE=.cluster", "bash", "-c", script]
     try:
         for _ in range(2):
             done = subprocess.run(command, cwd=checkout, check=False, capture_output=True, text=True, timeout=30)

@@ -203,6 +203,13 @@ def test_the_daemon_of_a_cluster_is_remembered(
     assert again.engine.run("info").stdout == "unix:///first\n"
 
 
+def test_a_record_of_another_commit_is_read() -> None:
+    cluster = KindCluster(engine=ContainerEngine(program="docker"), image="kindest/node:v1", found_network=True)
+    record = cluster.record()["kind"] | {"found_modules": False}
+    del record["absent"]
+    assert KindCluster.read({"provider": "kind", "kind": record}) == cluster
+
+
 def test_podman_that_calls_itself_docker_is_podman(install: Install) -> None:
     install("docker", "echo podman version 4.3.1")
     install("podman", "exit 0")
