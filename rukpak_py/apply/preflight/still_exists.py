@@ -1,9 +1,10 @@
 """Gate: the deployment itself still exists, when something that it had is missing or has lost its owner.
 
-Objects with the uid of a deployment that is gone would be collected at once, and created again, for ever.
+The collector deletes the objects of a deployment that is gone, and their watches may say so before its own does. What
+is created with its uid then would be collected at once, and created again, for ever.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 
 from rukpak_py.apply.plan import Action, Change, Plan
 from rukpak_py.apply.preflight.ownership import created_keys
@@ -13,13 +14,12 @@ from rukpak_py.core.objects import ObjectKey
 StillExists = Callable[[bool], Awaitable[bool]]  # the argument: there is reason to doubt it
 
 
-async def refusal(
-    plan: Plan, *, went_again: Callable[[list[ObjectKey]], bool], still_exists: StillExists
-) -> Refusal | None:
+async def refusal(plan: Plan, *, applied: Container[ObjectKey], still_exists: StillExists) -> Refusal | None:
+    """`applied`: what the deployment had."""
     lost, created = [change for change in plan.changes if _lost_its_owner(change)], created_keys(plan)
     if not lost and not created:
         return None
-    is_doubtful = bool(lost) or went_again(created)
+    is_doubtful = bool(lost) or any(key in applied for key in created)
     return None if await still_exists(is_doubtful) else GONE
 
 

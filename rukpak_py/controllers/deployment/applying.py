@@ -156,7 +156,6 @@ class Applier:
         """`drifted`: what was as it should be before. Anything else is seen for the first time by this process."""
         state, now = attempt.state, monotonic()
         reverted = [key for key in change_set.corrected + change_set.created if key in drifted]
-        state.drift.created([key for key in change_set.created if key in drifted], now)
         state.drift.corrected(reverted, now)
         lost_a_race = any(failure.kind is FailureKind.CONFLICT for failure in change_set.failures)
         is_first_install = not attempt.deployment.status.active_bundle

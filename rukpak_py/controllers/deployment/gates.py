@@ -1,7 +1,6 @@
 """The gates that need the cluster: asked in order, after looking and before the first write."""
 
 from collections.abc import Awaitable, Callable
-from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import REGISTRY_CLASS
@@ -65,7 +64,7 @@ class Gates:
             return refused
         gone = await still_exists.refusal(
             planned.plan,
-            went_again=lambda keys: attempt.state.drift.went_again(keys, monotonic()),
+            applied=attempt.state.applied.fields,
             still_exists=lambda is_doubtful: self._existence.still_exists(attempt.deployment, is_doubtful=is_doubtful),
         )
         if gone is not None:

@@ -41,22 +41,12 @@ class DriftBackoff:
 
     def __init__(self) -> None:
         self._corrections: dict[ObjectKey, deque[float]] = {}
-        self._created_at: dict[ObjectKey, float] = {}
         self.text = ""  # what was reported about those that are left alone
         self._reported: frozenset[ObjectKey] = frozenset()
 
     def corrected(self, keys: Iterable[ObjectKey], now: float) -> None:
         for key in keys:
             self._corrections.setdefault(key, deque(maxlen=CORRECTIONS_BEFORE_BACKOFF)).append(now)
-
-    def created(self, keys: Iterable[ObjectKey], now: float) -> None:
-        """These were missing and were created again."""
-        recent = {key: at for key, at in self._created_at.items() if now - at < DRIFT_BACKOFF_SECONDS}
-        self._created_at = {**recent, **dict.fromkeys(keys, now)}
-
-    def went_again(self, keys: Iterable[ObjectKey], now: float) -> bool:
-        """Something that we created again a moment ago is gone again: perhaps its owner is."""
-        return any(now - self._created_at.get(key, float("-inf")) < DRIFT_BACKOFF_SECONDS for key in keys)
 
     def resting(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
         """Those that are left alone for now.

@@ -57,6 +57,8 @@ UPGRADE = {  # no Bundle: the content is the same
     ("delete", "services", "200"): 1,
     **STATUS,
 }
+# The collector deletes what the deployment owned; the watch of an object may tell that before the own one does.
+DELETION: tuple[dict[tuple[str, str, str], int], ...] = ({}, {("get", "bundledeployments", "404"): 1})
 READ_VALUES = {("get", "secrets", "200"): 1}
 MAKE_KEY = {("get", "secrets", "404"): 1, ("create", "secrets", "201"): 1}  # of digests; once for all charts
 
@@ -132,14 +134,16 @@ class Values:
 
 async def test_a_chart_costs_what_plain_content_costs(operator: Operator, chart: Chart) -> None:
     install, upgrade = chart.install(values=FIRST), chart.install(values=SECOND)
-    assert await calls_of_each(operator, install, install, chart.look_again, chart.drift, upgrade, chart.delete) == [
+    works = install, install, chart.look_again, chart.drift, upgrade, chart.delete
+    *others, deletion = await calls_of_each(operator, *works)
+    assert others == [
         FIRST_INSTALL,
         {},
         STATUS,  # when it was asked to look again
         {("apply", "configmaps", "200"): 1},
         UPGRADE,
-        {},  # the collector deletes what it owned
     ]
+    assert deletion in DELETION
 
 
 async def test_a_secret_with_values_is_read_once_for_each_change(
@@ -148,13 +152,13 @@ async def test_a_secret_with_values_is_read_once_for_each_change(
     values = Values(tenant)
     await values.put(FIRST)
     install = chart.install(valuesFrom=[{"kind": "Secret", "name": SECRET}])
-    assert await calls_of_each(
-        operator, install, values.upgrade, values.touch, chart.look_again, values.delete, chart.delete
-    ) == [
+    works = install, values.upgrade, values.touch, chart.look_again, values.delete, chart.delete
+    *others, deletion = await calls_of_each(operator, *works)
+    assert others == [
         {**FIRST_INSTALL, **READ_VALUES, **MAKE_KEY},
         {**UPGRADE, **READ_VALUES},
         READ_VALUES,
         STATUS,
         {("get", "secrets", "404"): 1, **STATUS},
-        {},
     ]
+    assert deletion in DELETION

@@ -279,26 +279,26 @@ AS_APPLIED = {WANTED.key: live(**owned())}
 
 
 @pytest.mark.parametrize(
-    ("lives", "went_again", "asked"),
+    ("lives", "applied", "asked"),
     [
-        (AS_APPLIED, False, []),  # all is there
-        ({}, False, [False]),  # something is created
-        ({}, True, [True]),  # what was created a moment ago is gone again
-        (OURS_BY_LABEL, False, [True]),  # its owner reference is gone: perhaps a deletion that orphans
-        (UNOWNED, False, []),  # adopted; it never had our reference
+        (AS_APPLIED, {WANTED.key}, []),  # all is there
+        ({}, set(), [False]),  # something is created
+        ({}, {WANTED.key}, [True]),  # something that was applied is gone: perhaps with the deployment
+        (OURS_BY_LABEL, set(), [True]),  # its owner reference is gone: perhaps a deletion that orphans
+        (UNOWNED, set(), []),  # adopted; it never had our reference
     ],
 )
 async def test_a_deployment_is_looked_for_when_something_it_had_is_missing(
-    lives: Mapping[ObjectKey, ObservedObject], *, went_again: bool, asked: list[bool]
+    lives: Mapping[ObjectKey, ObservedObject], *, applied: set[ObjectKey], asked: list[bool]
 ) -> None:
     exists = Exists()
     plan = plan_of(WANTED, live=lives, adopt=Adopt.IF_UNOWNED)
-    assert await still_exists.refusal(plan, went_again=lambda _: went_again, still_exists=exists) is None
+    assert await still_exists.refusal(plan, applied=applied, still_exists=exists) is None
     assert exists.asked == asked
 
 
 async def test_nothing_is_written_for_a_deployment_that_is_gone() -> None:
-    refusal = await still_exists.refusal(plan_of(WANTED), went_again=lambda _: False, still_exists=Exists(answer=False))
+    refusal = await still_exists.refusal(plan_of(WANTED), applied=(), still_exists=Exists(answer=False))
     assert refusal is GONE
     assert refusal.is_gone
 

@@ -178,8 +178,6 @@ async def test_what_is_written_to_settled_content_is_drift_and_told(bench: Bench
     assert isinstance(applied, AppliedContent)
     assert one.state.content == before
     assert bench.events.texts == [("DriftCorrected", "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b")]
-    assert one.state.drift.went_again([key("b")], bench.clock.now)
-    assert not one.state.drift.went_again([key("a")], bench.clock.now)
 
 
 async def test_what_is_written_of_new_content_is_not_drift(bench: Bench) -> None:
@@ -187,7 +185,6 @@ async def test_what_is_written_of_new_content_is_not_drift(bench: Bench) -> None
     one = attempt()
     await bench.apply(one, bench.planned(one, A, B))
     assert bench.events.texts == []
-    assert not one.state.drift.went_again([key("b")], bench.clock.now)
 
 
 async def test_what_is_seen_for_the_first_time_since_a_restart_is_not_told_as_drift(bench: Bench) -> None:

@@ -14,7 +14,6 @@ from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import gates as module
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
@@ -24,7 +23,7 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, live
-from tests.unit.controllers.deployment.parts import FakeCluster, attempt, controlled_clock, settled, target_of
+from tests.unit.controllers.deployment.parts import FakeCluster, attempt, settled, target_of
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
 
@@ -71,7 +70,6 @@ RENDERED = Rendered(
 
 @dataclass
 class Bench:
-    clock: Clock
     engine: GivenEngine = field(default_factory=GivenEngine)
     existence: GivenExistence = field(default_factory=GivenExistence)
     deployments: Cache[BundleDeployment] = field(default_factory=lambda: Cache(clock=Clock()))
@@ -113,8 +111,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
-    return Bench(clock=controlled_clock(monkeypatch, module))
+def bench() -> Bench:
+    return Bench()
 
 
 def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
@@ -140,10 +138,10 @@ async def test_a_deployment_that_is_gone_ends_it_before_the_dry_run(bench: Bench
     assert bench.engine.dry_runs == 0
 
 
-async def test_what_went_again_a_moment_after_it_was_created_again_is_a_reason_to_doubt(bench: Bench) -> None:
+async def test_something_missing_that_was_applied_is_a_reason_to_doubt(bench: Bench) -> None:
     one = attempt()
     await bench.refusal(one)
-    one.state.drift.created([key("a")], bench.clock.now)
+    one.state.applied.fields[key("a")] = "hash"
     await bench.refusal(one)
     assert bench.existence.asked == [False, True]
 

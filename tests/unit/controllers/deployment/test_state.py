@@ -108,16 +108,6 @@ def test_a_wait_of_other_content_starts_anew() -> None:
     assert waits.waited("schema", 55.0, ("new",)) == 5.0
 
 
-def test_what_goes_again_soon_after_it_was_created_again_went_again() -> None:
-    drift = DriftBackoff()
-    assert not drift.went_again([key("a")], 0.0)
-    drift.created([key("a")], 100.0)
-    assert drift.went_again([key("b"), key("a")], 100.0 + DRIFT_BACKOFF_SECONDS / 2)
-    assert not drift.went_again([key("a")], 100.0 + DRIFT_BACKOFF_SECONDS)
-    drift.created([key("b")], 100.0 + 2 * DRIFT_BACKOFF_SECONDS)
-    assert list(drift._created_at) == [key("b")], "what is past is forgotten"
-
-
 def resting_after(drift: DriftBackoff, now: float) -> float:
     """Corrects one object each second until it is left alone; the time of the next look."""
     for _ in range(CORRECTIONS_BEFORE_BACKOFF):
