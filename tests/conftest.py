@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
+import signal
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -33,6 +34,9 @@ pytest_plugins = [
 
 def pytest_configure(config: pytest.Config) -> None:
     """The controller (or the only process) names the run's folder; workers inherit the environment."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As in the background of a shell: all that the tests start, and interrupt, would ignore it, too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         os.environ[RUN_DIRECTORY] = tempfile.mkdtemp(prefix="rukpak-test-")
         os.environ[RUN_PROCESS] = str(os.getpid())

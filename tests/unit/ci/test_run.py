@@ -76,10 +76,7 @@ def start(checkout: Path) -> Iterator[Start]:
         runs.append(run)
         return run
 
-    # Ignored here, as in the background of a shell, it would be ignored by all that is started.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield begin
-    signal.signal(signal.SIGINT, before)
     for run in runs:
         if run.poll() is None:  # the test has failed
             os.killpg(run.pid, signal.SIGTERM)
