@@ -3,10 +3,12 @@
 Only the port-forward is not there, which needs a kubelet: the commands are given the port of the content server.
 """
 
+import gc
 import json
 import re
 import tarfile
 import uuid
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,6 +81,11 @@ def user(
     user = User(kubectl=Kubectl.on(kubeconfig), rukpakctl=CommandLine(capsys), folder=tmp_path)
     yield user
     user.kubectl.run("delete", "bundledeployment", user.name, "--ignore-not-found", "--wait=false")
+    # A command ends without the polite end of TLS that a busy server is late with, and its process with it; this one
+    # goes on, and another test would find the connection.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def uploaded(ran: Ran) -> str:
