@@ -32,6 +32,8 @@ class Asked:
 class Server(ThreadingHTTPServer):
     """What `answer` leaves to it, `usual` answers."""
 
+    request_queue_size = 128  # of connections; beyond it some wait for seconds, as no client of a real server does
+
     def __init__(self, usual: Callable[[Asked], Answer]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.usual = usual

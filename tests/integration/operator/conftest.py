@@ -1,7 +1,7 @@
 """Operators on the control plane of the worker."""
 
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from tests.integration.operator.tenant import Tenant
 from tests.integration.proxy import Proxy, proxy_before
 
 StartOperator = Callable[..., Operator]
+HAS_FAILED = pytest.StashKey[bool]()
 
 
 class Controllers:
@@ -45,9 +46,21 @@ async def controllers(plane: ControlPlane, tenant: Tenant) -> AsyncIterator[Cont
     controllers.resume()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[HAS_FAILED] = True
+    return report
+
+
 @pytest.fixture
-def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[StartOperator]:
+def operators(
+    request: pytest.FixtureRequest, plane: ControlPlane, tenant: Tenant, tmp_path: Path
+) -> Iterator[StartOperator]:
     """Make operators of the tenant. They end with the test, and none of them may have logged a traceback.
+
+    The report of a test that failed shows what they logged, and what they were doing.
 
     `folder`: where store and log are, for one that goes on with what another has left.
     """
@@ -77,6 +90,9 @@ def operators(plane: ControlPlane, tenant: Tenant, tmp_path: Path) -> Iterator[S
 
     with ended_cleanly(made):
         yield make
+        if HAS_FAILED in request.node.stash:
+            for operator in made:
+                request.node.add_report_section("teardown", "log of an operator", operator.where_it_is())
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.integration.operator import stacks
+
 _PR_SET_PDEATHSIG = 1
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["rukpak_py.operator.main"])
@@ -55,4 +57,5 @@ def _run(module: str, arguments: list[str], log: str, environment: dict[str, str
     os.environ.update(environment)
     tempfile.tempdir = None  # it is remembered
     sys.argv = [module, *arguments]
+    stacks.write_at_signal()
     runpy.run_module(module, run_name="__main__", alter_sys=True)

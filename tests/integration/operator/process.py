@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -21,10 +22,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from e2e.cluster.ports import free_ports
 from rukpak_py.core.metrics import RequestLabels
+from tests.integration.operator import stacks
 from tests.integration.operator.preloaded import Preloaded
 from tests.waiting import eventually
 
 READY_SECONDS = 60.0
+STACKS_SECONDS = 5.0  # one that is stopped writes nothing
 STOP_SECONDS = 30.0
 INTERVAL = 0.05
 TRACES = ("Traceback", "this is a bug", "was never retrieved", "was never awaited")  # of bugs, in a log
@@ -120,6 +123,15 @@ class Operator:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    def where_it_is(self) -> str:
+        """Its log, with what all its threads and tasks do at the moment if it still runs."""
+        if isinstance(self._process, Preloaded) and self.is_running:
+            self._process.send_signal(stacks.SIGNAL)
+            until = time.monotonic() + STACKS_SECONDS
+            while not self.log.endswith(f"{stacks.END}\n") and time.monotonic() < until:
+                time.sleep(INTERVAL)
+        return self.log
 
     async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to end; its exit code."""
