@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from multiprocessing import forkserver
 from pathlib import Path
 
 from tests.integration.operator import stacks
@@ -50,6 +51,8 @@ def _run(module: str, arguments: list[str], log: str, environment: dict[str, str
     os.setsid()
     if sys.platform == "linux":  # it dies with the process that forks, and that one with the worker
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # The process that forks ends once nobody has this pipe any more, and each fork gets it.
+    os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(output, 1)
     os.dup2(output, 2)
