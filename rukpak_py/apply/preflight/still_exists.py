@@ -4,7 +4,7 @@ The collector deletes the objects of a deployment that is gone, and their watche
 is created with its uid then would be collected at once, and created again, for ever.
 """
 
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable
 
 from rukpak_py.apply.plan import Action, Change, Plan
 from rukpak_py.apply.preflight.ownership import created_keys
@@ -14,12 +14,12 @@ from rukpak_py.core.objects import ObjectKey
 StillExists = Callable[[bool], Awaitable[bool]]  # the argument: there is reason to doubt it
 
 
-async def refusal(plan: Plan, *, applied: Container[ObjectKey], still_exists: StillExists) -> Refusal | None:
-    """`applied`: what the deployment had."""
+async def refusal(plan: Plan, *, had: Callable[[ObjectKey], bool], still_exists: StillExists) -> Refusal | None:
+    """`had`: whether the deployment had it, or may have had."""
     lost, created = [change for change in plan.changes if _lost_its_owner(change)], created_keys(plan)
     if not lost and not created:
         return None
-    is_doubtful = bool(lost) or any(key in applied for key in created)
+    is_doubtful = bool(lost) or any(map(had, created))
     return None if await still_exists(is_doubtful) else GONE
 
 

@@ -62,9 +62,11 @@ class Gates:
         refused = ownership.refused(planned.plan) or ownership.free_for_a_moment(returning)
         if refused is not None:
             return refused
+        applied = attempt.state.applied.fields
+        is_unknown = not applied and bool(attempt.deployment.status.active_bundle)  # another process applied it
         gone = await still_exists.refusal(
             planned.plan,
-            applied=attempt.state.applied.fields,
+            had=lambda key: is_unknown or key in applied,
             still_exists=lambda is_doubtful: self._existence.still_exists(attempt.deployment, is_doubtful=is_doubtful),
         )
         if gone is not None:

@@ -89,6 +89,8 @@ class DeploymentReconciler:
         attempt = self._attempts.wanted(deployment, wanted, state, found)
         active = self._active(deployment, state, found)
         result = await self._content.reconcile_content(attempt, active)
+        if result.is_gone:
+            return result.outcome
         kept = StageResult(outcome=DONE)
         if result.wrote_nothing and active is not None and active.content != attempt.content:
             kept = await self._content.correct_drift(active)

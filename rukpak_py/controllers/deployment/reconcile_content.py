@@ -12,8 +12,8 @@ from dataclasses import replace
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
+from rukpak_py.api.conditions import Summary, summary_of
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.preflight.refusal import WaitsFor
@@ -69,7 +69,8 @@ class ContentReconciler:
         except ApiError as error:
             if attempt.state.waited("api server") < ERRORS_QUIET_SECONDS:
                 raise
-            report = Report(summary=Summary.RETRYING, reason=Reason.UNAVAILABLE, message=str(error))
+            _, reason = summary_of(error)
+            report = Report(summary=Summary.RETRYING, reason=reason, message=str(error))
             return StageResult(outcome=retry(error.retry_after), report=report)
         attempt.state.waits.over("api server")
         if not attempt.is_wanted:
@@ -208,7 +209,7 @@ class ContentReconciler:
 
     async def _refused_plan(self, attempt: Attempt, planned: Planned, refusal: Refusal) -> StageResult:
         if refusal.is_gone:
-            return StageResult(outcome=WAIT, wrote_nothing=True)
+            return StageResult(outcome=WAIT, is_gone=True)
         state = attempt.state
         state.applied.absent.clear()  # what was free may be why
         unfinished = lagging(attempt, refusal.failure_kinds, refusal.message)

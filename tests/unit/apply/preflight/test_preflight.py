@@ -293,12 +293,12 @@ async def test_a_deployment_is_looked_for_when_something_it_had_is_missing(
 ) -> None:
     exists = Exists()
     plan = plan_of(WANTED, live=lives, adopt=Adopt.IF_UNOWNED)
-    assert await still_exists.refusal(plan, applied=applied, still_exists=exists) is None
+    assert await still_exists.refusal(plan, had=applied.__contains__, still_exists=exists) is None
     assert exists.asked == asked
 
 
 async def test_nothing_is_written_for_a_deployment_that_is_gone() -> None:
-    refusal = await still_exists.refusal(plan_of(WANTED), applied=(), still_exists=Exists(answer=False))
+    refusal = await still_exists.refusal(plan_of(WANTED), had=lambda _: False, still_exists=Exists(answer=False))
     assert refusal is GONE
     assert refusal.is_gone
 

@@ -146,6 +146,11 @@ async def test_something_missing_that_was_applied_is_a_reason_to_doubt(bench: Be
     assert bench.existence.asked == [False, True]
 
 
+async def test_what_another_process_applied_may_be_anything_that_is_missing(bench: Bench) -> None:
+    await bench.refusal(attempt(of=INSTALLED))
+    assert bench.existence.asked == [True]
+
+
 @pytest.mark.parametrize(
     ("of", "active", "is_settled", "dry_runs"),
     [
