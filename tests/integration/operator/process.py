@@ -127,9 +127,10 @@ class Operator:
     def where_it_is(self) -> str:
         """Its log, with what all its threads and tasks do at the moment if it still runs."""
         if isinstance(self._process, Preloaded) and self.is_running:
+            known = len(self.log)
             self._process.send_signal(stacks.SIGNAL)
             until = time.monotonic() + STACKS_SECONDS
-            while not self.log.endswith(f"{stacks.END}\n") and time.monotonic() < until:
+            while stacks.END not in self.log[known:] and time.monotonic() < until:
                 time.sleep(INTERVAL)
         return self.log
 

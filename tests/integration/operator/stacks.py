@@ -2,24 +2,25 @@
 
 import asyncio
 import faulthandler
+import gc
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 SIGNAL = signal.SIGUSR1
-END = "these were all tasks"
+END = "these were all tasks of all loops"
 
 
 def write_at_signal() -> None:
-    signal.signal(SIGNAL, _write)
+    """The threads also where the main one is in C code that does not come back."""
+    signal.signal(SIGNAL, _write_tasks)
+    faulthandler.register(SIGNAL, chain=True)
 
 
-def _write(*_: object) -> None:
-    faulthandler.dump_traceback(file=sys.stderr)
-    with suppress(RuntimeError):  # no loop runs yet, or any more
-        for task in asyncio.all_tasks():
+def _write_tasks(*_: object) -> None:
+    for task in gc.get_objects():
+        if issubclass(type(task), asyncio.Task) and not task.done():
             sys.stderr.write("\n  ".join([f"task {task.get_name()}:", *_frames(task.get_coro())]) + "\n")
     sys.stderr.write(f"{END}\n")
 
