@@ -63,7 +63,7 @@ class Gates:
         if refused is not None:
             return refused
         applied = attempt.state.applied.fields
-        is_unknown = not applied and bool(attempt.deployment.status.active_bundle)  # another process applied it
+        is_unknown = not applied and bool(attempt.deployment.status.kinds)  # they were recorded before the first write
         gone = await still_exists.refusal(
             planned.plan,
             had=lambda key: is_unknown or key in applied,

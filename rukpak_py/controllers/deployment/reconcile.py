@@ -89,8 +89,6 @@ class DeploymentReconciler:
         attempt = self._attempts.wanted(deployment, wanted, state, found)
         active = self._active(deployment, state, found)
         result = await self._content.reconcile_content(attempt, active)
-        if result.is_gone:
-            return result.outcome
         kept = StageResult(outcome=DONE)
         if result.wrote_nothing and active is not None and active.content != attempt.content:
             kept = await self._content.correct_drift(active)
@@ -196,7 +194,8 @@ def _with_kept(result: StageResult, kept: StageResult) -> StageResult:
     report = result.report
     if report is not None and kept.report is not None and kept.report.fields is not None:
         report = replace(report, fields={**kept.report.fields, **(report.fields or {})})
-    return replace(result, report=report, waits_for=result.waits_for | kept.waits_for)
+    is_gone = result.is_gone or kept.is_gone
+    return replace(result, report=report, waits_for=result.waits_for | kept.waits_for, is_gone=is_gone)
 
 
 SUSPENDED = StageResult(outcome=DONE, report=statuses.SUSPENDED)

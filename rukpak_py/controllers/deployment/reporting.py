@@ -55,7 +55,7 @@ class Reporting:
         """Write the status when it says something new, and emit its transitions as Events."""
         self._waiting.note(deployment.metadata.name, result.waits_for)
         report = result.report
-        if report is None:
+        if report is None or result.is_gone:
             return result.outcome
         if report.valid is None:
             report = replace(report, valid=valid)

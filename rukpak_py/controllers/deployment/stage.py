@@ -23,7 +23,7 @@ class StageResult:
     report: Report | None = None
     is_finished: bool = False  # applied, healthy and pruned: former Bundles may go
     wrote_nothing: bool = False  # refused before the first write: what is installed is untouched
-    is_gone: bool = False  # the deployment itself: there is nothing to keep, and nothing to be said to anybody
+    is_gone: bool = False  # the deployment itself: there is nothing to be said to anybody
     waits_for: WaitsFor = field(default_factory=WaitsFor)
     not_corrected: str = ""  # why what is installed cannot be kept as it was
 

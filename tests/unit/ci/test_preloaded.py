@@ -20,7 +20,7 @@ from tests.integration.operator.preloaded import Preloaded
 
 started = Preloaded("timeit", ["-n1", "-r1", "-s", "import time", "time.sleep(60)"], Path(sys.argv[1]), os.environ)
 print(started.pid, flush=True)
-time.sleep(60)
+time.sleep(60)  # it is killed before
 """
 
 

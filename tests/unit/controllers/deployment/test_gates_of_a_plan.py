@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, BundleDeploymentStatus, Installation
+from rukpak_py.api.bundle_deployment import (
+    Adopt,
+    BundleDeployment,
+    BundleDeploymentStatus,
+    Installation,
+    InstalledKind,
+)
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Plan, make_plan
@@ -147,8 +153,13 @@ async def test_something_missing_that_was_applied_is_a_reason_to_doubt(bench: Be
 
 
 async def test_what_another_process_applied_may_be_anything_that_is_missing(bench: Bench) -> None:
-    await bench.refusal(attempt(of=INSTALLED))
-    assert bench.existence.asked == [True]
+    """Also of a first installation that it did not finish."""
+    kinds = (InstalledKind(group="", version="v1", kind="ConfigMap"),)
+    one = attempt(of=deployment(status=BundleDeploymentStatus(kinds=kinds)))
+    await bench.refusal(one)
+    one.state.applied.fields[key("b")] = "hash"
+    await bench.refusal(one)
+    assert bench.existence.asked == [True, False]
 
 
 @pytest.mark.parametrize(

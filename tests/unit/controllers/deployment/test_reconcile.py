@@ -732,6 +732,25 @@ class TestADeploymentThatIsGone:
         await bench.reconcile()
         assert bench.waiting.for_namespace("n") == []
 
+    @pytest.mark.parametrize("by", ["the wanted content", "what is kept meanwhile", "what is kept instead"])
+    async def test_what_a_stage_finds_gone_is_not_written_to(self, bench: Bench, by: str) -> None:
+        """It may be on its way out, with a finalizer: the server would take the status."""
+        one = installed_before(bench)
+        gone = StageResult(outcome=WAIT, is_gone=True)
+        if by == "the wanted content":
+            bench.put_bundle(unpacked(one))
+            bench.content.results[WANTED] = gone
+        elif by == "what is kept meanwhile":
+            bench.put_bundle(failing(one))
+            bench.content.results[ACTIVE] = gone
+        else:
+            bench.put_bundle(unpacked(one))
+            bench.content.results |= {WANTED: refused(), ACTIVE: gone}
+        await bench.reconcile_after_a_while()
+        assert bench.content.asked
+        assert bench.client.calls == []
+        assert bench.events.told == []
+
     async def test_a_uid_whose_end_was_seen_is_not_worked_for(self, bench: Bench) -> None:
         one = bench.put(deployment())
         bench.states.end(one.metadata.uid)

@@ -7,7 +7,7 @@ import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
 from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.reconcile_content import (
@@ -59,7 +59,8 @@ async def test_requests_that_fail_are_reported_when_it_lasts(monkeypatch: pytest
     result = await content.reconcile_content(one, None)
     assert result.outcome == retry()
     assert result.report is not None
-    assert (result.report.summary, result.report.message) == (Summary.RETRYING, str(ERROR))
+    report = result.report
+    assert (report.summary, report.reason, report.message) == (Summary.RETRYING, Reason.ACCESS_DENIED, str(ERROR))
 
     visibility.error = None
     assert await content.reconcile_content(one, None) == StageResult(outcome=DONE)

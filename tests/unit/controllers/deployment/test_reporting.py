@@ -1,5 +1,7 @@
 """A reconcile's last step: the status, its Events, and when the key comes back."""
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
@@ -100,6 +102,8 @@ async def test_a_status_that_met_another_write_brings_the_key_back(bench: Bench)
 
 async def test_about_a_deployment_that_is_gone_there_is_nothing_to_say(bench: Bench) -> None:
     one = bench.known
+    assert await bench.report(dataclasses.replace(said("m", WAIT), is_gone=True)) == WAIT
+    assert bench.client.calls == []
     del bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]
     assert await bench.report(said("m", retry())) == DONE
     bench.deployments.drop("shop", one.metadata.uid)
