@@ -15,6 +15,7 @@ from rukpak_py.sources.git.source import GitFetcher
 from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
+from tests.workers import SPOOL, WORKERS
 
 LOOPBACK = AddressPolicy(allowed=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 NAME = "combo.git"
@@ -55,7 +56,8 @@ def request(source: Source, **more: Any) -> FetchRequest:
 def fetcher(
     *, secrets: Secrets | None = None, limits: Limits = DEFAULT_LIMITS, addresses: AddressPolicy = LOOPBACK, **more: Any
 ) -> GitFetcher:
-    return GitFetcher(secrets or Secrets(), addresses=addresses, limits=limits, **more)
+    given: dict[str, Any] = {"workers": WORKERS, "spool": SPOOL} | more
+    return GitFetcher(secrets or Secrets(), addresses=addresses, limits=limits, **given)
 
 
 async def fetched(source: Source, **given: Any) -> Fetched:

@@ -16,6 +16,7 @@ from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.upload_directory import UploadDirectory
+from tests.workers import SPOOL, WORKERS
 
 
 class Nothing:
@@ -50,4 +51,6 @@ def sources_alone(addresses: AddressPolicy, *, limits: Limits = DEFAULT_LIMITS) 
         plain_http=frozenset(),
         addresses=addresses,
         limits=limits,
+        workers=WORKERS,
+        spool=SPOOL,
     )

@@ -42,6 +42,7 @@ class Limits:
     content_files: int = _limit(20_000, "number of files and directories of a bundle")
     file_bytes: int = _limit(32 * MIB, "size of one file")
     image_bytes: int = _limit(4096 * MIB, "size of all layers of an image together, before and after unpacking")
+    spool_bytes: int = _limit(8 * GIB, "size of what arrives for all Bundles together, in temporary files")
     image_manifest_bytes: int = _limit(4 * MIB, "size of the manifest or the index of an image")
     image_entries: int = _limit(1000, "number of entries of the manifest or the index of an image")
     git_bytes: int = _limit(512 * MIB, "size of what a git server sends, on disk")

@@ -23,8 +23,8 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.operator import content_work
-from rukpak_py.operator.worker_processes import CALL_SECONDS, WorkerProcesses
 from rukpak_py.server.archives import Archive
+from rukpak_py.sources.ports import Workers
 
 RECENT = 600.0  # seconds
 LOADED_BYTES = 8 * 1024 * 1024  # of trees that stay in memory: most are rendered right after they were stored
@@ -34,13 +34,13 @@ Result = TypeVar("Result")
 
 
 class StoredContent:
-    def __init__(self, directory: Path, limits: Limits, *, helm: str = "") -> None:
+    def __init__(self, directory: Path, limits: Limits, workers: Workers, *, helm: str = "") -> None:
         """`helm`: the program that renders charts; empty: the one on PATH."""
         self._directory = directory
         self._limits = limits
         self._helm = helm or None
         self._opened: Store | None = None
-        self._workers = WorkerProcesses(seconds=max(CALL_SECONDS, limits.helm_seconds + CALL_SECONDS / 2))
+        self._workers = workers
         self._recent: dict[str, float] = {}
         self._loaded: OrderedDict[str, Tree] = OrderedDict()
         self.news = asyncio.Event()  # set, and replaced, when content was stored or will not be
@@ -48,9 +48,6 @@ class StoredContent:
     async def open(self) -> None:
         """Make the directory usable, and remove what a crash left behind."""
         self._opened = await asyncio.to_thread(Store, self._directory, self._limits)
-
-    async def close(self) -> None:
-        await self._workers.close()
 
     async def check(self, classes: Classes, tree: Tree) -> Tree | None:
         return await self._work(content_work.check, classes, tree, self._limits)

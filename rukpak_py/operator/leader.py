@@ -103,7 +103,9 @@ class Leader:
         """Until cancelled, or until a part ends that must not end."""
         self._loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._parts.content.close)
+            stack.callback(self._parts.spool.close)
+            await asyncio.to_thread(self._parts.spool.remove_abandoned)
+            stack.push_async_callback(self._parts.processes.close)
             await self._parts.content.open()
             stack.callback(self._parts.served.close)
             await self._parts.served.open()

@@ -48,10 +48,16 @@ from rukpak_py.operator.source_parts import sources_of
 from rukpak_py.operator.stored_renderings import StoredRenderings
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.operator.values_objects import SystemValuesObjects
+from rukpak_py.operator.worker_processes import CALL_SECONDS, WorkerProcesses
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload_directory import UploadDirectory
+
+# Of the worker processes, at a time: what is read never keeps installed content from being rendered.
+READERS = 2
+RENDERERS = 2
 
 
 class LeaderParts:
@@ -75,7 +81,11 @@ class LeaderParts:
         self._all_bundles = all_bundles
         self.router = EventRouter()
         self._deletions = ProvenDeletions()
-        self.content = StoredContent(settings.storage_dir, settings.limits, helm=settings.helm)
+        limits = settings.limits
+        self.processes = WorkerProcesses(seconds=max(CALL_SECONDS, limits.helm_seconds + CALL_SECONDS / 2))
+        readers = self.processes.lane(READERS)
+        self.spool = Spool(limits)
+        self.content = StoredContent(settings.storage_dir, limits, self.processes.lane(RENDERERS), helm=settings.helm)
         self._uploads = UploadDirectory(settings.upload_dir, settings.limits)
         self._budget = ContentBudget()
         self.recorder = EventRecorder(client, component="rukpak", instance=settings.pod_name)
@@ -125,6 +135,8 @@ class LeaderParts:
                 pods=self.unpack_pods,
                 api_servers=self.api_server_addresses.known,
                 uploads=self._uploads,
+                workers=readers,
+                spool=self.spool,
                 tell=self._tell_of_pod,
             ),
             self.content,
@@ -139,6 +151,7 @@ class LeaderParts:
             Unpacking(
                 turns=jobs.turns,
                 budget=self._budget,
+                workers=readers,
                 has_content=self.content.has,
                 uploaded=self.bundles.uploaded,
             ),

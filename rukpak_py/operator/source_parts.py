@@ -9,7 +9,8 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, Tell
 from rukpak_py.sources.image.source import ImagePorts
-from rukpak_py.sources.ports import Pods
+from rukpak_py.sources.ports import Pods, Workers
+from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload_directory import UploadDirectory
 
 
@@ -21,6 +22,8 @@ def sources_of(
     pods: Pods,
     api_servers: AbstractSet[tuple[str, int]],
     uploads: UploadDirectory,
+    workers: Workers,
+    spool: Spool,
     tell: Tell,
 ) -> SourcesByType:
     """`api_servers`: more of them may become known later. `tell` is called when a pod has to be made for an image."""
@@ -43,5 +46,7 @@ def sources_of(
         addresses=AddressPolicy(allowed=settings.allow_source_addresses, api_servers=api_servers),
         limits=settings.limits,
         uploads=uploads,
+        workers=workers,
+        spool=spool,
         allow_plain_http_credentials=settings.allow_plain_http_credentials,
     )

@@ -1,11 +1,12 @@
 """A worker process: takes one call after the other from its standard input, and answers on its standard output.
 
-Its arguments are its memory in bytes, and the seconds for each call.
+Its arguments are its memory in bytes, and for each call its seconds, and its seconds of processor time.
 
 A request is a pickle; so is an answer, behind eight bytes of its length. The first answer, `READY`, comes by itself.
 Its memory is bounded by the kernel, so that a call which needs more ends in a `MemoryError` here and nowhere else. It
-ends with its input, and by an alarm when a call goes on after its time: the operator may be gone. It imports little
-but what its calls name, because it is started often.
+ends with its input, by `SIGPROF` when a call used up its processor time, and by an alarm when it goes on after its
+time: the operator may be gone. Both signals end it whatever it does, C code that holds the interpreter included. It
+imports little but what its calls name, because it is started often.
 """
 
 import os
@@ -40,18 +41,18 @@ class CallAnswer(NamedTuple):
 
 
 def main() -> None:
-    memory, seconds = int(sys.argv[1]), float(sys.argv[2])
+    memory, seconds, processor_seconds = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the operator, which then ends its workers
     _bound_memory(memory)
     with os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
         _send(answers, _framed(CallAnswer(CallOutcome.READY)))
         with suppress(BrokenPipeError):
-            while _serve(requests, answers, int(seconds) + GRACE_SECONDS):
+            while _serve(requests, answers, int(seconds) + GRACE_SECONDS, processor_seconds):
                 pass
 
 
-def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int) -> bool:
+def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int, processor_seconds: float) -> bool:
     """One request; whether there may be more."""
     try:
         call, args, kwargs = pickle.load(requests)  # noqa: S301 - from the operator
@@ -61,7 +62,9 @@ def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int) -> bool:
         answer = None
     else:
         signal.alarm(seconds)
+        signal.setitimer(signal.ITIMER_PROF, processor_seconds)
         answer = _answer(call, args, kwargs)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
     _send(answers, answer or _framed(CallAnswer(CallOutcome.OUT_OF_MEMORY)))
     return answer is not None

@@ -38,6 +38,10 @@ def pickled(value: object) -> Sequence[bytes]:
 class WorkerDiedError(Exception):
     """The process ended before it answered; the text says how."""
 
+    def __init__(self, code: int) -> None:
+        super().__init__(_ending(code))
+        self.used_up_its_time = code == -signal.SIGPROF
+
 
 class WorkerProcess:
     def __init__(self, process: Process) -> None:
@@ -48,10 +52,11 @@ class WorkerProcess:
         self.is_ready = False  # neither starting, nor at work, nor spoilt
 
     @classmethod
-    async def start(cls, *, memory: int, seconds: float) -> Self:
+    async def start(cls, *, memory: int, seconds: float, processor_seconds: float) -> Self:
         """UnavailableError when it does not come up: no content is at fault then."""
         # Without the working directory, and with what this process imports from.
-        arguments = [sys.executable, "-P", "-c", _PROGRAM, str(memory), str(seconds)]
+        bounds = (str(memory), str(seconds), str(processor_seconds))
+        arguments = [sys.executable, "-P", "-c", _PROGRAM, *bounds]
         environment = {name: value for name, value in os.environ.items() if not _PROXY.search(name)}
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         try:
@@ -97,7 +102,7 @@ class WorkerProcess:
             (size,) = HEADER.unpack(await self._answers.readexactly(HEADER.size))
             body = await self._answers.readexactly(size)
         except asyncio.IncompleteReadError as error:
-            raise WorkerDiedError(_ending(await self._process.wait())) from error
+            raise WorkerDiedError(await self._process.wait()) from error
         answer: CallAnswer = pickle.loads(body) if size < LARGE_FRAME else await asyncio.to_thread(pickle.loads, body)  # noqa: S301 - from our own process
         self.is_ready = answer.outcome is not CallOutcome.OUT_OF_MEMORY
         return answer

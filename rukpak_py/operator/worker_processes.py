@@ -1,11 +1,11 @@
 """Processes for work that must neither hold the event loop nor take the operator with it.
 
-* At most `workers` calls run at once, each in a process of its own; who waits for its turn waits here, so that a call's
-  time counts from its turn.
+* At most `workers` calls run at once, each in a process of its own; a call that waits for its turn waits here, so that
+  its time counts from its turn. A `lane` has fewer turns than there are workers: what it does never holds all of them.
 * A call that takes too long, needs too much memory, or whose process dies, costs that process and nobody else's call.
   It is run once more, in a new process: it may have been the machine, or what earlier calls left behind. What fails
-  there too, or needed too much memory of a process that had done nothing else, is a `ContentError`: it would fail
-  again, for ever.
+  there too, used up its processor time, or needed too much memory of a process that had done nothing else, is a
+  `ContentError`: it would fail again, for ever.
 * A process ends after a bounded number of calls, and with it the memory that it gathered, or when it idles.
 """
 
@@ -22,9 +22,10 @@ from rukpak_py.operator.worker_process import WorkerDiedError, WorkerProcess, pi
 
 LOG = logging.getLogger(__name__)
 
-WORKERS = 2
+WORKERS = 3
 CALLS_PER_PROCESS = 400
 CALL_SECONDS = 120.0
+PROCESSOR_SECONDS = 60.0
 IDLE_SECONDS = 60.0
 
 Arguments = ParamSpec("Arguments")
@@ -46,12 +47,17 @@ class WorkerProcesses:
         *,
         calls_per_process: int = CALLS_PER_PROCESS,
         seconds: float = CALL_SECONDS,
+        processor_seconds: float = PROCESSOR_SECONDS,
         idle_seconds: float = IDLE_SECONDS,
         memory: int | None = None,
     ) -> None:
-        """`memory`: bytes for each process; by default its share of what the container has."""
+        """`memory`: bytes for each process; by default its share of what the container has.
+
+        `processor_seconds`: for each call, without those of programs that it starts.
+        """
         self._calls_per_process = calls_per_process
         self._seconds = seconds
+        self._processor_seconds = processor_seconds
         self._idle_seconds = idle_seconds
         self._memory = memory or worker_memory(workers, container_memory())
         self._turns = asyncio.Semaphore(workers)
@@ -59,7 +65,9 @@ class WorkerProcesses:
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the one that was used last comes last
         self._closed = False
 
-    async def run(self, call: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    async def run(
+        self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
         """The call's result, or the error that it raised. All of these must be picklable."""
         async with self._turns:
             request = pickled((call, args, kwargs))
@@ -74,6 +82,10 @@ class WorkerProcesses:
             except _AttemptError as second:
                 LOG.warning("a worker process failed again: reading content %s", second)
                 raise ContentError(f"reading this content {second}") from second
+
+    def lane(self, width: int) -> "WorkerLane":
+        """At most `width` of the calls that are made through it run at once."""
+        return WorkerLane(self, width)
 
     async def close(self) -> None:
         """Calls that still run end with an `UnavailableError`."""
@@ -95,6 +107,9 @@ class WorkerProcesses:
             raise _AttemptError(text) from error
         except WorkerDiedError as error:
             self._demand_open()
+            if error.used_up_its_time:
+                text = f"takes more than {self._processor_seconds:g} s of processor time; make it smaller"
+                raise _AttemptError(text, is_final=True) from error
             text = f"ended a worker process, which {error}; make it smaller, or report this if the content is correct"
             raise _AttemptError(text) from error
         finally:
@@ -120,7 +135,9 @@ class WorkerProcesses:
             process, timer = self._idle.popitem()
             timer.cancel()
             return process
-        process = await WorkerProcess.start(memory=self._memory, seconds=self._seconds)
+        process = await WorkerProcess.start(
+            memory=self._memory, seconds=self._seconds, processor_seconds=self._processor_seconds
+        )
         self._processes.add(process)
         try:
             self._demand_open()  # it may have been closed meanwhile
@@ -147,3 +164,17 @@ class WorkerProcesses:
     async def _end(self, process: WorkerProcess) -> None:
         self._processes.discard(process)
         await process.kill()
+
+
+class WorkerLane:
+    """The sources' `Workers`."""
+
+    def __init__(self, processes: WorkerProcesses, width: int) -> None:
+        self._processes = processes
+        self._turns = asyncio.Semaphore(width)
+
+    async def run(
+        self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        async with self._turns:
+            return await self._processes.run(call, *args, **kwargs)

@@ -17,6 +17,7 @@ from rukpak_py.api.names import SourceType
 from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.metrics import CONTENT_BYTES
+from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.upload_directory import IncomingUpload, UploadDirectory, UploadedFor
 
 
@@ -39,6 +40,7 @@ class Unpacking:
 
     turns: KeyedLock  # by uid
     budget: ContentBudget
+    workers: Workers
     has_content: Callable[[str], Awaitable[bool]]  # by digest
     uploaded: Callable[[Bundle], None]
 
@@ -110,7 +112,7 @@ class Uploads:
         async with self._unpacking.budget.share() as content_arrives:
             await content_arrives()
             try:
-                tree = await incoming.archive.tree()
+                tree = await incoming.archive.tree(self._unpacking.workers)
                 return await asyncio.to_thread(lambda: tree.digest)
             except ContentError:
                 return ""

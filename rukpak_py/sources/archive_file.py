@@ -1,40 +1,57 @@
 """A compressed archive as it arrives: on disk, hashed, within its limit. A small one stays in memory.
 
-Nothing of it is read before it is complete and its checksum is known. It holds no more than two chunks in memory, so
-that any number of servers may take their time. Where nothing says how long it is, the end of a connection may be the
-end of the archive or a failure on the way: what is cut off is asked for again then.
+Nothing of it is read before it is complete and its checksum is known, and then a worker process reads it. It holds no
+more than two chunks in memory, so that any number of servers may take their time. Where nothing says how long it is,
+the end of a connection may be the end of the archive or a failure on the way: what is cut off is asked for again then.
 """
 
 import asyncio
 import hashlib
-import tempfile
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import BinaryIO, Protocol, Self
 
 from rukpak_py.content.inflate import CutOffError
 from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
+from rukpak_py.sources.ports import Workers
 
-_IN_MEMORY = 64 * 1024
+IN_MEMORY = 64 * 1024
 _WRITTEN_AT_ONCE = 128 * 1024
 _READ_AT_ONCE = 256 * 1024
 _GZIP = b"\x1f\x8b\x08"
 
 
-class ArchiveFile:
-    """In a `with` block; the file is closed after it, and gone unless it was handed in."""
+class ArchiveStore(Protocol):
+    """Where an archive is written to: a `SpoolFile`, for one. Blocking."""
 
-    def __init__(self, limits: Limits, file: IO[bytes] | None = None) -> None:
-        """`file`: where the archive goes to, or is already."""
+    @property
+    def path(self) -> Path: ...
+
+    def write(self, data: bytes, /) -> None: ...
+
+    def complete(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class ArchiveFile:
+    """In a `with` block; its file is closed after it."""
+
+    def __init__(self, limits: Limits, open_file: Callable[[], ArchiveStore], *, in_memory: int = IN_MEMORY) -> None:
+        """`open_file` is called once there are more than `in_memory` bytes."""
         self._limits = limits
-        self._file = file if file is not None else _spooled()
+        self._open_file = open_file
+        self._in_memory = in_memory
+        self._file: ArchiveStore | None = None
         self._hash = hashlib.sha256()
-        self._size = 0
         self._pending = bytearray()
+        self.size = 0  # of what was added
         self.has_known_end = True
 
     def __enter__(self) -> Self:
@@ -43,17 +60,13 @@ class ArchiveFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     @property
     def sha256(self) -> str:
         """Of what was added, once it is complete."""
         return self._hash.hexdigest()
-
-    @property
-    def size(self) -> int:
-        """Of what was added."""
-        return self._size
 
     def expect(self, size: int) -> None:
         """Refuse an archive of that size before it arrives."""
@@ -61,58 +74,81 @@ class ArchiveFile:
             raise self._limits.exceeded("archive_bytes", "the size of the archive")
 
     async def add(self, chunk: bytes) -> None:
-        self._size += len(chunk)
-        self.expect(self._size)
+        self.size += len(chunk)
+        self.expect(self.size)
         self._pending += chunk
         if len(self._pending) >= _WRITTEN_AT_ONCE:
-            await self._flush()
+            await asyncio.to_thread(self._write)
 
     async def complete(self) -> None:
-        await self._flush()
+        if self._file is None and self.size <= self._in_memory:
+            self._hash.update(self._pending)
+        else:
+            await asyncio.to_thread(self._finish)
 
     def compare(self, expected: str) -> None:
         """With the checksum of the source, if it has one."""
         if expected and self.sha256 != expected:
-            raise self._wrong(f"the archive has the SHA-256 {self.sha256}, but sha256 of the source is {expected}")
+            text = f"the archive has the SHA-256 {self.sha256}, but sha256 of the source is {expected}"
+            raise _damaged(text, has_known_end=self.has_known_end)
 
-    async def tree(self, *, not_gzip: str = "", not_tar: str = "error creating FS: ") -> Tree:
+    async def tree(self, workers: Workers, *, not_gzip: str = "", not_tar: str = "error creating FS: ") -> Tree:
         """What it holds; ContentError, with these prefixes, when it is not a gzipped tar within all limits."""
-        return await asyncio.to_thread(self._read, not_gzip, not_tar)
+        content = bytes(self._pending) if self._file is None else self._file.path
+        return await workers.run(
+            read_gzipped_tar,
+            content,
+            self._limits,
+            not_gzip=not_gzip,
+            not_tar=not_tar,
+            has_known_end=self.has_known_end,
+        )
 
-    async def _flush(self) -> None:
+    def _write(self) -> None:
         pending, self._pending = bytes(self._pending), bytearray()
-        await asyncio.to_thread(self._write, pending)
+        self._hash.update(pending)
+        if self._file is None:
+            self._file = self._open_file()
+        self._file.write(pending)
 
-    def _write(self, chunk: bytes) -> None:
-        self._hash.update(chunk)
-        try:
-            self._file.write(chunk)
-        except OSError as error:
-            raise UnavailableError(f"the archive cannot be kept in a temporary file: {error.strerror}") from error
-
-    def _read(self, not_gzip: str, not_tar: str) -> Tree:
-        self._file.seek(0)
-        head = self._file.read(len(_GZIP))
-        if head != _GZIP:
-            text = f"{not_gzip}gzip: invalid header"
-            raise self._wrong(text) if _GZIP.startswith(head) else ContentError(text)
-        self._file.seek(0)
-        try:
-            return read_archive(self._chunks(), limits=self._limits)
-        except CutOffError as error:
-            raise self._wrong(f"{not_tar}{error}") from error
-        except ContentError as error:
-            raise ContentError(f"{not_tar}{error}") from error
-
-    def _wrong(self, text: str) -> RukPakError:
-        """With what has arrived; only a known end proves that there is nothing more."""
-        if self.has_known_end:
-            return ContentError(text)
-        return UnavailableError(f"{text}; the server does not say how long the archive is, so it may have broken off")
-
-    def _chunks(self) -> Iterator[bytes]:
-        return iter(partial(self._file.read, _READ_AT_ONCE), b"")
+    def _finish(self) -> None:
+        self._write()
+        if self._file is not None:
+            self._file.complete()
 
 
-def _spooled() -> IO[bytes]:
-    return cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
+def read_gzipped_tar(
+    content: bytes | Path, limits: Limits, *, not_gzip: str = "", not_tar: str = "", has_known_end: bool = True
+) -> Tree:
+    """For a worker process."""
+    try:
+        with _opened(content) as file:
+            return _read(file, limits, not_gzip=not_gzip, not_tar=not_tar, has_known_end=has_known_end)
+    except OSError as error:
+        raise UnavailableError(f"the archive cannot be read: {error.strerror or error}") from error
+
+
+def _opened(content: bytes | Path) -> BinaryIO:
+    return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+
+def _read(file: BinaryIO, limits: Limits, *, not_gzip: str, not_tar: str, has_known_end: bool) -> Tree:
+    head = file.read(len(_GZIP))
+    if head != _GZIP:
+        text = f"{not_gzip}gzip: invalid header"
+        raise _damaged(text, has_known_end=has_known_end or not _GZIP.startswith(head))
+    file.seek(0)
+    chunks: Iterator[bytes] = iter(partial(file.read, _READ_AT_ONCE), b"")
+    try:
+        return read_archive(chunks, limits=limits)
+    except CutOffError as error:
+        raise _damaged(f"{not_tar}{error}", has_known_end=has_known_end) from error
+    except ContentError as error:
+        raise ContentError(f"{not_tar}{error}") from error
+
+
+def _damaged(text: str, *, has_known_end: bool) -> RukPakError:
+    """Only a known end proves that there is nothing more."""
+    if has_known_end:
+        return ContentError(text)
+    return UnavailableError(f"{text}; the server does not say how long the archive is, so it may have broken off")

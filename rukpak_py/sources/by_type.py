@@ -13,8 +13,9 @@ from rukpak_py.sources.http import HttpFetcher
 from rukpak_py.sources.http_download import DownloadSettings
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, RegistryOrPod, image_source
 from rukpak_py.sources.image.source import ImagePorts
-from rukpak_py.sources.ports import Credentials
+from rukpak_py.sources.ports import Credentials, Workers
 from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest, Waiting
+from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload import UploadFetcher
 from rukpak_py.sources.upload_directory import UploadDirectory
 
@@ -51,18 +52,34 @@ def cluster_sources(
     addresses: AddressPolicy,
     limits: Limits,
     uploads: UploadDirectory,
+    workers: Workers,
+    spool: Spool,
     allow_plain_http_credentials: bool = False,
 ) -> SourcesByType:
     """Every source that the operator serves, on the ports that it hands in."""
     git = GitFetcher(
-        credentials, addresses=addresses, limits=limits, allow_plain_http_credentials=allow_plain_http_credentials
+        credentials,
+        addresses=addresses,
+        limits=limits,
+        workers=workers,
+        spool=spool,
+        allow_plain_http_credentials=allow_plain_http_credentials,
     )
+    downloads = DownloadSettings(addresses=addresses, limits=limits)
     return SourcesByType(
         {
             SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits),
             SourceType.GIT: git,
-            SourceType.HTTP: HttpFetcher(credentials, DownloadSettings(addresses=addresses, limits=limits)),
-            SourceType.UPLOAD: UploadFetcher(uploads, limits),
+            SourceType.HTTP: HttpFetcher(credentials, downloads, workers=workers, spool=spool),
+            SourceType.UPLOAD: UploadFetcher(uploads, limits, workers),
         },
-        image=image_source(image, unpacking, addresses=addresses, plain_http=plain_http, limits=limits),
+        image=image_source(
+            image,
+            unpacking,
+            addresses=addresses,
+            plain_http=plain_http,
+            limits=limits,
+            workers=workers,
+            spool=spool,
+        ),
     )

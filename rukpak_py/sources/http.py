@@ -11,21 +11,26 @@ import asyncio
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import HttpSource as HttpSpec
 from rukpak_py.api.source import Source
-from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError
 from rukpak_py.core.go_text import quoted
 from rukpak_py.sources.archive_file import ArchiveFile
 from rukpak_py.sources.http_download import Download, DownloadSettings, HttpLogin
 from rukpak_py.sources.http_url import HttpTarget, InvalidUrlError, UnsupportedSchemeError, basic, parse_url
-from rukpak_py.sources.ports import Credentials
+from rukpak_py.sources.ports import Credentials, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.tls import client_context
 from rukpak_py.sources.urls import masked, masked_entirely
 
 
 class HttpFetcher:
-    def __init__(self, credentials: Credentials, downloads: DownloadSettings) -> None:
+    def __init__(
+        self, credentials: Credentials, downloads: DownloadSettings, *, workers: Workers, spool: Spool
+    ) -> None:
         self._credentials = credentials
         self._downloads = downloads
+        self._workers = workers
+        self._spool = spool
 
     def lane(self, source: Source) -> str:
         try:
@@ -42,7 +47,7 @@ class HttpFetcher:
         tls = await asyncio.to_thread(
             client_context, spec.ca_bundle, insecure_skip_verify=spec.auth.insecure_skip_verify
         )
-        with _archive(self._downloads) as archive:
+        with ArchiveFile(self._downloads.limits, self._spool.file) as archive:
             try:
                 await Download(self._downloads, tls, login).run(target, archive)
                 archive.compare(spec.sha256)
@@ -50,7 +55,7 @@ class HttpFetcher:
                 error.args = (f"GET {masked(spec.url)}: {error}",)
                 raise
             await request.content_arrives()
-            return Fetched(tree=await archive.tree(), resolved=request.source)
+            return Fetched(tree=await archive.tree(self._workers), resolved=request.source)
 
     async def _login(self, spec: HttpSpec, target: HttpTarget) -> HttpLogin:
         if name := spec.auth.secret.name:
@@ -72,10 +77,3 @@ def _target(url: str) -> HttpTarget:
     except InvalidUrlError as error:
         action = quoted(f"GET {masked_entirely(url)}")
         raise ContentError(f"create http request {action} for bundle content: {error}") from error
-
-
-def _archive(downloads: DownloadSettings) -> ArchiveFile:
-    try:
-        return ArchiveFile(downloads.limits)
-    except OSError as error:
-        raise UnavailableError(f"a temporary file cannot be made: {error.strerror}") from error

@@ -1,10 +1,26 @@
 """What the sources ask for, and somebody else provides."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from rukpak_py.content.tree import Tree
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Workers(Protocol):
+    """Where content of others is read: in processes whose time and memory are bounded, and which can be ended."""
+
+    async def run(
+        self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """What the call returns or raises; call, arguments and result must be picklable.
+
+        `ContentError` when it needs too much time or memory, or ends its process. Cancelling ends the process.
+        """
+        ...
 
 
 class Credentials(Protocol):

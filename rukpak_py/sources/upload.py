@@ -8,27 +8,32 @@ import asyncio
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import Source
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.archive_file import ArchiveFile
+from rukpak_py.sources.archive_file import read_gzipped_tar
+from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.source import ContentPendingError, Fetched, FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
 
 
 class UploadFetcher:
-    def __init__(self, uploads: UploadDirectory, limits: Limits) -> None:
+    def __init__(self, uploads: UploadDirectory, limits: Limits, workers: Workers) -> None:
         self._uploads = uploads
         self._limits = limits
+        self._workers = workers
 
     def lane(self, _source: Source) -> str:
         return SourceType.UPLOAD
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         upload = UploadedFor(bundle=request.bundle, uid=request.uid)
-        file = await asyncio.to_thread(self._uploads.find, upload)
-        if file is None:
+        path = await asyncio.to_thread(self._uploads.path, upload)
+        if path is None:
             raise ContentPendingError("waiting for bundle to be uploaded")
-        with ArchiveFile(self._limits, file) as archive:
-            await request.content_arrives()
-            tree = await archive.tree(
-                not_gzip="read response as gzip: ", not_tar="untar bundle contents from response: "
-            )
+        await request.content_arrives()
+        tree = await self._workers.run(
+            read_gzipped_tar,
+            path,
+            self._limits,
+            not_gzip="read response as gzip: ",
+            not_tar="untar bundle contents from response: ",
+        )
         return Fetched(tree=tree, resolved=request.source)

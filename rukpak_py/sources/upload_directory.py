@@ -63,8 +63,7 @@ class UploadDirectory:
     def receive(self) -> "IncomingUpload":
         with self._opened() as directory:
             temporary = disk.temporary_name()
-            file = disk.create(directory, temporary)
-            return IncomingUpload(self, temporary, file, ArchiveFile(self._limits, file))
+            return IncomingUpload(self, temporary, disk.create(directory, temporary), self._limits)
 
     def find(self, upload: UploadedFor) -> BufferedReader | None:
         """The stored archive, for reading."""
@@ -74,6 +73,17 @@ class UploadDirectory:
             if not disk.is_file(directory, upload.file_name):
                 return None
             return disk.open_file(directory, upload.file_name)
+
+    def path(self, upload: UploadedFor) -> Path | None:
+        """Of the stored archive, for a process that reads it."""
+        found = self.find(upload)
+        if found is None:
+            return None
+        found.close()
+        return self._directory / upload.file_name
+
+    def path_of(self, temporary: str) -> Path:
+        return self._directory / temporary
 
     def sha256(self, upload: UploadedFor) -> str | None:
         """Of the stored archive."""
@@ -141,12 +151,28 @@ def sha256_of(file: BufferedReader) -> str:
 class IncomingUpload:
     """An archive that arrives: nobody sees it before `keep`, and without that it is gone after `close`."""
 
-    def __init__(self, directory: UploadDirectory, temporary: str, file: BinaryIO, archive: ArchiveFile) -> None:
-        self.archive = archive
+    def __init__(self, directory: UploadDirectory, temporary: str, file: BinaryIO, limits: Limits) -> None:
+        self.archive = ArchiveFile(limits, lambda: self, in_memory=0)
         self._directory = directory
         self._temporary = temporary
         self._file = file
         self._is_kept = False
+
+    @property
+    def path(self) -> Path:
+        return self._directory.path_of(self._temporary)
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise UnavailableError(f"the archive cannot be kept: {error.strerror or error}") from error
+
+    def complete(self) -> None:
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise UnavailableError(f"the archive cannot be kept: {error.strerror or error}") from error
 
     def keep(self, upload: UploadedFor) -> None:
         """It is the Bundle's archive from now on."""

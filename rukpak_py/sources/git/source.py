@@ -24,8 +24,9 @@ from rukpak_py.sources.git.checkout import Checkout
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import Remote, parse_remote, shown
 from rukpak_py.sources.git.workspace import remove_abandoned
-from rukpak_py.sources.ports import Credentials
+from rukpak_py.sources.ports import Credentials, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.spool import Spool
 
 _THREADS = 256  # of which most wait, eight for a host that hangs: lanes and the budget for content bound the work
 
@@ -39,11 +40,15 @@ class GitFetcher:
         *,
         addresses: AddressPolicy,
         limits: Limits,
+        workers: Workers,
+        spool: Spool,
         allow_plain_http_credentials: bool = False,
     ) -> None:
         self._credentials = credentials
         self._addresses = addresses
         self._limits = limits
+        self._workers = workers
+        self._spool = spool
         self._allow_plain_http_credentials = allow_plain_http_credentials
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="git")
         self._threads.submit(remove_abandoned)

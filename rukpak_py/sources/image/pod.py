@@ -28,15 +28,24 @@ from rukpak_py.sources.image.pod_state import (
     waiting_message,
 )
 from rukpak_py.sources.image.reference import is_digest, parse_image
-from rukpak_py.sources.ports import Credentials, Pods
+from rukpak_py.sources.ports import Credentials, Pods, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.spool import Spool
 
 _NOT_READABLE: Final = "Permission denied"  # as the tool says it
 
 
 class UnpackPods:
     def __init__(
-        self, pods: Pods, credentials: Credentials, settings: PodSettings, *, threads: Executor, limits: Limits
+        self,
+        pods: Pods,
+        credentials: Credentials,
+        settings: PodSettings,
+        *,
+        threads: Executor,
+        limits: Limits,
+        workers: Workers,
+        spool: Spool,
     ) -> None:
         """`threads`: where content is read."""
         self._pods = pods
@@ -44,6 +53,8 @@ class UnpackPods:
         self._settings = settings
         self._threads = threads
         self._limits = limits
+        self._workers = workers
+        self._spool = spool
         self._failures = PodFailures()
         self._ending: set[str] = set()  # uids of pods that were told to end, and still run
 

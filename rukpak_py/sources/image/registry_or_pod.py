@@ -13,8 +13,9 @@ from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import ImageReference, parse_image
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack, OutOfReachError, PodFallbacks, may_help
-from rukpak_py.sources.ports import Pods
+from rukpak_py.sources.ports import Pods, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.spool import Spool
 
 Tell = Callable[[FetchRequest, str], None]
 
@@ -36,10 +37,28 @@ def image_source(
     addresses: AddressPolicy,
     plain_http: frozenset[str],
     limits: Limits,
+    workers: Workers,
+    spool: Spool,
 ) -> "RegistryOrPod":
     platform = unpacking.settings.platform
-    direct = ImageFetcher(ports, addresses=addresses, plain_http=plain_http, limits=limits, platform=platform)
-    pods = UnpackPods(unpacking.pods, ports.credentials, unpacking.settings, threads=direct.threads, limits=limits)
+    direct = ImageFetcher(
+        ports,
+        addresses=addresses,
+        plain_http=plain_http,
+        limits=limits,
+        workers=workers,
+        spool=spool,
+        platform=platform,
+    )
+    pods = UnpackPods(
+        unpacking.pods,
+        ports.credentials,
+        unpacking.settings,
+        threads=direct.threads,
+        limits=limits,
+        workers=workers,
+        spool=spool,
+    )
     return RegistryOrPod(direct, pods, unpacking.way, tell=unpacking.tell)
 
 

@@ -24,8 +24,9 @@ from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
-from rukpak_py.sources.ports import Credentials, PullSecrets, UnpackedImages
+from rukpak_py.sources.ports import Credentials, PullSecrets, UnpackedImages, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.spool import Spool
 
 if TYPE_CHECKING:
     from rukpak_py.sources.image.credentials import Keychain
@@ -50,6 +51,8 @@ class ImageFetcher:
         addresses: AddressPolicy,
         plain_http: frozenset[str],
         limits: Limits,
+        workers: Workers,
+        spool: Spool,
         platform: Platform | None = None,
     ) -> None:
         """`platform`: of images for several; without it that of this process."""
@@ -57,6 +60,8 @@ class ImageFetcher:
         self._addresses = addresses
         self._plain_http = plain_http
         self._limits = limits
+        self._workers = workers
+        self._spool = spool
         self._platform = platform or host_platform()
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="image")
 

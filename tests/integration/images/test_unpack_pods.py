@@ -41,6 +41,7 @@ from tests.unit.images import directory, hard_link, symlink
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import OCI_LAYER, Contents, Files
 from tests.waiting import eventually, until
+from tests.workers import SPOOL, WORKERS
 
 pytestmark = pytest.mark.node
 PATIENCE_SECONDS = 120.0
@@ -83,7 +84,15 @@ class Bench:
         given: dict[str, Any] = {"tool_image": self.tool, "platform": host_platform(), **settings}
         with ThreadPoolExecutor() as threads:
             try:
-                yield UnpackPods(watch, NoSecrets(), PodSettings(**given), threads=threads, limits=DEFAULT_LIMITS)
+                yield UnpackPods(
+                    watch,
+                    NoSecrets(),
+                    PodSettings(**given),
+                    threads=threads,
+                    limits=DEFAULT_LIMITS,
+                    workers=WORKERS,
+                    spool=SPOOL,
+                )
             finally:
                 await watch.close()
 
@@ -207,7 +216,9 @@ IMAGES: dict[str, tuple[Files, ...]] = {
 async def test_both_ways_give_the_same_digest(bench: Bench, registry: Registry, name: str) -> None:
     request = await bench.bundle_of(pushed(bench, registry, *IMAGES[name]))
     ports = ImagePorts(credentials=NoSecrets(), pull_secrets=NoSecrets(), unpacked=NoSecrets())
-    direct = ImageFetcher(ports, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    direct = ImageFetcher(
+        ports, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
+    )
     wanted = await direct.fetch(request)
     async with bench.pods() as pods:
         found = await bench.fetched(pods, request)

@@ -19,6 +19,7 @@ from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.sources_alone import Nothing
+from tests.workers import SPOOL, WORKERS
 
 ROOT = Path(__file__).resolve().parents[3]
 PAUSE_SECONDS = 0.1
@@ -50,7 +51,9 @@ class Work:
             watch = UnpackPodWatch(client, self.namespace, on_change=lambda _: None)
             settings = PodSettings(tool_image=self.tool, platform=host_platform())
             with ThreadPoolExecutor() as threads:
-                pods = UnpackPods(watch, Nothing(), settings, threads=threads, limits=DEFAULT_LIMITS)
+                pods = UnpackPods(
+                    watch, Nothing(), settings, threads=threads, limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
+                )
                 while not isinstance(await pods.fetch(request, spec), Fetched):
                     _tell("waiting")
                     await asyncio.sleep(PAUSE_SECONDS)

@@ -14,7 +14,9 @@ from rukpak_py.formats.format import SMALL, RenderOptions
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.operator import content as module
 from rukpak_py.operator.content import StoredContent
+from rukpak_py.operator.worker_processes import WorkerProcesses
 from tests.unit.controllers.fakes import Clock, tree
+from tests.workers import WORKERS
 
 MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 FILES = tree(**{"manifests/a.yaml": MAP})
@@ -24,10 +26,11 @@ OPTIONS = RenderOptions(install_namespace="ns")
 
 @pytest.fixture
 async def stored(tmp_path: Path) -> AsyncIterator[StoredContent]:
-    stored = StoredContent(tmp_path, DEFAULT_LIMITS)
+    processes = WorkerProcesses()
+    stored = StoredContent(tmp_path, DEFAULT_LIMITS, processes)
     await stored.open()
     yield stored
-    await stored.close()
+    await processes.close()
 
 
 async def test_what_is_kept_can_be_rendered(stored: StoredContent) -> None:
@@ -47,7 +50,7 @@ async def test_what_is_not_there_is_none(stored: StoredContent) -> None:
 
 async def test_nothing_works_before_it_is_open(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match="not open"):
-        await StoredContent(tmp_path, DEFAULT_LIMITS).has(FILES.digest)
+        await StoredContent(tmp_path, DEFAULT_LIMITS, WORKERS).has(FILES.digest)
 
 
 async def test_a_class_without_a_format_is_wrong_content(stored: StoredContent) -> None:
@@ -57,7 +60,7 @@ async def test_a_class_without_a_format_is_wrong_content(stored: StoredContent) 
 
 @pytest.mark.parametrize("limit", [1, DEFAULT_LIMITS.yaml_bytes])
 async def test_the_limits_of_the_settings_hold_for_checking_and_rendering(tmp_path: Path, limit: int) -> None:
-    stored = StoredContent(tmp_path, replace(DEFAULT_LIMITS, yaml_bytes=limit))
+    stored = StoredContent(tmp_path, replace(DEFAULT_LIMITS, yaml_bytes=limit), WORKERS)
     await stored.open()
 
     async def check() -> None:
@@ -113,5 +116,5 @@ async def test_content_that_may_become_large_is_read_by_a_worker_and_its_failure
 def test_what_content_may_become_decides_where_it_is_rendered(
     tmp_path: Path, content: bytes, *, expected: bool
 ) -> None:
-    stored = StoredContent(tmp_path, DEFAULT_LIMITS)
+    stored = StoredContent(tmp_path, DEFAULT_LIMITS, WORKERS)
     assert stored.renders_in_place(PLAIN, tree(**{"manifests/a.yaml": content})) is expected

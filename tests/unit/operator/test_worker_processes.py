@@ -32,10 +32,16 @@ async def working(
     calls_per_process: int = 100,
     seconds: float = PATIENCE,
     idle_seconds: float = PATIENCE,
+    processor_seconds: float = PATIENCE,
     memory: int = MEMORY,
 ) -> AsyncIterator[WorkerProcesses]:
     processes = WorkerProcesses(
-        workers, calls_per_process=calls_per_process, seconds=seconds, idle_seconds=idle_seconds, memory=memory
+        workers,
+        calls_per_process=calls_per_process,
+        seconds=seconds,
+        processor_seconds=processor_seconds,
+        idle_seconds=idle_seconds,
+        memory=memory,
     )
     try:
         async with asyncio.timeout(2 * PATIENCE):
@@ -46,6 +52,10 @@ async def working(
 
 identity = os.getpid  # from a module that costs no time to import
 hang = partial(time.sleep, 3600)
+
+
+def spin() -> int:
+    return sum(range(10**12))
 
 
 def busy(seconds: float) -> int:
@@ -236,6 +246,26 @@ async def test_a_call_that_takes_too_long_is_wrong_content_after_a_second_try() 
         assert time.monotonic() - began >= 4, "it was tried twice"
         await until(lambda: not alive(worker))
         assert await processes.run(identity) != worker
+
+
+async def test_a_call_that_uses_up_its_processor_time_is_wrong_content_at_once() -> None:
+    """Also in C code that never lets go of the interpreter, and without a second try."""
+    async with working(1, processor_seconds=1) as processes:
+        worker = await processes.run(identity)
+        with pytest.raises(ContentError, match=r"^reading this content takes more than 1 s of processor time"):
+            await processes.run(spin)
+        assert not alive(worker)
+        assert await processes.run(identity) != worker
+
+
+async def test_a_lane_leaves_turns_to_others() -> None:
+    async with working(2) as processes:
+        lane = processes.lane(1)
+        hanging = [asyncio.create_task(lane.run(hang)) for _ in range(4)]
+        assert await processes.run(identity) != os.getpid()
+        for task in hanging:
+            task.cancel()
+        await asyncio.wait(hanging)
 
 
 async def test_waiting_for_a_turn_does_not_count() -> None:

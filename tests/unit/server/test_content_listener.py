@@ -29,6 +29,7 @@ from rukpak_py.server.web import Address
 from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.unit.controllers.values import bundle, unpacked
 from tests.waiting import until
+from tests.workers import WORKERS
 
 NOW = datetime.now(UTC)
 HOSTS = ["localhost", "127.0.0.1"]
@@ -104,7 +105,9 @@ class Bench:
         bundles: Bundles = Bundles(),  # noqa: B008 - a value
     ) -> AsyncIterator[ContentListener]:
         limits = limits or Limits()
-        unpacking = Unpacking(turns=KeyedLock(), budget=ContentBudget(), has_content=nothing, uploaded=lambda _: None)
+        unpacking = Unpacking(
+            turns=KeyedLock(), budget=ContentBudget(), workers=WORKERS, has_content=nothing, uploaded=lambda _: None
+        )
         app = ContentApp(
             access=AccessControl(Everybody()),
             bundles=bundles,

@@ -19,6 +19,7 @@ from rukpak_py.server.uploads import Unpacking, UploadRefusedError, Uploads
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
 from tests.unit.controllers.values import bundle, unpacked
 from tests.unit.sources.websites import tgz
+from tests.workers import WORKERS
 
 UPLOAD = Source(type="upload", upload=UploadSource())
 BODY, OTHER = tgz(), tgz({"other": b"1"})
@@ -52,6 +53,7 @@ class Bench:
         unpacking = Unpacking(
             turns=self.turns,
             budget=ContentBudget(),
+            workers=WORKERS,
             has_content=self.has,
             uploaded=lambda one: self.woken.append(one.metadata.name),
         )
@@ -176,7 +178,9 @@ async def test_a_client_that_goes_away_leaves_nothing(bench: Bench, tmp_path: Pa
         yield BODY[:10]
         raise ConnectionResetError
 
-    unpacking = Unpacking(turns=bench.turns, budget=ContentBudget(), has_content=bench.has, uploaded=lambda _: None)
+    unpacking = Unpacking(
+        turns=bench.turns, budget=ContentBudget(), workers=WORKERS, has_content=bench.has, uploaded=lambda _: None
+    )
     with pytest.raises(ConnectionResetError):
         await Uploads(bench.directory, bench, unpacking).receive("b", broken(), seconds=10)
     assert not names(tmp_path)

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import hashlib
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,9 @@ from aiohttp import web
 
 from rukpak_py.api.source import HttpSource, Source
 from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.spool import Spool
 from tests.unit.sources.websites import FILES, Reader, Site, tgz, website
 
 LOGIN = {"login": {"username": b"ann", "password": b"s3cret"}}
@@ -111,19 +112,21 @@ async def test_a_place_for_content_is_taken_when_the_archive_is_there(site: Site
     assert places == [1]
 
 
-async def test_no_file_stays(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+async def test_no_file_stays(site: Site, tmp_path: Path) -> None:
+    spool = Spool(DEFAULT_LIMITS, tmp_path)
     site.gives("/large.tgz", gzip.compress(bytes(1_000_000), 0))
-    await Reader().refusal(site.url("/large.tgz"), ContentError, sha256="0" * 64)
-    await Reader().fetch(site.url("/demo.tgz"))
-    await asyncio.to_thread(tmp_path.rmdir)  # it is empty
+    await Reader(spool=spool).refusal(site.url("/large.tgz"), ContentError, sha256="0" * 64)
+    await Reader(spool=spool).fetch(site.url("/demo.tgz"))
+    (directory,) = await asyncio.to_thread(lambda: list(tmp_path.iterdir()))
+    assert await asyncio.to_thread(lambda: list(directory.iterdir())) == []
+    assert spool.used == 0
 
 
-async def test_no_place_for_the_file(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+async def test_no_place_for_the_file(site: Site, tmp_path: Path) -> None:
     site.gives("/large.tgz", gzip.compress(bytes(1_000_000), 0))
-    text = await Reader().refusal(site.url("/large.tgz"), UnavailableError)
-    assert text.endswith("the archive cannot be kept in a temporary file: No such file or directory")
+    reader = Reader(spool=Spool(DEFAULT_LIMITS, tmp_path / "missing"))
+    text = await reader.refusal(site.url("/large.tgz"), UnavailableError)
+    assert text.endswith("content cannot be kept in a temporary file: No such file or directory")
 
 
 async def test_a_download_that_is_cancelled_ends_at_once(site: Site) -> None:

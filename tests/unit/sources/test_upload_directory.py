@@ -12,6 +12,7 @@ from rukpak_py.sources import upload
 from rukpak_py.sources.source import ContentPendingError, FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
 from tests.unit.sources.websites import FILES, tgz
+from tests.workers import WORKERS
 
 ONE = UploadedFor(bundle="b", uid="1")
 OTHER = UploadedFor(bundle="b", uid="2")
@@ -40,7 +41,7 @@ def names(tmp_path: Path) -> set[str]:
 
 async def fetch(uploads: UploadDirectory, uid: str = "1", limits: Limits = DEFAULT_LIMITS) -> dict[str, bytes]:
     request = FetchRequest(bundle="b", uid=uid, source=SPEC)
-    fetched = await upload.UploadFetcher(uploads, limits).fetch(request)
+    fetched = await upload.UploadFetcher(uploads, limits, WORKERS).fetch(request)
     assert fetched.resolved == SPEC
     return dict(fetched.tree)
 

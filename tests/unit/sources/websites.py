@@ -23,6 +23,8 @@ from rukpak_py.sources import http
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.http_download import DownloadSettings
 from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
+from rukpak_py.sources.spool import Spool
+from tests.workers import SPOOL, WORKERS
 
 LOOPBACK = AddressPolicy(allowed=parse_networks("127.0.0.0/8,::1"))
 STRICT = AddressPolicy()
@@ -184,11 +186,12 @@ class Reader:
     environ: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
     content_arrives: Callable[[], Awaitable[None]] = no_wait
+    spool: Spool = SPOOL
 
     @property
     def source(self) -> http.HttpFetcher:
         downloads = DownloadSettings(addresses=self.addresses, limits=self.limits, environ=self.environ)
-        return http.HttpFetcher(Secrets(**self.secrets), downloads)
+        return http.HttpFetcher(Secrets(**self.secrets), downloads, workers=WORKERS, spool=self.spool)
 
     def with_limits(self, **limits: int) -> "Reader":
         return replace(self, limits=replace(self.limits, **limits))

@@ -21,6 +21,7 @@ from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents, asked_for
 from tests.unit.web_servers import Answer, Asked, Server
+from tests.workers import SPOOL, WORKERS
 
 PASSWORD = "s3cret"
 FILES = {"manifests/a.yaml": b"a: 1"}
@@ -55,7 +56,9 @@ def ports() -> Ports:
 @pytest.fixture
 def source(ports: Ports) -> ImageFetcher:
     given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
-    return ImageFetcher(given, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    return ImageFetcher(
+        given, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
+    )
 
 
 def request(ref: str, *, pull_secret: str = "", class_name: str = PLAIN_CLASS) -> FetchRequest:

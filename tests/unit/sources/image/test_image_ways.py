@@ -20,6 +20,7 @@ from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents
 from tests.unit.sources.image.test_image_source import Ports
 from tests.unit.web_servers import Answer, Server
+from tests.workers import SPOOL, WORKERS
 
 REF = "registry.example.com/team/demo:v1"
 FETCHED = Fetched(tree=tree_of({"manifests/a": "1"}), resolved=Source(type="image", image=ImageSpec(ref=REF)))
@@ -233,7 +234,9 @@ async def test_a_refused_address_is_not_for_a_pod() -> None:
 async def failure(ref: str, *, addresses: AddressPolicy = LOOPBACK) -> RukPakError:
     ports = Ports()
     given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
-    direct = ImageFetcher(given, addresses=addresses, plain_http=frozenset(), limits=DEFAULT_LIMITS)
+    direct = ImageFetcher(
+        given, addresses=addresses, plain_http=frozenset(), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
+    )
     with pytest.raises(RukPakError) as failed:
         await direct.fetch(request(ref))
     return failed.value

@@ -1,0 +1,207 @@
+"""Temporary files of everything that arrives from servers, within one budget of bytes for the process.
+
+Content is written down while it arrives and read only once it is complete, in a worker process: a slow server holds
+neither memory nor a place among those who do. What a `SpoolShare` counts may also lie elsewhere, as the repository
+that git writes.
+
+When all shares together need more than the budget, the largest one that still grows fails with an `UnavailableError`
+and is tried again later. So a server that sends a lot takes space from itself, not from others.
+
+A private directory holds the files. A process that was killed leaves it behind, keys included, and the next one
+removes it: each directory is locked by its process. One that was made a moment ago, and is not locked yet, may be
+taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.limits import Limits, readable_size, variable_of
+
+_PREFIX = "rukpak-spool-"
+_MOST_TRIES = 5
+
+
+class Spool:
+    def __init__(self, limits: Limits, parent: Path | None = None) -> None:
+        self._most = limits.spool_bytes
+        self._given = parent
+        self._directory: Path | None = None
+        self._directory_lock = -1
+        self._lock = Lock()
+        self._growing: set[SpoolShare] = set()
+        self.used = 0
+
+    @property
+    def _parent(self) -> Path:
+        return self._given or Path(tempfile.gettempdir())
+
+    def share(self) -> "SpoolShare":
+        """Of the budget, for what lies elsewhere."""
+        share = SpoolShare(self)
+        with self._lock:
+            self._growing.add(share)
+        return share
+
+    def file(self, share: "SpoolShare | None" = None) -> "SpoolFile":
+        """An empty file. `share`: what it counts for; without one it has a share of its own."""
+        try:
+            descriptor, path = tempfile.mkstemp(dir=self._made())
+        except OSError as error:
+            raise _failed(error) from error
+        return SpoolFile(Path(path), os.fdopen(descriptor, "wb"), share or self.share(), owns_share=share is None)
+
+    def directory(self) -> Path:
+        """An empty private directory; who asks removes it, and counts what is in it."""
+        try:
+            return Path(tempfile.mkdtemp(dir=self._made()))  # 0700
+        except OSError as error:
+            raise _failed(error) from error
+
+    def remove_abandoned(self) -> None:
+        """Remove what processes that were killed have left behind."""
+        for path in self._parent.glob(f"{_PREFIX}*"):
+            if path != self._directory:
+                with suppress(OSError), _locked_by_nobody(path):
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def close(self) -> None:
+        with self._lock:
+            directory, self._directory = self._directory, None
+        if directory is not None:
+            shutil.rmtree(directory, ignore_errors=True)
+            os.close(self._directory_lock)
+
+    def grow(self, share: "SpoolShare", size: int) -> None:
+        """`share` needs `size` bytes in all from now on. UnavailableError when that is too much."""
+        with self._lock:
+            if not share.is_refused:
+                self.used += size - share.size
+                share.size = size
+            if self.used > self._most and self._growing:
+                max(self._growing, key=lambda one: one.size).is_refused = True
+        if share.is_refused:
+            raise UnavailableError(
+                f"more than {readable_size(self._most)} of content arrive at a time "
+                f"({variable_of('spool_bytes')} sets it), most of it here; retrying later"
+            )
+
+    def settle(self, share: "SpoolShare") -> None:
+        """It is complete and does not grow any more."""
+        with self._lock:
+            self._growing.discard(share)
+
+    def release(self, share: "SpoolShare") -> None:
+        with self._lock:
+            self._growing.discard(share)
+            share.is_refused = True  # a thread that nobody waits for may still write
+            self.used -= share.size
+            share.size = 0
+
+    def _made(self) -> Path:
+        with self._lock:
+            if self._directory is None or not self._directory.exists():
+                self._directory, self._directory_lock = _made_and_locked(self._parent)
+            return self._directory
+
+
+class SpoolShare:
+    """The bytes of one fetch. From one thread at a time."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self.size = 0
+        self.is_refused = False
+
+    def add(self, size: int) -> None:
+        self._spool.grow(self, self.size + size)
+
+    def set(self, size: int) -> None:
+        self._spool.grow(self, size)
+
+    def settle(self) -> None:
+        self._spool.settle(self)
+
+    def release(self) -> None:
+        self._spool.release(self)
+
+
+class SpoolFile:
+    """Written by one thread at a time; `path` is for a worker process, after `complete`. In a `with` block."""
+
+    def __init__(self, path: Path, file: BinaryIO, share: SpoolShare, *, owns_share: bool) -> None:
+        self.path = path
+        self._file = file
+        self._share = share
+        self._owns_share = owns_share
+
+    def write(self, data: bytes) -> None:
+        """UnavailableError when there is no room for it."""
+        self._share.add(len(data))
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise _failed(error) from error
+
+    def complete(self) -> None:
+        """All of it is in the file."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise _failed(error) from error
+        if self._owns_share:
+            self._share.settle()
+
+    def close(self) -> None:
+        """It is gone."""
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        if self._owns_share:
+            self._share.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _failed(error: OSError) -> UnavailableError:
+    return UnavailableError(f"content cannot be kept in a temporary file: {error.strerror or error}")
+
+
+def _made_and_locked(parent: Path) -> tuple[Path, int]:
+    for _ in range(_MOST_TRIES):
+        directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # 0700
+        with suppress(FileNotFoundError):
+            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if directory.exists():
+                return directory, lock
+            os.close(lock)
+    raise UnavailableError(f"another process removes the temporary directories in {parent}")
+
+
+@contextmanager
+def _locked_by_nobody(path: Path) -> Iterator[None]:
+    """OSError when a process has it locked, or when it is not ours."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PermissionError(path)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)

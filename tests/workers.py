@@ -1,0 +1,22 @@
+"""Workers for tests of what is read, not of where: calls run in a thread of the test."""
+
+import asyncio
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.sources.spool import Spool
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class InThread:
+    async def run(
+        self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+
+WORKERS = InThread()
+SPOOL = Spool(DEFAULT_LIMITS)
