@@ -2,7 +2,8 @@
 
 One member at a time; `read` gives the content of the current one, what is not read is skipped. Nothing is judged here
 but the archive itself: damaged, cut off, sparse or followed by other data is a ContentError. Which paths, kinds and
-sizes are welcome is the caller's decision, taken before it reads.
+sizes are welcome is the caller's decision, taken before it reads. The work for each byte is bounded: extended headers
+are read in one pass, and only so many of them, with so many records, may precede a member.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,8 @@ from rukpak_py.core.errors import ContentError
 
 # Pax records and long names; the same bound as Go's reader.
 _EXTENSION_BYTES = 1024 * 1024
+_MOST_EXTENSIONS = 16  # before one member: programs write one of each kind
+_MOST_RECORDS = 2000  # of one extended header: a file has some dozens of attributes
 _LONGEST_NUMBER = 20
 
 
@@ -68,12 +71,19 @@ class TarMembers:
 
     def __iter__(self) -> Iterator[Member]:
         extensions: dict[str, bytes] = {}
+        count = 0
         while (header := self._next_header()) is not None:
             if header.kind in b"xgLK":
+                count += 1
+                if count > _MOST_EXTENSIONS:
+                    raise ContentError(
+                        f"the archive is damaged: more than {_MOST_EXTENSIONS} extended headers precede one member"
+                    )
                 self._extend(extensions, header)
                 continue
             member = _member(header, extensions)
             extensions = {}
+            count = 0
             self._unread, self._padding = member.size, len(tar_header.padding(member.size))
             yield member
             self._source.skip(self._unread + self._padding)
@@ -132,15 +142,20 @@ def _size(header: Header, extensions: dict[str, bytes]) -> int:
 
 
 def _pax_records(data: bytes) -> dict[str, bytes]:
+    """Each is `LENGTH KEY=VALUE` and a newline; the length is that of all of it."""
     records: dict[str, bytes] = {}
-    while data:
-        digits, _, _ = data.partition(b" ")
-        length = int(digits) if digits.isdigit() and len(digits) <= _LONGEST_NUMBER else 0
-        key, equals, value = data[len(digits) + 1 : length].partition(b"=")
-        if not equals or length > len(data) or not value.endswith(b"\n"):
+    start = count = 0
+    while start < len(data):
+        count += 1
+        if count > _MOST_RECORDS:
+            raise ContentError(f"the archive is damaged: an extended header has more than {_MOST_RECORDS} records")
+        digits, blank, _ = data[start : start + _LONGEST_NUMBER + 1].partition(b" ")
+        end = start + (int(digits) if blank and digits.isdigit() else 0)
+        key, equals, value = data[start + len(digits) + 1 : end].partition(b"=")
+        if not equals or end > len(data) or not value.endswith(b"\n"):
             raise ContentError("the archive is damaged: a pax record is malformed")
         records[key.decode("utf-8", "replace")] = value[:-1]
-        data = data[length:]
+        start = end
     return records
 
 

@@ -42,6 +42,7 @@ def patched(data: bytes, place: slice, value: bytes) -> bytes:
 
 GOOD = archive(info("a"), content=b"content", dialect=tarfile.GNU_FORMAT)
 
+MANY = {f"k{number}": "v" for number in range(2001)}
 REFUSED = {
     "parent": (archive(info("../a")), 'contains ".."'),
     "parent inside": (archive(info("a/../../b")), 'contains ".."'),
@@ -82,6 +83,10 @@ REFUSED = {
     "pax size lies": (archive(info("a", size="-1"), content=b"x"), "size that is not a number"),
     "pax size is huge": (archive(info("a", size="9" * 19), content=b"x"), "RUKPAK_LIMIT_FILE_BYTES"),
     "pax record malformed": (archive(info("a", path="b" * 200)).replace(b"210 path=", b"999 path="), "malformed"),
+    "too many pax records": (archive(info("a", FILE, "", **MANY)), "more than 2000 records"),
+    "too many extended headers": (archive(info("a", path="b"))[:1024] * 17, "more than 16 extended headers"),
+    "a pax record without a length": (archive(info("a", k="v")).replace(b"6 k=v\n", b"k=v\n6 "), "malformed"),
+    "a pax record of no bytes": (archive(info("a", k="v")).replace(b"6 k=v\n", b"0 k=v\n"), "malformed"),
     "ten gigabytes that are not there": (patched(GOOD, slice(124, 136), b"\x80" + (10**10).to_bytes(11)), "RUKPAK_LIMIT_FILE"),  # noqa: E501 one row each
     "negative size": (patched(GOOD, slice(124, 136), b"\xff" * 12), "out of range"),
     "size is not a number": (patched(GOOD, slice(124, 136), b"12x"), "is not a number"),
