@@ -3,6 +3,11 @@
 A loop that is blocked serves no probes, renews no lease and cannot end itself. A thread counts its beats: it gives up
 after `hang_seconds` of its own looks without one, so that a process that was stopped as a whole is not taken for one
 that hangs.
+
+C code that does not let go of the interpreter stops that thread as well. So the thread starts the timer of
+`faulthandler` again at each look: a thread in C, which needs no interpreter and ends the process when the timer is not
+started again in time. It cannot tell a process that was stopped: one that was stopped for longer than `hang_seconds`
+may end when it goes on, and the lease is lost by then.
 """
 
 import asyncio
@@ -19,16 +24,38 @@ LOOK_SECONDS = 1.0
 HANG_SECONDS = 60.0
 
 
+class InterpreterTimer:
+    """Ends the process, with the stacks of all threads on stderr, unless it is started again in time.
+
+    There is one in a process.
+    """
+
+    def __init__(self, seconds: float = HANG_SECONDS) -> None:
+        self._seconds = seconds
+
+    def start(self) -> None:
+        faulthandler.dump_traceback_later(self._seconds, exit=True)
+
+    def stop(self) -> None:
+        faulthandler.cancel_dump_traceback_later()
+
+
 class LoopWatchdog:
     def __init__(
-        self, *, end: Callable[[], None], hang_seconds: float = HANG_SECONDS, look_seconds: float = LOOK_SECONDS
+        self,
+        *,
+        end: Callable[[], None],
+        hang_seconds: float = HANG_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
+        timer: InterpreterTimer | None = None,
     ) -> None:
-        """`end` ends the process, from another thread, at once."""
+        """`end` ends the process, from another thread, at once. `timer`: for when no thread of Python runs."""
         self._end = end
         self._looks = max(1, round(hang_seconds / look_seconds))
         self._look_seconds = look_seconds
         self._beats = 0
         self._stopped = threading.Event()
+        self._timer = timer
 
     async def run(self) -> None:
         """In the loop that is guarded, until cancelled."""
@@ -46,6 +73,8 @@ class LoopWatchdog:
     def _guard(self) -> None:
         seen, without = -1, 0
         while not self._stopped.wait(self._look_seconds):
+            if self._timer is not None:
+                self._timer.start()
             without = without + 1 if self._beats == seen else 0
             seen = self._beats
             if without >= self._looks:
@@ -53,3 +82,5 @@ class LoopWatchdog:
                 faulthandler.dump_traceback()
                 self._end()
                 return
+        if self._timer is not None:
+            self._timer.stop()

@@ -26,9 +26,10 @@ from rukpak_py.operator.adapters import ConfigMapUsers
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content_server import content_listener
 from rukpak_py.operator.leader import Leader
-from rukpak_py.operator.loop_watchdog import LoopWatchdog
+from rukpak_py.operator.loop_watchdog import InterpreterTimer, LoopWatchdog
 from rukpak_py.operator.prerequisites import Prerequisites
 from rukpak_py.operator.settings import Settings
+from rukpak_py.operator.thread_pool import ThreadPoolMonitor
 from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits
 from rukpak_py.operator.webhook_certificates import WebhookCertificates
 from rukpak_py.server.admission import Admission, webhook_app
@@ -94,6 +95,7 @@ class Replica:
             on_end=lambda: stopping(STOP_SECONDS),
         )
         self._content = content_listener(settings, vital, self._certificates, self._leader, self._elector)
+        self._threads = ThreadPoolMonitor()
         self._leads = False
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -113,8 +115,9 @@ class Replica:
                 for name, part in (
                     ("stop", _as_none(stop)),
                     ("certificates", self._certificates.run(lambda: self._leads)),
-                    ("event loop watchdog", LoopWatchdog(end=_end_at_once).run()),
+                    ("event loop watchdog", LoopWatchdog(end=_end_at_once, timer=InterpreterTimer()).run()),
                     ("watchdog", self._watchdog.run()),
+                    ("thread pool", self._threads.run()),
                     ("prerequisites", self._prerequisites.follow()),
                     ("leadership", self._seek_leadership()),
                 )
@@ -145,6 +148,7 @@ class Replica:
             "bundles": self._bundles,
             "config maps": self._system_config_maps,
             "webhook": self._certificates.untrusted,
+            "threads": self._threads.exhausted,
             "stop": lambda: "stopping" if stop.is_set() else None,
         }
         probes = probe_app(live={"watchdog": self._watchdog.hanging}, ready=ready)
@@ -182,7 +186,7 @@ class Replica:
             self._elector.fence()
 
     def _heartbeats(self) -> Mapping[str, float]:
-        return self._leader.heartbeats()
+        return {"the thread pool": self._threads.last_beat, **self._leader.heartbeats()}
 
     def _log_end_reasons(self, ended: set[asyncio.Task[None]]) -> None:
         """Before anything is stopped: the rest may hang."""
