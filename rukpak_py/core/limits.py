@@ -72,6 +72,18 @@ class Limits:
     upload_seconds: int = _limit(300, "seconds that an upload may take")
     uploads: int = _limit(8, "number of uploads that are received at a time; others wait")
     review_bytes: int = _limit(8 * MIB, "size of one admission review")
+    reviews_bytes: int = _limit(
+        64 * MIB, "size of all admission reviews together that are received or judged at a time; the oldest gives way"
+    )
+    webhook_connections: int = _limit(128, "number of connections to the port of the admission webhooks at a time")
+    probe_connections: int = _limit(
+        64, "number of connections at a time to the port of the probes, and as many to that of the metrics"
+    )
+    request_seconds: int = _limit(
+        10,
+        "seconds from the beginning of a connection or a request to the end of its header, on every port; as many "
+        "for an admission review after it",
+    )
     message_characters: int = _limit(32_000, "length of the message of a condition")  # the CRD schema allows 32768
 
     @classmethod

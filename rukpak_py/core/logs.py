@@ -6,7 +6,8 @@ an object names that object too. Messages never hold secrets: nothing but error 
 
 import logging
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -18,6 +19,9 @@ QUIET = {
     "kopf._core.reactor.running": logging.ERROR,  # warns that signals are not its own, which is what we want
     "asyncio": logging.WARNING,
 }
+
+WINDOW_SECONDS = 60.0
+WARNINGS_OF_A_WINDOW = 10
 
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _CONTROLS} | {ord("\t"): "\t"}
@@ -31,6 +35,25 @@ def about(kind: str, name: str) -> Iterator[None]:
         yield
     finally:
         _SUBJECT.reset(token)
+
+
+class BoundedLog:
+    """Warnings that clients can cause as often as they like: a few a minute, and how many there were besides."""
+
+    def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        self._logger = logger
+        self._clock = clock
+        self._began = clock()
+        self._count = 0
+
+    def warning(self, text: str, *arguments: object) -> None:
+        if self._clock() - self._began >= WINDOW_SECONDS:
+            if self._count > WARNINGS_OF_A_WINDOW:
+                self._logger.warning("%d more such warnings were left out", self._count - WARNINGS_OF_A_WINDOW)
+            self._began, self._count = self._clock(), 0
+        self._count += 1
+        if self._count <= WARNINGS_OF_A_WINDOW:
+            self._logger.warning(text, *arguments)
 
 
 class TextFormatter(logging.Formatter):

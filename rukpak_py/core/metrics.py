@@ -54,6 +54,12 @@ SYNTHESISED_DELETES = Counter(
     ["group", "resource"],
     registry=REGISTRY,
 )
+CONNECTIONS_ENDED = Counter(
+    "rukpak_server_connections_ended",
+    "Connections to a port of the operator that gave way to new ones, or were refused, because all places were taken.",
+    ["port", "outcome"],
+    registry=REGISTRY,
+)
 IS_LEADER = Gauge("rukpak_leader", "1 while this process holds the lease.", registry=REGISTRY)
 WEBHOOK_CONFIGURATION_OK = Gauge(
     "rukpak_webhook_configuration_ok",

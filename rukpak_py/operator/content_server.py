@@ -15,8 +15,8 @@ from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.webhook_certificates import WebhookCertificates
 from rukpak_py.server.access import AccessControl, Identity
 from rukpak_py.server.content import ContentApp
-from rukpak_py.server.content_tls import ContentTls
 from rukpak_py.server.forwarding import ContentListener
+from rukpak_py.server.server_tls import ServerTls
 from rukpak_py.server.uploads import UploadRefusedError, Uploads
 
 AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")  # what the API server tells those beside it
@@ -96,7 +96,7 @@ def content_listener(
             return None
         return holder.address if holder.address not in {"", settings.pod_address} else None
 
-    tls = ContentTls(certificates.pair, ClientAuthority(client).read)
+    tls = ServerTls(certificates.pair, ClientAuthority(client).read)
     return ContentListener(app, settings.content, tls, settings.limits, leader=address_of_leader)
 
 

@@ -32,9 +32,11 @@ from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.thread_pool import ThreadPoolMonitor
 from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits
 from rukpak_py.operator.webhook_certificates import WebhookCertificates
-from rukpak_py.server.admission import Admission, webhook_app
+from rukpak_py.operator.webhook_server import webhook_server
+from rukpak_py.server.admission import Admission
 from rukpak_py.server.forwarding import ContentListener
-from rukpak_py.server.web import WebServer, metrics_app, probe_app
+from rukpak_py.server.listener import Listener
+from rukpak_py.server.web import metrics_app, metrics_port, probe_app, probe_port
 
 LOG = logging.getLogger(__name__)
 LEASE = "core.rukpak.io"
@@ -135,7 +137,7 @@ class Replica:
                 part.result()
             await asyncio.sleep(served_until - asyncio.get_running_loop().time())
 
-    def _servers(self, stop: asyncio.Event) -> list[WebServer | ContentListener]:
+    def _servers(self, stop: asyncio.Event) -> list[Listener | ContentListener]:
         settings = self._settings
         admission = Admission(
             system_namespace=settings.system_namespace,
@@ -153,13 +155,9 @@ class Replica:
         }
         probes = probe_app(live={"watchdog": self._watchdog.hanging}, ready=ready)
         return [
-            WebServer(app=probes, address=settings.probes),
-            WebServer(app=metrics_app(), address=settings.metrics),
-            WebServer(
-                app=webhook_app(admission, settings.limits),
-                address=settings.webhook,
-                context=self._certificates.context,
-            ),
+            Listener(probes, settings.probes, probe_port(settings.limits)),
+            Listener(metrics_app(), settings.metrics, metrics_port(settings.limits)),
+            webhook_server(settings, admission, self._certificates),
             self._content,
         ]
 

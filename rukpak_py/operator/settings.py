@@ -16,7 +16,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
 from rukpak_py.operator.unpack_settings import add_unpack_flags, one_of, pod_settings
-from rukpak_py.server.web import Address
+from rukpak_py.server.listener import Address
 from rukpak_py.sources.addresses import Network, parse_networks
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import parse_registries
@@ -38,6 +38,8 @@ class Settings:
     metrics: Address
     webhook: Address
     webhook_url: str
+    webhook_client_ca: Path | None
+    webhook_client_names: frozenset[str]
     shutdown_delay: float
     kubeconfig: Path | None
     log_level: str
@@ -65,7 +67,10 @@ class Settings:
 
 def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> Settings:
     """Ends the process with a usage message when something does not fit."""
-    given = vars(_parser(environ).parse_args(arguments))
+    parser = _parser(environ)
+    given = vars(parser.parse_args(arguments))
+    if given["webhook_client_names"] and not given["webhook_client_ca"]:
+        parser.error("argument --webhook-client-names: it needs --webhook-client-ca, too")
     limits = Limits(**{name: given[f"limit_{name}"] for name in LIMIT_NAMES})
     return Settings(
         system_namespace=given["system_namespace"],
@@ -78,6 +83,8 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         metrics=given["metrics_bind_address"],
         webhook=given["webhook_bind_address"],
         webhook_url=given["webhook_url"],
+        webhook_client_ca=given["webhook_client_ca"],
+        webhook_client_names=given["webhook_client_names"],
         shutdown_delay=given["shutdown_delay"],
         kubeconfig=given["kubeconfig"],
         log_level=given["log_level"],
@@ -134,6 +141,20 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "--webhook-url",
         "",
         "URL at which the API server reaches the webhooks, when the operator does not run in the cluster",
+    )
+    add(
+        "--webhook-client-ca",
+        None,
+        "file with the certificates, in PEM, of the authority that signs the API server's client certificate; with it "
+        "only reviews of a client with such a certificate are answered (see docs/webhooks.md)",
+        type=Path,
+    )
+    add(
+        "--webhook-client-names",
+        "",
+        "common names of that client certificate, separated by commas, one of which it must have; without them it may "
+        "have any",
+        type=_names,
     )
     add(
         "--shutdown-delay",
@@ -210,6 +231,10 @@ def _url(text: str) -> str:
     if text and not re.fullmatch(r"https://[^/?#@\s]+/?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a URL of the form https://HOST or https://HOST:PORT")
     return text.rstrip("/")
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name for part in text.split(",") if (name := part.strip()))
 
 
 def _flag(text: str) -> bool:

@@ -53,7 +53,6 @@ class WebhookCertificates:
             full=True,
             on_change=lambda *_: self.wake(),
         )
-        self.context = self._keeper.context
         self.pair = lambda: self._keeper.pair
         self.informers = (self._configuration, *(self._watch_of(reader, namespace, name) for name in SecretName))
 

@@ -2,35 +2,55 @@
 
 They decide with the pure rules of `api.admission`; what those need to know comes through two ports. Whatever cannot
 be judged is refused with a message: a review we do not understand with 400, a port that fails with 503.
+
+A review says which ConfigMaps exist and which of them are immutable, and which Bundles use one. With `ReviewClients`
+only a client with a certificate of the API server's is told that, and the body of another's request is never read.
+A connection is kept only for a client whose review was judged.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from rukpak_py.api.admission import (
     Denials,
     bundle_denials,
     config_map_created_denials,
     config_map_deleted_denials,
+    denials_without_look_ups,
     referenced_config_maps,
+    shown,
 )
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH, GROUP
-from rukpak_py.api.reading import read_bundle
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
-from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.server.review import AdmissionRequest, ReviewError, answer, read_object, read_review
+from rukpak_py.core.limits import DEFAULT_LIMITS, LimitError, Limits
+from rukpak_py.core.logs import BoundedLog
+from rukpak_py.server.access import identity_of
+from rukpak_py.server.listener import PortSettings, admit, receiving
+from rukpak_py.server.receiving import LateError, ReviewsInFlight, read_body
+from rukpak_py.server.review import (
+    AdmissionRequest,
+    BundleObject,
+    ConfigMapObject,
+    ReviewError,
+    answer,
+    read_object,
+    read_review,
+)
 
 LOOK_UPS = 16  # at a time, for one review
 LOOK_UP_SECONDS = 8.0  # the API server waits for 10
+IDLE_SECONDS = 120.0  # an API server ends connections that it has not used for 90 s; it must be the one that does
 _LOG = logging.getLogger(__name__)
+_REFUSALS = BoundedLog(_LOG)
 
 Rule = Callable[[AdmissionRequest], Awaitable[Denials]]
-Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 class ConfigMaps(Protocol):
@@ -43,6 +63,27 @@ class Bundles(Protocol):
     async def using(self, config_map: str) -> Sequence[str]:
         """The names of the Bundles that refer to a ConfigMap of the system namespace, sorted."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewClients:
+    """Who may ask for reviews: clients with a certificate of the authority that the port trusts.
+
+    `names`: common names, one of which the certificate must have; empty: any.
+    """
+
+    names: frozenset[str] = frozenset()
+
+    def refusal(self, request: web.Request) -> web.Response | None:
+        transport = request.transport
+        identity = identity_of(transport.get_extra_info("peercert") if transport is not None else None)
+        if identity is None:
+            text = "reviews need a client certificate of the API server (--webhook-client-ca); see docs/webhooks.md"
+            return _refusal(401, text)
+        if self.names and identity.user not in self.names:
+            text = f"the client certificate of {shown(identity.user)!r} may not ask for reviews"
+            return _refusal(403, f"{text} (--webhook-client-names); see docs/webhooks.md")
+        return None
 
 
 class Admission:
@@ -59,6 +100,8 @@ class Admission:
             return ()
         new = _bundle_spec(request, "object")
         old = _bundle_spec(request, "oldObject") if request.operation == "UPDATE" else None
+        if denials := denials_without_look_ups(old=old, new=new):
+            return denials
         flags = await self._flags(referenced_config_maps(new))
         immutable = {name: flag for name, flag in flags.items() if flag is not None}
         return bundle_denials(old=old, new=new, immutable=immutable)
@@ -69,86 +112,135 @@ class Admission:
             return ()
         match request.operation:
             case "CREATE":
-                config_map = read_object(request.object, "object")
+                config_map = read_object(request.object, "object", ConfigMapObject)
                 name = _name(config_map)
                 return config_map_created_denials(
                     name=name,
-                    immutable=config_map.get("immutable") is True,
+                    immutable=config_map.immutable is True,
                     bundles=await self._bundles.using(name),
                 )
             case "DELETE":
-                name = request.name or _name(read_object(request.old_object, "oldObject"))
+                name = request.name or _name(read_object(request.old_object, "oldObject", ConfigMapObject))
                 return config_map_deleted_denials(name=name, bundles=await self._bundles.using(name))
             case _:
                 return ()
 
     async def _flags(self, names: Sequence[str]) -> dict[str, bool | None]:
         """The flags of all these ConfigMaps, some at a time: the API server waits for the answer."""
-        turns = asyncio.Semaphore(LOOK_UPS)
-
-        async def flag(name: str) -> bool | None:
-            async with turns:
-                return await self._config_maps.immutable(self._system_namespace, name)
-
+        flags: dict[str, bool | None] = {}
+        left = iter(names)
         try:
-            async with asyncio.timeout(LOOK_UP_SECONDS), asyncio.TaskGroup() as group:
-                flags = {name: group.create_task(flag(name)) for name in names}
+            async with asyncio.timeout(LOOK_UP_SECONDS), asyncio.TaskGroup() as workers:
+                for _ in range(min(LOOK_UPS, len(names))):
+                    workers.create_task(self._look_up(left, flags))
         except TimeoutError as error:
             text = f"the ConfigMaps of the Bundle could not be looked up within {LOOK_UP_SECONDS:g} s; try again"
             raise UnavailableError(text) from error
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
-        return {name: task.result() for name, task in flags.items()}
+        return flags
+
+    async def _look_up(self, left: Iterator[str], flags: dict[str, bool | None]) -> None:
+        for name in left:
+            flags[name] = await self._config_maps.immutable(self._system_namespace, name)
 
 
-def webhook_app(admission: Admission, limits: Limits = DEFAULT_LIMITS) -> web.Application:
-    """The application that answers reviews on both paths."""
-    app = web.Application(client_max_size=limits.review_bytes)
-    app.router.add_post(BUNDLE_WEBHOOK_PATH, _handler(admission.bundle, limits))
-    app.router.add_post(CONFIG_MAP_WEBHOOK_PATH, _handler(admission.config_map, limits))
+def webhook_port(limits: Limits, clients: ReviewClients | None = None) -> PortSettings:
+    """Clients that need a certificate, and have not shown one, get half of the places."""
+    places = limits.webhook_connections
+    return PortSettings(
+        name="webhooks",
+        connections=places,
+        strangers=places if clients is None else places // 2,
+        request_seconds=limits.request_seconds,
+        idle_seconds=IDLE_SECONDS,
+    )
+
+
+def webhook_app(
+    admission: Admission,
+    limits: Limits = DEFAULT_LIMITS,
+    clients: ReviewClients | None = None,
+    *,
+    reviews: ReviewsInFlight | None = None,
+) -> web.Application:
+    """The application that answers reviews on both paths. `clients`: who may ask; None: anyone."""
+    app = web.Application()
+    reviews = reviews or ReviewsInFlight(limits)
+    for path, rule in ((BUNDLE_WEBHOOK_PATH, admission.bundle), (CONFIG_MAP_WEBHOOK_PATH, admission.config_map)):
+        app.router.add_post(path, _Webhook(rule, reviews, limits, clients).handle)
     return app
 
 
-def _handler(rule: Rule, limits: Limits) -> Handler:
-    async def handle(request: web.Request) -> web.Response:
-        try:
-            body = await request.read()
-        except web.HTTPRequestEntityTooLarge:
-            return _refusal(413, str(limits.exceeded("review_bytes", "the admission review")))
-        try:
-            review = read_review(body)
-            denials = await rule(review)
-        except (ReviewError, ContentError) as error:
-            return _refusal(400, str(error))
-        except RukPakError as error:
-            return _refusal(503, str(error))
-        if denials:
-            _LOG.info("denied: %s of %s %r: %s", review.operation, review.resource.resource, review.name, denials[0])
-        return web.Response(body=answer(review.uid, denials), content_type="application/json")
+class _Webhook:
+    def __init__(self, rule: Rule, reviews: ReviewsInFlight, limits: Limits, clients: ReviewClients | None) -> None:
+        self._rule = rule
+        self._reviews = reviews
+        self._limits = limits
+        self._clients = clients
 
-    return handle
+    async def handle(self, request: web.Request) -> web.Response:
+        if self._clients is not None:
+            if (refusal := self._clients.refusal(request)) is not None:
+                return refusal
+            admit(request)
+        with self._reviews.reception(_ender(request)) as reception:
+            try:
+                with receiving(request):
+                    body = await read_body(request, reception, self._reviews, self._limits)
+                return await self._judge(body)
+            except LateError as error:
+                return _refusal(408, str(error))
+            except LimitError as error:
+                return _refusal(413, str(error))
+            except (ReviewError, ContentError, web.RequestPayloadError, HttpProcessingError) as error:
+                return _refusal(400, str(error))
+            except RukPakError as error:
+                return _refusal(503, str(error))
+
+    async def _judge(self, body: bytes) -> web.Response:
+        review = read_review(body)
+        denials = await self._rule(review)
+        if denials:
+            what = f"{shown(review.operation)} of {shown(review.resource.resource)} {shown(review.name)!r}"
+            _LOG.info("denied: %s: %s", what, shown(denials[0]))
+        return web.Response(body=answer(review.uid, denials), content_type="application/json")
 
 
 def _refusal(status: int, text: str) -> web.Response:
-    _LOG.warning("admission review refused: %s", text)
-    return web.Response(status=status, text=text)
+    text = shown(text)
+    _REFUSALS.warning("admission review refused: %s", text)
+    response = web.Response(status=status, text=text)
+    response.force_close()
+    return response
+
+
+def _ender(request: web.Request) -> Callable[[], None]:
+    """What ends a review that gives way, wherever it is: its body, its look-ups and its connection."""
+    task = asyncio.current_task()
+
+    def end() -> None:
+        if task is not None:
+            task.cancel()
+        if request.transport is not None:
+            request.transport.abort()
+
+    return end
 
 
 def _expect(request: AdmissionRequest, group: str, resource: str) -> None:
     asked = request.resource
     if (asked.group, asked.resource, request.sub_resource) != (group, resource, ""):
         place = "/".join(filter(None, (asked.group, asked.resource, request.sub_resource)))
-        raise ReviewError(f"this webhook validates {resource}, not {place!r}")
+        raise ReviewError(f"this webhook validates {resource}, not {shown(place)!r}")
 
 
 def _bundle_spec(request: AdmissionRequest, what: str) -> BundleSpec:
     raw = request.object if what == "object" else request.old_object
-    return read_bundle(read_object(raw, what)).spec
+    return read_object(raw, what, BundleObject).spec
 
 
-def _name(manifest: dict[str, Any]) -> str:
-    metadata = manifest.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not isinstance(name, str) or not name:
+def _name(config_map: ConfigMapObject) -> str:
+    if not config_map.metadata.name:
         raise ReviewError("the object of the review has no name")
-    return name
+    return config_map.metadata.name

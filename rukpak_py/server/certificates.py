@@ -52,7 +52,6 @@ class CertificateKeeper:
         settings: KeeperSettings | None = None,
     ) -> None:
         """`clock` dates certificates; `elapsed` measures how long the trust has been in place, as seen from here."""
-        self.context = server_context()
         self._settings = settings or KeeperSettings()
         self._secrets = secrets
         self._repair = CertificateRepair(
@@ -105,11 +104,8 @@ class CertificateKeeper:
     async def keep(self, *, leading: bool) -> None:
         """One pass: repair what only the leader may, then load what is to be served."""
         found = await (self._repair.repair(self._served) if leading else self._read())
-        if found is None:
-            return
-        if self._served is None or found.pair != self._served.pair:
-            load_pair(self.context, found.pair)
-        self._served = found
+        if found is not None:
+            self._served = found
 
     async def _attempt(self, *, leading: bool) -> str:
         """One pass; why it failed."""

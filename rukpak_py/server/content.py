@@ -34,6 +34,7 @@ from rukpak_py.server.access import (
     token_of,
 )
 from rukpak_py.server.archives import Archive, send
+from rukpak_py.server.listener import admit
 from rukpak_py.server.uploads import Bundles, UploadRefusedError, Uploads
 
 _LOG = logging.getLogger(__name__)
@@ -65,7 +66,6 @@ class ContentApp:
     def __init__(
         self, *, access: AccessControl, bundles: Bundles, content: LeaderContent, uploads: Uploads, limits: Limits
     ) -> None:
-        self.on_admitted: Callable[[object], None] = lambda _: None  # told the protocol of an allowed request
         self._access = access
         self._bundles = bundles
         self._content = content
@@ -104,7 +104,7 @@ class ContentApp:
             return _refused(_text(403, str(error)))
         except RukPakError as error:
             return _later(f"the API server could not say whether this is allowed: {error}")
-        self.on_admitted(request.protocol)
+        admit(request)
         request[_IDENTITY] = identity
         try:
             return await handler(request)

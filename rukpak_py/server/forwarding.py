@@ -5,7 +5,10 @@ itself, with its own credentials, and verifies its certificate; the replica betw
 leader tells such a connection by its first bytes, `FORWARDED`, which no TLS handshake begins with; it is never passed
 on again, so two replicas that take each other for the leader answer with 503.
 
-A connection that nobody was allowed to use ends soon, whatever it sends, and so do those beyond the limit.
+A connection becomes an admitted one (see `places`) with its first request that the API server allows; one that has none
+ends soon, whatever it sends. The replica between cannot see that. It takes a connection for an admitted one when it has
+lasted for longer than the leader lets strangers stay; of the younger ones, the one that was silent for longest gives
+way first.
 """
 
 import asyncio
@@ -15,140 +18,76 @@ from collections.abc import Callable, Coroutine
 from contextlib import closing
 from typing import Any
 
-from aiohttp import web
-
-from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.metrics import CONTENT_FORWARDED
 from rukpak_py.server.content import ContentApp
-from rukpak_py.server.content_tls import ContentTls
-from rukpak_py.server.web import REQUESTS_LOG, SHUTDOWN_SECONDS, Address
+from rukpak_py.server.listener import Address, Listener, PortSettings
+from rukpak_py.server.places import Connection
+from rukpak_py.server.server_tls import ServerTls
 
 _LOG = logging.getLogger(__name__)
 FORWARDED = b"rukpak-forwarded\n"
-HANDSHAKE_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
+REFUSED_SECONDS = 10.0  # for which the rest of a refused upload is read, before its client reads the answer
 IDLE_SECONDS = 30.0  # between two requests of one connection
-PAUSE_SECONDS = 0.1  # when no connection can be taken
 _HANDSHAKE_BYTE = b"\x16"
 _PIECE = 64 * 1024
-_BACKLOG = 128
 
 Leader = Callable[[], str | None]
 
 
 class ContentListener:
-    def __init__(self, app: ContentApp, address: Address, tls: ContentTls, limits: Limits, *, leader: Leader) -> None:
+    def __init__(self, app: ContentApp, address: Address, tls: ServerTls, limits: Limits, *, leader: Leader) -> None:
         """`leader`: the address of the replica to pass connections on to; None: this one answers."""
-        self._app = app
-        self._address = address
-        self._tls = tls
-        self._limits = limits
         self._leader = leader
-        self._runner: web.AppRunner | None = None
-        self._socket: socket.socket | None = None
-        self._accepting: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._handshake_seconds = limits.request_seconds
+        self._admission_seconds = limits.request_seconds + limits.server_silence_seconds
         self._unreachable = ""  # the leader that could not be reached, which is logged once
-        self._unadmitted: dict[object, asyncio.TimerHandle] = {}  # by protocol, until a request was allowed
-        app.on_admitted = self._admitted
+        settings = PortSettings(
+            name="content",
+            connections=limits.server_connections,
+            strangers=limits.server_connections // 2,
+            request_seconds=limits.request_seconds,
+            idle_seconds=IDLE_SECONDS,
+        )
+        self._listener = Listener(
+            app.application(),
+            address,
+            settings,
+            tls=tls.context,
+            route=self._route,
+            auto_decompress=False,  # an upload is stored as it comes
+            lingering_time=REFUSED_SECONDS,
+        )
 
     async def start(self) -> None:
-        self._socket = _listen(self._address)
-        self._runner = web.AppRunner(
-            self._app.application(),
-            access_log=None,
-            logger=REQUESTS_LOG,
-            auto_decompress=False,  # an upload is stored as it comes
-            keepalive_timeout=IDLE_SECONDS,
-            shutdown_timeout=SHUTDOWN_SECONDS,
-        )
-        await self._runner.setup()
-        self._accepting = asyncio.create_task(self._accept(self._socket), name="content connections")
+        await self._listener.start()
 
     async def stop(self) -> None:
         """Take no new connections, let requests in flight end within five seconds."""
-        if self._socket is None or self._runner is None or self._accepting is None:
-            return
-        for task in (self._accepting, *self._tasks):
-            task.cancel()
-        await asyncio.gather(self._accepting, *self._tasks, return_exceptions=True)
-        self._socket.close()
-        await self._runner.cleanup()
-        self._socket = None
+        await self._listener.stop()
 
     @property
     def port(self) -> int:
         """The port that is really listened on."""
-        if self._socket is None:
-            raise RuntimeError("the server is not started")
-        port: int = self._socket.getsockname()[1]
-        return port
-
-    async def _accept(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                connection, _ = await loop.sock_accept(listener)
-            except OSError as error:  # no descriptor is free, or the client went away meanwhile
-                _LOG.warning("no connection for content could be taken: %s", error)
-                await asyncio.sleep(PAUSE_SECONDS)
-                continue
-            if self.connections >= self._limits.server_connections:
-                connection.close()
-                continue
-            task = asyncio.create_task(self._serve(connection))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        return self._listener.port
 
     @property
     def connections(self) -> int:
         """How many there are, whoever answers them."""
-        server = self._runner.server if self._runner is not None else None
-        return len(self._tasks) + (len(server.connections) if server is not None else 0)
+        return self._listener.connections
 
-    async def _serve(self, connection: socket.socket) -> None:
-        try:
-            connection.setblocking(False)  # noqa: FBT003 - the socket module's own
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            async with asyncio.timeout(HANDSHAKE_SECONDS):
-                was_forwarded = await _was_forwarded(connection)
-            leader = None if was_forwarded else self._leader()
-            if leader is None or not await self._pass_on(connection, leader):
-                await self._answer(connection)
-        except OSError as error:  # ssl.SSLError and TimeoutError are OSErrors
-            _LOG.debug("a connection for content ended before its first request: %s", error)
-        finally:
-            connection.close()  # where a transport has it, this is its own copy
+    async def _route(self, connection: Connection, accepted: socket.socket) -> bool:
+        """Pass the connection on where another replica leads; False: this one answers."""
+        async with asyncio.timeout(self._handshake_seconds):
+            was_forwarded = await _was_forwarded(accepted)
+        leader = None if was_forwarded else self._leader()
+        if leader is not None and await self._pass_on(connection, accepted, leader):
+            return True
+        connection.admitted_within(self._admission_seconds)
+        return False
 
-    async def _answer(self, connection: socket.socket) -> None:
-        """By this process, over TLS. The application goes on with it by itself."""
-        context = await self._tls.context()
-        if context is None or self._runner is None or self._runner.server is None:
-            return
-        protocol = self._runner.server()
-        loop = asyncio.get_running_loop()
-        # Set before the handshake: a request may have arrived, and be allowed, before this goes on.
-        seconds = HANDSHAKE_SECONDS + self._limits.server_silence_seconds
-        self._unadmitted[protocol] = loop.call_later(seconds, self._drop, protocol)
-        try:
-            await loop.connect_accepted_socket(
-                lambda: protocol, connection.dup(), ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
-            )
-        except BaseException:  # no handshake, no connection: nothing stays
-            self._admitted(protocol)
-            raise
-
-    def _admitted(self, protocol: object) -> None:
-        if (end := self._unadmitted.pop(protocol, None)) is not None:
-            end.cancel()
-
-    def _drop(self, protocol: web.RequestHandler) -> None:
-        self._unadmitted.pop(protocol, None)
-        if protocol.transport is not None:  # before the handshake, and after the end
-            protocol.transport.abort()
-
-    async def _pass_on(self, connection: socket.socket, leader: str) -> bool:
+    async def _pass_on(self, connection: Connection, accepted: socket.socket, leader: str) -> bool:
         """False: the leader cannot be reached, and nothing of the connection was used."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
@@ -161,11 +100,20 @@ class ContentListener:
             return False
         self._unreachable = ""
         CONTENT_FORWARDED.labels("forwarded").inc()
-        with closing(there[1]):
-            there[1].write(FORWARDED)
-            here = await asyncio.open_connection(sock=connection.dup())
-            with closing(here[1]):
-                await _both(question=_copy(here[0], there[1]), answer=_copy(there[0], here[1]))
+        connection.forwarding()
+        # The leader ends a connection that it did not admit in this time, so it has admitted one that lasts longer.
+        admission = asyncio.get_running_loop().call_later(self._admission_seconds + CONNECT_SECONDS, connection.admit)
+        try:
+            with closing(there[1]):
+                there[1].write(FORWARDED)
+                own = accepted.dup()
+                accepted.close()
+                here = await asyncio.open_connection(sock=own)
+                with closing(here[1]):
+                    question = _copy(here[0], there[1], connection)
+                    await _both(question=question, answer=_copy(there[0], here[1], connection))
+        finally:
+            admission.cancel()
         return True
 
 
@@ -203,8 +151,9 @@ def _finish(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection) -> None:
     while piece := await reader.read(_PIECE):
+        connection.forwarding()
         writer.write(piece)
         await writer.drain()
     writer.write_eof()
@@ -222,20 +171,3 @@ async def _both(*, question: Coroutine[Any, Any, None], answer: Coroutine[Any, A
         for task in (asking, answering):
             task.cancel()
         await asyncio.gather(asking, answering, return_exceptions=True)
-
-
-def _listen(address: Address) -> socket.socket:
-    try:
-        if address.host is None and socket.has_dualstack_ipv6():
-            server = socket.create_server(
-                ("", address.port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True
-            )
-        else:
-            host = address.host or ""
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            server = socket.create_server((host, address.port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        where = f"{address.host or ''}:{address.port}"
-        raise UnavailableError(f"cannot listen on {where}: {error.strerror or error}") from error
-    server.setblocking(False)  # noqa: FBT003 - the socket module's own
-    return server

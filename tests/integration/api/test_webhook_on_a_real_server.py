@@ -24,10 +24,10 @@ from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
-from rukpak_py.server.admission import Admission, webhook_app
+from rukpak_py.server.admission import Admission, webhook_app, webhook_port
 from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
-from rukpak_py.server.web import Address, WebServer
+from rukpak_py.server.listener import Address, Listener
 from rukpak_py.server.webhook_configuration import OurWebhooks, serving_hosts
 from tests.integration.conftest import a_namespace
 from tests.integration.listing import listed
@@ -126,7 +126,7 @@ class Webhook:
     client: Client
     system: str  # the system namespace
     kubeconfig: Path
-    server: WebServer
+    server: Listener
     keeper: CertificateKeeper
     let_pass: Callable[[float], None]  # seconds, by the keeper's clock
 
@@ -181,7 +181,9 @@ async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
         )
         app = webhook_app(admission)
         app.on_response_prepare.append(end_connection)
-        server = WebServer(app=app, address=Address(host="127.0.0.1", port=port), context=keeper.context)
+        tls = ServerTls(lambda: keeper.pair, no_authority)
+        address = Address(host="127.0.0.1", port=port)
+        server = Listener(app, address, webhook_port(DEFAULT_LIMITS), tls=tls.context)
         webhook = Webhook(
             client=client,
             system=system,
@@ -199,6 +201,10 @@ async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
             await server.stop()
             await client.delete(CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
             await until_unguarded(client)
+
+
+async def no_authority() -> bytes:
+    return b""
 
 
 async def end_connection(_: web.Request, response: web.StreamResponse) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from rukpak_py.core.limits import LIMIT_NAMES, Limits
 from rukpak_py.operator.settings import read_settings
-from rukpak_py.server.web import Address
+from rukpak_py.server.listener import Address
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.unpack_methods import ImageUnpack

@@ -22,11 +22,12 @@ from rukpak_py.server.access import AccessControl, Identity
 from rukpak_py.server.archives import Archive
 from rukpak_py.server.certificates import load_pair
 from rukpak_py.server.content import ContentApp
-from rukpak_py.server.content_tls import ContentTls
 from rukpak_py.server.forwarding import FORWARDED, ContentListener
+from rukpak_py.server.listener import Address
+from rukpak_py.server.server_tls import ServerTls
 from rukpak_py.server.uploads import Unpacking, Uploads
-from rukpak_py.server.web import Address
 from rukpak_py.sources.upload_directory import UploadDirectory
+from tests.hostile.client import Attack, attacking
 from tests.unit.controllers.values import bundle, unpacked
 from tests.waiting import until
 from tests.workers import WORKERS
@@ -34,6 +35,8 @@ from tests.workers import WORKERS
 NOW = datetime.now(UTC)
 HOSTS = ["localhost", "127.0.0.1"]
 MIB = 1024 * 1024
+HEAD = b"HEAD /bundles/b.tgz HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n\r\n"
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 DIGEST = f"sha256:{'a' * 64}"
 
 
@@ -115,7 +118,7 @@ class Bench:
             uploads=Uploads(UploadDirectory(self.folder / "uploads", limits), bundles, unpacking),
             limits=limits,
         )
-        tls = ContentTls(lambda: self.pair, self.client_authority)
+        tls = ServerTls(lambda: self.pair, self.client_authority)
         listener = ContentListener(app, address or Address(host="127.0.0.1", port=0), tls, limits, leader=leader)
         await listener.start()
         try:
@@ -130,6 +133,18 @@ class Bench:
 
     def trust(self) -> ssl.SSLContext:
         return ssl.create_default_context(cadata=self.authority.certificate.decode())
+
+    async def connected(self, port: int, *, limit: int = 2**16) -> Streams:
+        return await asyncio.open_connection(
+            "127.0.0.1", port, ssl=self.trust(), server_hostname="localhost", limit=limit
+        )
+
+    async def admitted(self, port: int) -> Streams:
+        """A connection with one request that was allowed."""
+        reader, writer = await self.connected(port)
+        writer.write(HEAD)
+        assert b" 200 OK" in await reader.readuntil(b"\r\n\r\n")
+        return reader, writer
 
     async def get(self, port: int, *, by: str = "t") -> tuple[int, int]:
         """The status, and how many bytes came."""
@@ -177,11 +192,8 @@ async def test_who_is_not_known_loses_the_connection(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x16", b"\x16\x03\x01", FORWARDED[:5], b"GET / HTTP/1.1\r\n\r\n"])
-async def test_clients_that_do_not_speak_tls_are_cut_off(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, sent: bytes
-) -> None:
-    monkeypatch.setattr("rukpak_py.server.forwarding.HANDSHAKE_SECONDS", 0.2)
-    async with bench.listening() as listener:
+async def test_clients_that_do_not_speak_tls_are_cut_off(bench: Bench, sent: bytes) -> None:
+    async with bench.listening(Limits(request_seconds=1)) as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
         writer.write(sent)
         with suppress(ConnectionResetError):
@@ -191,12 +203,9 @@ async def test_clients_that_do_not_speak_tls_are_cut_off(
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /bundles/b.tgz HTTP/1.1\r\nHost: h\r\nX-Slow: "])
-async def test_half_a_request_of_somebody_unknown_is_cut_off(
-    bench: Bench, sent: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_half_a_request_of_somebody_unknown_is_cut_off(bench: Bench, sent: bytes) -> None:
     """Slowloris: no header may come for ever."""
-    monkeypatch.setattr("rukpak_py.server.forwarding.HANDSHAKE_SECONDS", 1)
-    async with bench.listening(Limits(server_silence_seconds=1)) as listener:
+    async with bench.listening(Limits(request_seconds=1)) as listener:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", listener.port, ssl=bench.trust(), server_hostname="localhost"
         )
@@ -273,10 +282,11 @@ async def test_an_upload_that_never_ends_is_cut_off(bench: Bench, limit: str) ->
 
 
 async def test_who_keeps_sending_may_take_longer_than_silence_may(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench,
 ) -> None:
-    monkeypatch.setattr("rukpak_py.server.forwarding.HANDSHAKE_SECONDS", 0.2)
-    async with bench.listening(Limits(server_silence_seconds=1), bundles=Bundles(uploads=True)) as listener:
+    async with bench.listening(
+        Limits(server_silence_seconds=1, request_seconds=1), bundles=Bundles(uploads=True)
+    ) as listener:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", listener.port, ssl=bench.trust(), server_hostname="localhost"
         )
@@ -318,16 +328,56 @@ async def test_a_client_that_takes_nothing_is_cut_off_and_it_does_not_look_like_
         writer.close()
 
 
-async def test_more_connections_than_there_may_be(bench: Bench) -> None:
-    async with bench.listening(Limits(server_connections=3)) as listener:
-        idle = [await asyncio.open_connection("127.0.0.1", listener.port) for _ in range(3)]
-        await until(lambda: listener.connections == len(idle))
-        with pytest.raises((aiohttp.ClientError, ConnectionError)):
-            await bench.get(listener.port)
+@pytest.mark.parametrize("attack", [Attack.SILENT, Attack.SILENT_TLS, Attack.STRANGERS])
+async def test_strangers_take_no_place_of_a_client_that_may_read(bench: Bench, attack: Attack) -> None:
+    limits = Limits(server_connections=8, request_seconds=600)
+    async with bench.listening(limits) as listener:
+        reader, writer = await bench.admitted(listener.port)
+        async with attacking(attack, listener.port, count=50):
+            assert listener.connections <= limits.server_connections // 2 + 1
+            assert (await bench.get(listener.port))[0] == 200
+            writer.write(HEAD)
+            assert await reader.readuntil(b"\r\n\r\n"), "an admitted connection keeps its place"
+        writer.close()
+
+
+@pytest.mark.parametrize("attack", [Attack.SILENT, Attack.SILENT_TLS])
+async def test_strangers_take_no_place_of_a_client_whose_connection_is_passed_on(bench: Bench, attack: Attack) -> None:
+    limits = Limits(server_connections=8, request_seconds=600)
+    async with bench.listening(limits, leader=lambda: "127.0.0.3", why="does not lead") as follower:
+        there = Address(host="127.0.0.3", port=follower.port)
+        async with bench.listening(limits, address=there) as leader, attacking(attack, follower.port, count=50):
+            for listener in (follower, leader):
+                assert listener.connections <= limits.server_connections // 2
+            assert await bench.get(follower.port) == (200, 8 * MIB)
+
+
+async def test_admitted_clients_may_have_all_places_and_an_idle_one_gives_way_to_a_new_client(bench: Bench) -> None:
+    limits = Limits(server_connections=4, request_seconds=600)
+    async with bench.listening(limits) as listener:
+        idle = [await bench.admitted(listener.port) for _ in range(4)]
+        assert listener.connections == len(idle)
+        assert (await bench.get(listener.port))[0] == 200
+        assert await idle[0][0].read() == b"", "the one that was idle for longest"
         for _, writer in idle:
             writer.close()
-        await until(lambda: not listener.connections)
-        assert (await bench.get(listener.port))[0] == 200
+
+
+async def test_a_download_is_never_cut_off_for_a_new_client(bench: Bench) -> None:
+    (bench.folder / "archive").write_bytes(bytes(64 * MIB))
+    limits = Limits(server_connections=2, request_seconds=600)
+    async with bench.listening(limits) as listener:
+        downloads = []
+        for _ in range(limits.server_connections):
+            reader, writer = await bench.connected(listener.port, limit=1024)
+            writer.write(b"GET" + HEAD.removeprefix(b"HEAD"))
+            await reader.readuntil(b"\r\n\r\n")
+            downloads.append((reader, writer))
+        with pytest.raises((aiohttp.ClientError, ConnectionError)):
+            await bench.get(listener.port)
+        for reader, writer in downloads:
+            assert len(await reader.readexactly(64 * MIB)) == 64 * MIB
+            writer.close()
 
 
 async def test_a_connection_is_passed_on_once(bench: Bench) -> None:

@@ -7,12 +7,18 @@ import pytest
 from aiohttp import web
 
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.server.web import Address, WebServer, metrics_app, probe_app
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.server.listener import Address, Listener
+from rukpak_py.server.web import metrics_app, metrics_port, probe_app, probe_port
 
 LOOPBACK = Address(host="127.0.0.1", port=0)
 
 
-async def get(server: WebServer, path: str) -> tuple[int, str, str]:
+def serving(app: web.Application, address: Address = LOOPBACK) -> Listener:
+    return Listener(app, address, probe_port(DEFAULT_LIMITS))
+
+
+async def get(server: Listener, path: str) -> tuple[int, str, str]:
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"http://127.0.0.1:{server.port}{path}") as response,
@@ -23,7 +29,7 @@ async def get(server: WebServer, path: str) -> tuple[int, str, str]:
 async def test_readiness_lists_what_is_not_ready() -> None:
     waiting: dict[str, str | None] = {"cache": "no list of Bundles yet", "certificate": "none yet", "lease": None}
     checks = {name: (lambda name=name: waiting[name]) for name in waiting}
-    server = WebServer(app=probe_app(live={}, ready=checks), address=LOOPBACK)
+    server = serving(probe_app(live={}, ready=checks))
     await server.start()
     try:
         status, _, text = await get(server, "/readyz")
@@ -38,7 +44,7 @@ async def test_readiness_lists_what_is_not_ready() -> None:
 async def test_what_is_not_ready_is_logged_when_it_changes_and_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="rukpak_py.server.web")
     wrong: list[str | None] = [None]
-    server = WebServer(app=probe_app(live={}, ready={"api": lambda: wrong[0]}), address=LOOPBACK)
+    server = serving(probe_app(live={}, ready={"api": lambda: wrong[0]}))
     await server.start()
     try:
         for reason in ("no Bundles", "no Bundles", "no CRDs", None, None):
@@ -50,7 +56,7 @@ async def test_what_is_not_ready_is_logged_when_it_changes_and_when_it_ends(capl
 
 
 async def test_metrics_are_prometheus_text() -> None:
-    server = WebServer(app=metrics_app(), address=LOOPBACK)
+    server = Listener(metrics_app(), LOOPBACK, metrics_port(DEFAULT_LIMITS))
     await server.start()
     try:
         status, content_type, text = await get(server, "/metrics")
@@ -71,7 +77,7 @@ async def test_stopping_lets_a_request_in_flight_end() -> None:
 
     app = web.Application()
     app.router.add_get("/slow", slow)
-    server = WebServer(app=app, address=LOOPBACK)
+    server = serving(app)
     await server.start()
     request = asyncio.create_task(get(server, "/slow"))
     await started.wait()
@@ -83,9 +89,9 @@ async def test_stopping_lets_a_request_in_flight_end() -> None:
 
 
 async def test_a_taken_port_is_an_error_and_leaves_nothing_open() -> None:
-    first = WebServer(app=web.Application(), address=LOOPBACK)
+    first = serving(web.Application())
     await first.start()
-    second = WebServer(app=web.Application(), address=Address(host="127.0.0.1", port=first.port))
+    second = serving(web.Application(), Address(host="127.0.0.1", port=first.port))
     with pytest.raises(UnavailableError, match=r"cannot listen on 127.0.0.1:\d+: .*already in use"):
         await second.start()
     await second.stop()

@@ -1,8 +1,8 @@
-"""TLS of the content server: our serving pair, and client certificates that the cluster's authority has signed.
+"""TLS of the ports for content and for the webhooks: our serving pair, and client certificates of an authority.
 
 A context is made anew when either of them changes, so both can be rotated, and what is no longer trusted is no longer
-accepted; connections that exist go on. A client need not have a certificate. When the authority cannot be read, none is
-asked for, and tokens still work.
+accepted; connections that exist go on. A client need not show a certificate in the handshake: what it may do without
+one is decided for each request. When the authority cannot be read for the first time, none is asked for.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ AUTHORITY_SECONDS = 60.0  # between two looks at the authority, and only while s
 LOOK_SECONDS = 3.0  # for which a connection waits for the look that is due
 
 
-class ContentTls:
+class ServerTls:
     def __init__(
         self,
         pair: Callable[[], KeyPair | None],

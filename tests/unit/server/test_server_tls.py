@@ -10,8 +10,8 @@ import pytest
 from rukpak_py.core import x509
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.server import content_tls
-from rukpak_py.server.content_tls import AUTHORITY_SECONDS, ContentTls
+from rukpak_py.server import server_tls
+from rukpak_py.server.server_tls import AUTHORITY_SECONDS, ServerTls
 
 NOW = datetime.now(UTC)
 SIGNER = x509.issue_ca(NOW)
@@ -25,10 +25,10 @@ class Bench:
     error: Exception | None = None
     looks: int = 0
     now: float = 0.0
-    tls: ContentTls = field(init=False)
+    tls: ServerTls = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tls = ContentTls(lambda: self.pair, self.read, clock=lambda: self.now)
+        self.tls = ServerTls(lambda: self.pair, self.read, clock=lambda: self.now)
 
     async def read(self) -> bytes:
         self.looks += 1
@@ -70,7 +70,7 @@ async def test_a_new_pair_or_authority_makes_a_new_context() -> None:
 
 
 async def test_an_authority_that_cannot_be_read_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content_tls, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(server_tls, "LOOK_SECONDS", 0.01)
     bench = Bench(error=UnavailableError("down"))
     assert (await bench.context()).verify_mode is ssl.CERT_NONE, "tokens work all the same"
     bench.error, bench.now = None, bench.now + AUTHORITY_SECONDS

@@ -1,0 +1,55 @@
+"""The port of the admission webhooks, put together: which certificate it serves, and which clients may ask."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.operator.settings import Settings
+from rukpak_py.operator.webhook_certificates import WebhookCertificates
+from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
+from rukpak_py.server.certificates import server_context
+from rukpak_py.server.listener import Listener
+from rukpak_py.server.server_tls import ServerTls
+
+
+def webhook_server(settings: Settings, admission: Admission, certificates: WebhookCertificates) -> Listener:
+    """RukPakError when the authority of the clients cannot be read: no review would ever be answered."""
+    authority = ClientAuthorityFile(settings.webhook_client_ca)
+    clients = None
+    if settings.webhook_client_ca is not None:
+        authority.check()
+        clients = ReviewClients(names=settings.webhook_client_names)
+    return Listener(
+        webhook_app(admission, settings.limits, clients),
+        settings.webhook,
+        webhook_port(settings.limits, clients),
+        tls=ServerTls(certificates.pair, authority.read).context,
+        auto_decompress=False,  # the API server compresses nothing
+    )
+
+
+class ClientAuthorityFile:
+    """The certificates of `--webhook-client-ca`; the file is read again, so they can be rotated."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    async def read(self) -> bytes:
+        """Empty without a file."""
+        return await asyncio.to_thread(self._read)
+
+    def check(self) -> None:
+        try:
+            server_context().load_verify_locations(cadata=self._read().decode())
+        except (ssl.SSLError, ValueError) as error:
+            text = f"--webhook-client-ca: {self._path} has no valid certificate in PEM: {error}"
+            raise RukPakError(text) from error
+
+    def _read(self) -> bytes:
+        if self._path is None:
+            return b""
+        try:
+            return self._path.read_bytes()
+        except OSError as error:
+            raise UnavailableError(f"--webhook-client-ca: {self._path}: {error.strerror or error}") from error
