@@ -119,6 +119,29 @@ def test_the_image_is_named_by_tag_or_digest(helm: Path, settings: list[str], ex
     assert pod["containers"][0]["image"] == expected
 
 
+@pytest.mark.parametrize("kind", ["configMap", "secret"])
+def test_clients_of_the_webhook_reach_the_operator(helm: Path, kind: str) -> None:
+    given = [f"webhook.clientCA.{kind}=clients", "webhook.clientCA.names={kube-apiserver,other}"]
+    pod = rendered(helm, *given)["Deployment/core"]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    settings = read_settings([argument for argument in container["args"] if "$(" not in argument], {})
+    assert settings.webhook_client_ca is not None
+    assert settings.webhook_client_names == {"kube-apiserver", "other"}
+    (mount,) = (one for one in container["volumeMounts"] if one["mountPath"] == str(settings.webhook_client_ca.parent))
+    (volume,) = (one for one in pod["volumes"] if one["name"] == mount["name"])
+    assert volume.get(kind) == {"secretName" if kind == "secret" else "name": "clients"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [["webhook.clientCA.names={a}"], ["webhook.clientCA.configMap=a", "webhook.clientCA.secret=b"]],
+)
+def test_clients_of_the_webhook_have_one_authority(helm: Path, settings: list[str]) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        chart.render(helm, *settings)
+    assert "values don't meet the specifications of the schema" in refused.value.stderr
+
+
 @pytest.mark.parametrize("setting", ["replicas=2", "image.name=x", "log.level=loud", "replicaCount=many"])
 def test_values_that_mean_nothing_are_refused(helm: Path, setting: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:

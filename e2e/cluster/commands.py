@@ -58,6 +58,7 @@ def apiserver(pki: Path, network: Network, ports: Mapping[str, int]) -> list[str
         "proxy-client-key-file": pki / "front-proxy-client.key",
         "authorization-mode": "Node,RBAC",
         "enable-admission-plugins": "NodeRestriction",
+        "admission-control-config-file": pki / "admission.yaml",
         "allow-privileged": "true",
     }
     if network.has_node:

@@ -1,7 +1,9 @@
 """Who is who in a built cluster: certificates, kubeconfigs and keys, written before anything starts."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from e2e.cluster.files import write_private
 from e2e.cluster.kubeconfig import write_kubeconfig
@@ -15,6 +17,7 @@ COMPONENT_USERS = {
     "scheduler": Subject(name="system:kube-scheduler"),
     "proxy": Subject(name="system:kube-proxy"),
 }
+WEBHOOK_CLIENT = Subject(name="kube-apiserver-webhooks")  # the API server, where it calls webhooks
 ADMIN = Subject(name="admin", organisations=["system:masters"])
 
 
@@ -64,12 +67,32 @@ def _issue_for_apiserver(authority: Authority, pki: Path, network: Network) -> N
     authority.issue(Subject(name="kube-apiserver", dns_names=names, addresses=addresses)).write(pki, "apiserver")
     reader = Subject(name="apiserver-kubelet-client", organisations=["system:masters"])
     authority.issue(reader).write(pki, "kubelet-client")
+    authority.issue(WEBHOOK_CLIENT).write(pki, "webhook-client")
+    write_private(pki / "webhooks.kubeconfig", json.dumps(_webhook_users(pki)))
+    write_private(pki / "admission.yaml", json.dumps(_admission(pki)))
     front = Authority.create("rukpak-front-proxy")
     front.pair.write(pki, "front-proxy-ca")
     front.issue(Subject(name="front-proxy-client")).write(pki, "front-proxy-client")
     private, public = signing_keys()
     write_private(pki / "service-accounts.key", private)
     write_private(pki / "service-accounts.pub", public)
+
+
+def _webhook_users(pki: Path) -> dict[str, Any]:
+    """What the API server shows to every webhook."""
+    user = {"client-certificate": str(pki / "webhook-client.crt"), "client-key": str(pki / "webhook-client.key")}
+    return {"apiVersion": "v1", "kind": "Config", "users": [{"name": "*", "user": user}]}
+
+
+def _admission(pki: Path) -> dict[str, Any]:
+    version = "apiserver.config.k8s.io/v1"
+    webhooks = {
+        "apiVersion": version,
+        "kind": "WebhookAdmissionConfiguration",
+        "kubeConfigFile": str(pki / "webhooks.kubeconfig"),
+    }
+    plugin = {"name": "ValidatingAdmissionWebhook", "configuration": webhooks}
+    return {"apiVersion": version, "kind": "AdmissionConfiguration", "plugins": [plugin]}
 
 
 def _kubeconfig(path: Path, authority: Authority, subject: Subject, server: str) -> None:

@@ -48,7 +48,6 @@ LOOK_UPS = 16  # at a time, for one review
 LOOK_UP_SECONDS = 8.0  # the API server waits for 10
 IDLE_SECONDS = 120.0  # an API server ends connections that it has not used for 90 s; it must be the one that does
 _LOG = logging.getLogger(__name__)
-_REFUSALS = BoundedLog(_LOG)
 
 Rule = Callable[[AdmissionRequest], Awaitable[Denials]]
 
@@ -74,15 +73,16 @@ class ReviewClients:
 
     names: frozenset[str] = frozenset()
 
-    def refusal(self, request: web.Request) -> web.Response | None:
+    def refusal(self, request: web.Request) -> tuple[int, str] | None:
+        """The status and the text for a client that may not ask."""
         transport = request.transport
         identity = identity_of(transport.get_extra_info("peercert") if transport is not None else None)
         if identity is None:
             text = "reviews need a client certificate of the API server (--webhook-client-ca); see docs/webhooks.md"
-            return _refusal(401, text)
+            return 401, text
         if self.names and identity.user not in self.names:
             text = f"the client certificate of {shown(identity.user)!r} may not ask for reviews"
-            return _refusal(403, f"{text} (--webhook-client-names); see docs/webhooks.md")
+            return 403, f"{text} (--webhook-client-names); see docs/webhooks.md"
         return None
 
 
@@ -178,11 +178,12 @@ class _Webhook:
         self._reviews = reviews
         self._limits = limits
         self._clients = clients
+        self._refusals = BoundedLog(_LOG)
 
     async def handle(self, request: web.Request) -> web.Response:
         if self._clients is not None:
             if (refusal := self._clients.refusal(request)) is not None:
-                return refusal
+                return self._refused(*refusal)
             admit(request)
         with self._reviews.reception(_ender(request)) as reception:
             try:
@@ -190,13 +191,13 @@ class _Webhook:
                     body = await read_body(request, reception, self._reviews, self._limits)
                 return await self._judge(body)
             except LateError as error:
-                return _refusal(408, str(error))
+                return self._refused(408, str(error))
             except LimitError as error:
-                return _refusal(413, str(error))
+                return self._refused(413, str(error))
             except (ReviewError, ContentError, web.RequestPayloadError, HttpProcessingError) as error:
-                return _refusal(400, str(error))
+                return self._refused(400, str(error))
             except RukPakError as error:
-                return _refusal(503, str(error))
+                return self._refused(503, str(error))
 
     async def _judge(self, body: bytes) -> web.Response:
         review = read_review(body)
@@ -206,13 +207,12 @@ class _Webhook:
             _LOG.info("denied: %s: %s", what, shown(denials[0]))
         return web.Response(body=answer(review.uid, denials), content_type="application/json")
 
-
-def _refusal(status: int, text: str) -> web.Response:
-    text = shown(text)
-    _REFUSALS.warning("admission review refused: %s", text)
-    response = web.Response(status=status, text=text)
-    response.force_close()
-    return response
+    def _refused(self, status: int, text: str) -> web.Response:
+        text = shown(text)
+        self._refusals.warning("admission review refused: %s", text)
+        response = web.Response(status=status, text=text)
+        response.force_close()
+        return response
 
 
 def _ender(request: web.Request) -> Callable[[], None]:

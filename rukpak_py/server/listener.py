@@ -27,7 +27,6 @@ from rukpak_py.core.logs import BoundedLog
 from rukpak_py.server.places import Connection, Phase, Places
 
 _LOG = logging.getLogger(__name__)
-_FAILURES = BoundedLog(_LOG)
 REQUESTS_LOG = logging.getLogger(f"{__name__}.requests")  # for aiohttp
 SHUTDOWN_SECONDS = 5.0
 PAUSE_SECONDS = 0.1  # when no connection can be taken
@@ -35,6 +34,7 @@ TLS_END_SECONDS = 5.0  # for a client to end its half of a TLS session
 LINGER_SECONDS = 2.0  # for which the body of a refused request is read and dropped, so that its answer arrives
 READ_BUFFER = 64 * 1024  # of a body that nobody has taken yet, for each connection
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+MOST_HEADERS = 64
 _BACKLOG = 512
 _AT_ONCE = 16  # connections that are taken before the loop goes on
 
@@ -96,12 +96,14 @@ class Listener:
             "keepalive_timeout": settings.idle_seconds or settings.request_seconds,
             "lingering_time": LINGER_SECONDS,
             "read_bufsize": READ_BUFFER,
+            "max_headers": MOST_HEADERS,  # each may have eight KiB
             **options,
         }
         strangers = settings.connections if settings.strangers is None else settings.strangers
         self._places = Places(settings.name, capacity=settings.connections, strangers=max(1, strangers))
         app.middlewares.insert(0, self._follow)
         self._runner = web.AppRunner(app, access_log=None, logger=REQUESTS_LOG, shutdown_timeout=SHUTDOWN_SECONDS)
+        self._failures = BoundedLog(_LOG)
         self._socket: socket.socket | None = None
         self._serving: dict[Connection, asyncio.Task[None]] = {}  # before aiohttp has them
 
@@ -153,7 +155,7 @@ class Listener:
 
     def _not_accepted(self, listener: socket.socket, error: OSError) -> None:
         """No descriptor is free, or the client went away meanwhile."""
-        _FAILURES.warning("no connection to the port of %s could be taken: %s", self._settings.name, error)
+        self._failures.warning("no connection to the port of %s could be taken: %s", self._settings.name, error)
         if error.errno not in _EXHAUSTED or self._places.make_room(is_full=True):
             return  # it is tried again in the next turn of the loop
         loop = asyncio.get_running_loop()

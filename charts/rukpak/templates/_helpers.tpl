@@ -41,3 +41,10 @@ app: core
 {{- end -}}
 {{- join "," $names -}}
 {{- end }}
+
+{{/* Not empty where the webhook's clients need a certificate. */}}
+{{- define "rukpak.webhookClientCA" -}}
+{{- with .Values.webhook.clientCA -}}
+{{- .configMap | default .secret -}}
+{{- end -}}
+{{- end }}

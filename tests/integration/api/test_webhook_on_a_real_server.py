@@ -7,28 +7,34 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 
 from e2e.cluster import binaries
 from e2e.cluster.control_plane import ControlPlane
+from e2e.cluster.credentials import WEBHOOK_CLIENT
 from e2e.cluster.ports import free_ports
-from rukpak_py.api.names import API_VERSION, GROUP, VERSION, WEBHOOK_CONFIGURATION, SecretName
+from rukpak_py.api.names import API_VERSION, BUNDLE_WEBHOOK_PATH, GROUP, VERSION, WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.core import x509
+from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
-from rukpak_py.server.admission import Admission, webhook_app, webhook_port
+from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
 from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
 from rukpak_py.server.listener import Address, Listener
+from rukpak_py.server.server_tls import ServerTls
 from rukpak_py.server.webhook_configuration import OurWebhooks, serving_hosts
+from tests.hostile.client import review_of
 from tests.integration.conftest import a_namespace
 from tests.integration.listing import listed
 from tests.integration.server.traffic import Traffic, until_unguarded
@@ -164,7 +170,7 @@ class Webhook:
 
 
 @asynccontextmanager
-async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
+async def serving(plane: ControlPlane, clients: ReviewClients | None = None) -> AsyncIterator[Webhook]:
     async with Client(await load_connection(plane.kubeconfig)) as client, a_namespace(client, stays=True) as system:
         await client.create(CONFIG_MAPS, system, config_map("probe", immutable=False))
         ports = ClusterPorts(client=client)
@@ -179,11 +185,12 @@ async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
             hosts=serving_hosts(system, "https://127.0.0.1"),
             elapsed=lambda: sum(passed),
         )
-        app = webhook_app(admission)
+        app = webhook_app(admission, DEFAULT_LIMITS, clients)
         app.on_response_prepare.append(end_connection)
-        tls = ServerTls(lambda: keeper.pair, no_authority)
+        authority = (plane.state.pki / "ca.crt").read_bytes() if clients is not None else b""
+        tls = ServerTls(lambda: keeper.pair, partial(returned, authority))
         address = Address(host="127.0.0.1", port=port)
-        server = Listener(app, address, webhook_port(DEFAULT_LIMITS), tls=tls.context)
+        server = Listener(app, address, webhook_port(DEFAULT_LIMITS, clients), tls=tls.context)
         webhook = Webhook(
             client=client,
             system=system,
@@ -203,8 +210,8 @@ async def serving(plane: ControlPlane) -> AsyncIterator[Webhook]:
             await until_unguarded(client)
 
 
-async def no_authority() -> bytes:
-    return b""
+async def returned(content: bytes) -> bytes:
+    return content
 
 
 async def end_connection(_: web.Request, response: web.StreamResponse) -> None:
@@ -249,6 +256,20 @@ async def test_a_changed_bundle_is_refused_in_the_words_that_documents_quote(
         same = b'{"spec":{"source":{"git":{"auth":{"secret":{}}}}}}'
         await webhook.client.patch(BUNDLES, "", "b", same)
         await webhook.client.delete(BUNDLES, "", "b")
+
+
+async def test_the_api_server_shows_its_certificate_and_others_learn_nothing(plane: ControlPlane) -> None:
+    async with serving(plane, ReviewClients(names=frozenset({WEBHOOK_CLIENT.name}))) as webhook:
+        with pytest.raises(ForbiddenError):  # the answer of the webhook, so the API server may ask
+            await webhook.client.create(BUNDLES, "", bundle("b", config_map_spec("probe")))
+        context = ssl.create_default_context(cadata=(await webhook.served()).decode())
+        context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+        url = f"https://127.0.0.1:{webhook.server.port}{BUNDLE_WEBHOOK_PATH}"
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url, json=review_of([{"configMap": {"name": "probe"}}]), ssl=context) as answer,
+        ):
+            assert (answer.status, "probe" in await answer.text()) == (401, False)
 
 
 async def test_without_the_operator_only_specs_of_bundles_are_closed(plane: ControlPlane) -> None:

@@ -12,6 +12,7 @@ from rukpak_py.api.admission import (
     config_map_created_denials,
     config_map_deleted_denials,
     denial_text,
+    denials_without_look_ups,
     referenced_config_maps,
 )
 from rukpak_py.api.bundle import BundleSpec
@@ -100,6 +101,39 @@ def test_everything_wrong_with_config_maps_is_told_at_once() -> None:
 def test_a_single_denial_stands_alone() -> None:
     assert denial_text(("one",)) == "one"
     assert denial_text(("one", "one")) == "one"
+
+
+@pytest.mark.parametrize("of_type", ["configMaps", "image"])
+def test_too_many_config_maps_are_refused_before_anything_is_looked_at(of_type: str) -> None:
+    items = [{"configMap": {"name": "bad"}, "path": "../up"}] * 300
+    new = spec({"type": of_type, "configMaps": items, "image": {"ref": "a"}})
+    expected = ("bundle.spec.source.configmaps has 300 items; at most 256 are allowed",)
+    assert bundle_denials(old=None, new=new, immutable={"bad": False}) == expected
+    assert denials_without_look_ups(old=None, new=new) == expected
+    assert denials_without_look_ups(old=new, new=git_in("a")) == expected
+
+
+def test_paths_that_no_file_system_takes_are_refused() -> None:
+    assert bundle_denials(old=None, new=git_in("a/" * 3000), immutable={}) == (
+        "bundle.spec.source.git.directory is invalid: it has 6000 characters; at most 4096 are allowed",
+    )
+    assert bundle_denials(old=None, new=config_maps(("a", ""), ("b", "x" * 5000)), immutable={}) == (
+        "bundle.spec.source.configmaps[1].path is invalid: it has 5000 characters; at most 4096 are allowed",
+    )
+
+
+def test_a_denial_quotes_the_two_ends_of_a_long_text() -> None:
+    denial = bundle_denials(old=None, new=config_maps(("a", f"../{'x' * 3000}/end")), immutable={})[0]
+    assert denial.startswith('bundle.spec.source.configmaps[0].path is invalid: "../xxx')
+    assert "[... 2495 characters ...]" in denial
+    assert denial.endswith('xxx/end" is outside bundle root')
+
+
+def test_many_bundles_are_named_in_part() -> None:
+    bundles = [f"b{number}" for number in range(1000)]
+    (denial,) = config_map_created_denials(name="a", immutable=False, bundles=bundles)
+    assert "by bundles [b0 b1 b2 " in denial
+    assert denial.endswith(" b99 and 900 more]; referenced configmaps must have .immutable == true")
 
 
 def test_only_config_map_sources_refer_to_config_maps() -> None:

@@ -124,3 +124,15 @@ def test_logs_go_to_standard_error_once(
     assert isinstance(handler, logging.StreamHandler)
     assert handler.stream is sys.stderr
     assert isinstance(handler.formatter, formatter)
+
+
+def test_warnings_that_clients_cause_are_a_few_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    log = logs.BoundedLog(logging.getLogger("test"), clock=lambda: now[0])
+    for number in range(1000):
+        log.warning("refused %d", number)
+    assert caplog.messages == [f"refused {number}" for number in range(logs.WARNINGS_OF_A_WINDOW)]
+    caplog.clear()
+    now[0] += logs.WINDOW_SECONDS
+    log.warning("refused again")
+    assert caplog.messages == ["990 more such warnings were left out", "refused again"]

@@ -195,3 +195,17 @@ def test_the_pod_is_known_from_its_own_variables() -> None:
 )
 def test_where_clients_reach_content(arguments: list[str], pod: str, url: str) -> None:
     assert read_settings(arguments, {"POD_IP": pod}).external_url == url
+
+
+def test_clients_of_the_webhook() -> None:
+    assert (read_settings([], {}).webhook_client_ca, read_settings([], {}).webhook_client_names) == (None, frozenset())
+    names = {"RUKPAK_WEBHOOK_CLIENT_NAMES": "kube-apiserver, system:admin,"}
+    settings = read_settings(["--webhook-client-ca=/ca.crt"], names)
+    assert settings.webhook_client_ca == Path("/ca.crt")
+    assert settings.webhook_client_names == {"kube-apiserver", "system:admin"}
+
+
+def test_names_of_clients_need_their_authority(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read_settings(["--webhook-client-names=kube-apiserver"], {})
+    assert "argument --webhook-client-names: it needs --webhook-client-ca, too" in capsys.readouterr().err

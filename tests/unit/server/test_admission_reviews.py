@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import tracemalloc
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
@@ -14,6 +16,7 @@ from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.server import admission as module
 from rukpak_py.server.admission import Admission, webhook_app
+from rukpak_py.server.review import BundleObject, ConfigMapObject, read_object
 
 Document = dict[str, Any]
 Client = TestClient[Request, Application]
@@ -155,6 +158,8 @@ HOSTILE = {
     "spec of wrong type": bundle_review(object=bundle({"provisionerClassName": 1, "source": []})),
     "no old object in an update": bundle_review("UPDATE", object=bundle(UPLOAD)),
     "subresource": bundle_review("UPDATE", object=bundle(UPLOAD), oldObject=bundle(UPLOAD), subResource="status"),
+    "long uid": review({"uid": "u" * 129, "operation": "DELETE", "resource": {}}),
+    "another resource of a long name": bundle_review(resource={"group": "", "resource": "p" * 90_000}, object={}),
     "another resource": bundle_review(resource={"group": "", "version": "v1", "resource": "pods"}, object={}),
 }
 
@@ -166,7 +171,8 @@ async def test_what_is_no_review_gets_a_text(client: Client, what: str, caplog: 
     async with client.post(BUNDLE_WEBHOOK_PATH, data=content) as response:
         text = await response.text()
         assert (response.status, response.content_type) == (400, "text/plain")
-    assert text
+    assert 0 < len(text) < 1000
+    assert len(caplog.text) < 2000
     assert "Traceback" not in text + caplog.text
 
 
@@ -240,3 +246,54 @@ async def test_look_ups_that_take_too_long_are_told_while_the_server_listens(mon
     status, text = await ask_slow(port)
     assert (status, port.now) == (503, 0)
     assert "could not be looked up within 0.05 s" in text
+
+
+async def test_what_a_denial_quotes_is_cut(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    items = [{"configMap": {"name": "m"}, "path": f"../{'x' * 4000}"} for _ in range(20)]
+    review = bundle_review(object=bundle(CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}))
+    review["request"]["name"] = "n" * 10_000
+    response = await ask(client, BUNDLE_WEBHOOK_PATH, review)
+    text = response["status"]["message"]
+    assert len(text) < 20 * 700
+    assert text.startswith('[bundle.spec.source.configmaps[0].path is invalid: "../xxx')
+    assert text.endswith('xxx" is outside bundle root]')
+    assert len(caplog.text) < 2000
+
+
+async def test_what_is_no_name_of_a_config_map_is_not_looked_up() -> None:
+    class Counting(Known):
+        looked_up: list[str] = []  # noqa: RUF012 - of one test
+
+        async def immutable(self, namespace: str, name: str) -> bool | None:
+            self.looked_up.append(name)
+            return await super().immutable(namespace, name)
+
+    port = Counting()
+    admission = Admission(system_namespace="system", config_maps=port, bundles=port)
+    items = [{"configMap": {"name": name}} for name in ("a.b-c", "../secrets/x", "A", "x" * 254, "", "é")]
+    spec = CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}
+    async with TestClient(TestServer(webhook_app(admission))) as client:
+        assert allowed(await ask(client, BUNDLE_WEBHOOK_PATH, bundle_review(object=bundle(spec))))
+    assert port.looked_up == ["a.b-c"]
+
+
+async def test_an_update_that_changes_the_spec_costs_no_look_up(client: Client) -> None:
+    items = [{"configMap": {"name": "broken"}}]
+    new = CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}
+    body = bundle_review("UPDATE", object=bundle(new), oldObject=bundle(CONFIG_MAPS))
+    assert (await ask(client, BUNDLE_WEBHOOK_PATH, body))["status"]["message"] == "bundle.spec is immutable"
+
+
+def test_what_the_rules_do_not_need_is_not_decoded() -> None:
+    """Lists of nothing are small as text, and were two orders of magnitude more as objects."""
+    empty = b"[" + b",".join([b"[]"] * 300_000) + b"]"
+    raw = msgspec.Raw(b'{"metadata":{"name":"m","x":' + empty + b'},"spec":' + json.dumps(UPLOAD).encode() + b"}")
+    tracemalloc.start()
+    try:
+        read_object(raw, "object", BundleObject)
+        read_object(raw, "object", ConfigMapObject)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100_000

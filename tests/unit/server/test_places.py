@@ -1,0 +1,88 @@
+"""Which connection of a port gives way to a new one."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from rukpak_py.server.places import Connection, Phase, Places
+
+ADMITTED = True
+
+
+class Port:
+    def __init__(self, capacity: int, strangers: int) -> None:
+        self.places = Places("test", capacity=capacity, strangers=strangers)
+        self.ended: list[Connection] = []
+
+    def connect(self) -> Connection | None:
+        connection = Connection(self.ended.append)
+        return connection if self.places.take(connection) else None
+
+
+def port_with(*states: tuple[Phase, bool], strangers: int = 99) -> tuple[Port, list[Connection]]:
+    """A port whose places are all taken by these connections; each entered its phase after the one before it."""
+    port = Port(len(states), strangers)
+    connections = []
+    for since, (phase, is_admitted) in enumerate(states):
+        connection = port.connect()
+        assert connection is not None
+        connection.phase, connection.since, connection.is_admitted = phase, since, is_admitted
+        connections.append(connection)
+    return port, connections
+
+
+@pytest.mark.parametrize(
+    ("states", "gives_way"),
+    [
+        ([(Phase.ARRIVING, False), (Phase.ARRIVING, False)], 0),
+        ([(Phase.IDLE, False), (Phase.ARRIVING, False)], 1),
+        ([(Phase.IDLE, False), (Phase.IDLE, False)], 0),
+        ([(Phase.ANSWERED, False), (Phase.IDLE, False)], 1),
+        ([(Phase.ARRIVING, ADMITTED), (Phase.IDLE, False)], 1),
+        ([(Phase.IDLE, ADMITTED), (Phase.ARRIVING, False)], 1),
+        ([(Phase.ARRIVING, ADMITTED), (Phase.IDLE, ADMITTED)], 1),
+        ([(Phase.IDLE, ADMITTED), (Phase.IDLE, ADMITTED)], 0),
+        ([(Phase.ANSWERED, False), (Phase.ANSWERED, ADMITTED)], None),
+        ([(Phase.ARRIVING, ADMITTED), (Phase.ANSWERED, ADMITTED)], None),
+    ],
+)
+async def test_who_gives_way_when_all_places_are_taken(
+    states: Sequence[tuple[Phase, bool]], gives_way: int | None
+) -> None:
+    port, connections = port_with(*states)
+    new = port.connect()
+    assert (new is None) == (gives_way is None)
+    assert port.ended == ([] if gives_way is None else [connections[gives_way]])
+    assert len(port.places) == len(states)
+
+
+async def test_strangers_beyond_their_part_give_way_to_each_other_only() -> None:
+    port = Port(capacity=10, strangers=2)
+    admitted = port.connect()
+    assert admitted is not None
+    admitted.admit()
+    admitted.idle()
+    first, second, third = (port.connect() for _ in range(3))
+    assert (port.ended, len(port.places)) == ([first], 3)
+    for connection in (second, third):
+        assert connection is not None
+        connection.answering()
+    assert port.connect() is None, "both are being answered, and the idle one is admitted"
+    assert port.ended == [first]
+
+
+async def test_an_admitted_connection_leaves_its_place_among_strangers() -> None:
+    port = Port(capacity=10, strangers=1)
+    for _ in range(5):
+        connection = port.connect()
+        assert connection is not None
+        connection.admit()
+    assert (port.ended, len(port.places)) == ([], 5)
+
+
+async def test_the_body_of_a_request_belongs_to_its_arrival() -> None:
+    connection = Connection(lambda _: None)
+    began = connection.since
+    connection.answering()
+    connection.receiving()
+    assert (connection.phase, connection.since) == (Phase.ARRIVING, began)
