@@ -143,6 +143,7 @@ class Replica:
             system_namespace=settings.system_namespace,
             config_maps=self._config_maps,
             bundles=self._users,
+            limits=settings.limits,
         )
         ready = {
             "api": lambda: self._prerequisites.missing,

@@ -15,16 +15,16 @@ from rukpak_py.server.server_tls import ServerTls
 
 def webhook_server(settings: Settings, admission: Admission, certificates: WebhookCertificates) -> Listener:
     """RukPakError when the authority of the clients cannot be read: no review would ever be answered."""
-    authority = ClientAuthorityFile(settings.webhook_client_ca)
+    file = ClientAuthorityFile(settings.webhook_client_ca)
     clients = None
     if settings.webhook_client_ca is not None:
-        authority.check()
         clients = ReviewClients(names=settings.webhook_client_names)
+    tls = ServerTls(certificates.pair, file.read, authority=file.first())
     return Listener(
         webhook_app(admission, settings.limits, clients),
         settings.webhook,
         webhook_port(settings.limits, clients),
-        tls=ServerTls(certificates.pair, authority.read).context,
+        tls=tls.context,
         auto_decompress=False,  # the API server compresses nothing
     )
 
@@ -35,16 +35,20 @@ class ClientAuthorityFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
 
-    async def read(self) -> bytes:
-        """Empty without a file."""
-        return await asyncio.to_thread(self._read)
-
-    def check(self) -> None:
+    def first(self) -> bytes:
+        """The content, at the start; RukPakError when it is of no use."""
+        content = self._read()
         try:
-            server_context().load_verify_locations(cadata=self._read().decode())
+            if self._path is not None:
+                server_context().load_verify_locations(cadata=content.decode())
         except (ssl.SSLError, ValueError) as error:
             text = f"--webhook-client-ca: {self._path} has no valid certificate in PEM: {error}"
             raise RukPakError(text) from error
+        return content
+
+    async def read(self) -> bytes:
+        """Empty without a file."""
+        return await asyncio.to_thread(self._read) if self._path is not None else b""
 
     def _read(self) -> bytes:
         if self._path is None:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
@@ -89,17 +90,25 @@ class ReviewClients:
 class Admission:
     """The rules with what they need to know."""
 
-    def __init__(self, *, system_namespace: str, config_maps: ConfigMaps, bundles: Bundles) -> None:
+    def __init__(
+        self,
+        *,
+        system_namespace: str,
+        config_maps: ConfigMaps,
+        bundles: Bundles,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         self._system_namespace = system_namespace
         self._config_maps = config_maps
         self._bundles = bundles
+        self._limits = limits
 
     async def bundle(self, request: AdmissionRequest) -> Denials:
         _expect(request, GROUP, BUNDLE_PLURAL)
         if request.operation not in {"CREATE", "UPDATE"}:
             return ()
-        new = _bundle_spec(request, "object")
-        old = _bundle_spec(request, "oldObject") if request.operation == "UPDATE" else None
+        new = self._bundle_spec(request.object, "object")
+        old = self._bundle_spec(request.old_object, "oldObject") if request.operation == "UPDATE" else None
         if denials := denials_without_look_ups(old=old, new=new):
             return denials
         flags = await self._flags(referenced_config_maps(new))
@@ -124,6 +133,12 @@ class Admission:
                 return config_map_deleted_denials(name=name, bundles=await self._bundles.using(name))
             case _:
                 return ()
+
+    def _bundle_spec(self, raw: msgspec.Raw, what: str) -> BundleSpec:
+        """No API server sends a larger one, and its items are made before they can be counted."""
+        if len(memoryview(raw)) > self._limits.object_bytes:
+            raise self._limits.exceeded("object_bytes", f"{what} of the review")
+        return read_object(raw, what, BundleObject).spec
 
     async def _flags(self, names: Sequence[str]) -> dict[str, bool | None]:
         """The flags of all these ConfigMaps, some at a time: the API server waits for the answer."""
@@ -233,11 +248,6 @@ def _expect(request: AdmissionRequest, group: str, resource: str) -> None:
     if (asked.group, asked.resource, request.sub_resource) != (group, resource, ""):
         place = "/".join(filter(None, (asked.group, asked.resource, request.sub_resource)))
         raise ReviewError(f"this webhook validates {resource}, not {shown(place)!r}")
-
-
-def _bundle_spec(request: AdmissionRequest, what: str) -> BundleSpec:
-    raw = request.object if what == "object" else request.old_object
-    return read_object(raw, what, BundleObject).spec
 
 
 def _name(config_map: ConfigMapObject) -> str:

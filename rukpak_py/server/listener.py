@@ -31,6 +31,7 @@ REQUESTS_LOG = logging.getLogger(f"{__name__}.requests")  # for aiohttp
 SHUTDOWN_SECONDS = 5.0
 PAUSE_SECONDS = 0.1  # when no connection can be taken
 TLS_END_SECONDS = 5.0  # for a client to end its half of a TLS session
+GRACE_SECONDS = 5.0  # for aiohttp, which ends an idle connection in good order
 LINGER_SECONDS = 2.0  # for which the body of a refused request is read and dropped, so that its answer arrives
 READ_BUFFER = 64 * 1024  # of a body that nobody has taken yet, for each connection
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -89,11 +90,11 @@ class Listener:
         self._settings = settings
         self._tls = tls
         self._route = route
+        self._idle_seconds = settings.idle_seconds or settings.request_seconds
         self._options = {
             "access_log": None,
             "logger": REQUESTS_LOG,
-            # Only between two requests, because the deadline for a header comes earlier.
-            "keepalive_timeout": settings.idle_seconds or settings.request_seconds,
+            "keepalive_timeout": self._idle_seconds,
             "lingering_time": LINGER_SECONDS,
             "read_bufsize": READ_BUFFER,
             "max_headers": MOST_HEADERS,  # each may have eight KiB
@@ -227,7 +228,7 @@ class Listener:
             error.force_close()  # no request that we serve
             raise
         finally:
-            connection.idle()
+            connection.idle(self._idle_seconds + GRACE_SECONDS)
         if self._settings.idle_seconds is None:
             response.force_close()
         return response

@@ -66,8 +66,10 @@ class Connection:
         self._enter(Phase.ANSWERED)
         self.since = since
 
-    def idle(self) -> None:
+    def idle(self, seconds: float) -> None:
+        """The answer is made; the connection ends when it was not taken, or no request came after it, in time."""
         self._enter(Phase.IDLE)
+        self._deadline = self._loop.call_later(seconds, self.end)
 
     def end(self) -> None:
         self.ended()

@@ -2,7 +2,7 @@
 
 A context is made anew when either of them changes, so both can be rotated, and what is no longer trusted is no longer
 accepted; connections that exist go on. A client need not show a certificate in the handshake: what it may do without
-one is decided for each request. When the authority cannot be read for the first time, none is asked for.
+one is decided for each request. While no authority is known, none is asked for.
 """
 
 import asyncio
@@ -26,12 +26,14 @@ class ServerTls:
         pair: Callable[[], KeyPair | None],
         client_authority: Callable[[], Awaitable[bytes]],
         *,
+        authority: bytes = b"",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`authority`: of client certificates, as it is known before the first look."""
         self._pair = pair
         self._client_authority = client_authority
         self._clock = clock
-        self._authority = b""
+        self._authority = authority
         self._looked: float | None = None
         self._turn = asyncio.Lock()  # the first connections wait for the first look
         self._made: tuple[KeyPair, bytes, ssl.SSLContext] | None = None

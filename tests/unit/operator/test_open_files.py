@@ -13,10 +13,13 @@ UNBOUNDED = resource.RLIM_INFINITY
 SCRIPT = """
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 128))
-from rukpak_py.core.limits import Limits
-from rukpak_py.operator.open_files import raise_open_files
-raise_open_files(Limits())
-print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+from rukpak_py.operator import main
+
+async def run(*_, **__):
+    print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+
+main.run = run
+main.main(["--system-namespace=x"])
 """
 
 
@@ -35,7 +38,7 @@ def test_the_soft_limit_becomes_the_hard_one(soft: int, hard: int, wanted: int) 
     assert wanted_limit(soft, hard) == wanted
 
 
-def test_a_process_has_its_limit_raised() -> None:
+def test_the_operator_raises_its_limit_before_anything_else() -> None:
     printed = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True).stdout
     assert printed.split() == ["128", "128"]
 

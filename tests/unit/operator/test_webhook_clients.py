@@ -16,7 +16,7 @@ async def test_a_file_is_read_again_each_time(tmp_path: Path) -> None:
     path = tmp_path / "ca.crt"
     path.write_bytes(AUTHORITY)
     file = ClientAuthorityFile(path)
-    file.check()
+    assert file.first() == AUTHORITY
     assert await file.read() == AUTHORITY
     path.write_bytes(b"other")
     assert await file.read() == b"other"
@@ -26,7 +26,8 @@ async def test_a_file_is_read_again_each_time(tmp_path: Path) -> None:
 
 
 async def test_without_a_file_no_certificate_is_asked_for() -> None:
-    assert await ClientAuthorityFile(None).read() == b""
+    file = ClientAuthorityFile(None)
+    assert (file.first(), await file.read()) == (b"", b"")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a certificate", b"\xff", None])
@@ -35,4 +36,4 @@ def test_a_file_without_a_certificate_stops_the_start(tmp_path: Path, content: b
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(RukPakError, match="--webhook-client-ca: "):
-        ClientAuthorityFile(path).check()
+        ClientAuthorityFile(path).first()

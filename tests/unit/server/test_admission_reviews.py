@@ -192,6 +192,19 @@ async def test_a_review_over_the_limit_is_refused_by_name(client: Client) -> Non
         )
 
 
+async def test_a_bundle_over_the_limit_is_refused_before_it_is_decoded() -> None:
+    limits = Limits(object_bytes=1000)
+    admission = Admission(system_namespace="system", config_maps=Known(), bundles=Known(), limits=limits)
+    items: list[Document] = [{"configMap": {}}] * 100
+    body = bundle_review(object=bundle(CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}))
+    async with (
+        TestClient(TestServer(webhook_app(admission, limits))) as client,
+        client.post(BUNDLE_WEBHOOK_PATH, json=body) as response,
+    ):
+        assert response.status == 413
+        assert (await response.text()).startswith("object of the review exceeds the limit of 1000 bytes")
+
+
 async def test_a_failing_port_is_told_as_unavailable(client: Client) -> None:
     items = [{"configMap": {"name": "broken"}}]
     spec = CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}

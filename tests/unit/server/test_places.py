@@ -61,7 +61,7 @@ async def test_strangers_beyond_their_part_give_way_to_each_other_only() -> None
     admitted = port.connect()
     assert admitted is not None
     admitted.admit()
-    admitted.idle()
+    admitted.idle(60)
     first, second, third = (port.connect() for _ in range(3))
     assert (port.ended, len(port.places)) == ([first], 3)
     for connection in (second, third):
