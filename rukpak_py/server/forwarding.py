@@ -77,6 +77,11 @@ class ContentListener:
         """How many there are, whoever answers them."""
         return self._listener.connections
 
+    @property
+    def admitted(self) -> int:
+        """How many of them may read or upload, as far as is known here."""
+        return self._listener.admitted
+
     async def _route(self, connection: Connection, accepted: socket.socket) -> bool:
         """Pass the connection on where another replica leads; False: this one answers."""
         async with asyncio.timeout(self._handshake_seconds):

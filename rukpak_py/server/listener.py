@@ -139,6 +139,11 @@ class Listener:
         """How many there are, whoever answers them."""
         return len(self._places)
 
+    @property
+    def admitted(self) -> int:
+        """How many of them are no stranger's."""
+        return self._places.admitted
+
     def _watch(self) -> None:
         if self._socket is not None:
             asyncio.get_running_loop().add_reader(self._socket, self._accept, self._socket)

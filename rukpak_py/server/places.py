@@ -95,10 +95,14 @@ class Places:
     def __len__(self) -> int:
         return len(self._taken)
 
+    @property
+    def admitted(self) -> int:
+        return sum(one.is_admitted for one in self._taken)
+
     def take(self, connection: Connection) -> bool:
         """False: the new connection has to go."""
         is_full = len(self._taken) >= self._capacity
-        has_room = not is_full and sum(not one.is_admitted for one in self._taken) < self._strangers
+        has_room = not is_full and len(self) - self.admitted < self._strangers
         if not has_room and not self.make_room(is_full=is_full):
             CONNECTIONS_ENDED.labels(self._port, "refused").inc()
             return False

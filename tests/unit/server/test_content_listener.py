@@ -193,7 +193,7 @@ async def test_who_is_not_known_loses_the_connection(bench: Bench) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"\x16", b"\x16\x03\x01", FORWARDED[:5], b"GET / HTTP/1.1\r\n\r\n"])
 async def test_clients_that_do_not_speak_tls_are_cut_off(bench: Bench, sent: bytes) -> None:
-    async with bench.listening(Limits(request_seconds=1)) as listener:
+    async with bench.listening(Limits(request_seconds=3)) as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
         writer.write(sent)
         with suppress(ConnectionResetError):
@@ -205,7 +205,7 @@ async def test_clients_that_do_not_speak_tls_are_cut_off(bench: Bench, sent: byt
 @pytest.mark.parametrize("sent", [b"", b"GET /bundles/b.tgz HTTP/1.1\r\nHost: h\r\nX-Slow: "])
 async def test_half_a_request_of_somebody_unknown_is_cut_off(bench: Bench, sent: bytes) -> None:
     """Slowloris: no header may come for ever."""
-    async with bench.listening(Limits(request_seconds=1)) as listener:
+    async with bench.listening(Limits(request_seconds=3)) as listener:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", listener.port, ssl=bench.trust(), server_hostname="localhost"
         )
@@ -285,13 +285,13 @@ async def test_who_keeps_sending_may_take_longer_than_silence_may(
     bench: Bench,
 ) -> None:
     async with bench.listening(
-        Limits(server_silence_seconds=1, request_seconds=1), bundles=Bundles(uploads=True)
+        Limits(server_silence_seconds=1, request_seconds=2), bundles=Bundles(uploads=True)
     ) as listener:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", listener.port, ssl=bench.trust(), server_hostname="localhost"
         )
-        writer.write(b"PUT /uploads/b.tgz HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nContent-Length: 15\r\n\r\n")
-        for _ in range(15):
+        writer.write(b"PUT /uploads/b.tgz HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nContent-Length: 35\r\n\r\n")
+        for _ in range(35):  # longer than somebody who was not admitted may stay
             await asyncio.sleep(0.1)  # the pace of a slow client
             writer.write(b"1")
         assert (await reader.readline()).split()[1] == b"201"
@@ -350,6 +350,23 @@ async def test_strangers_take_no_place_of_a_client_whose_connection_is_passed_on
             for listener in (follower, leader):
                 assert listener.connections <= limits.server_connections // 2
             assert await bench.get(follower.port) == (200, 8 * MIB)
+
+
+async def test_a_connection_that_is_passed_on_keeps_its_place_once_the_leader_must_have_admitted_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rukpak_py.server.forwarding.CONNECT_SECONDS", 0.5)
+    limits = Limits(server_connections=8, request_seconds=2, server_silence_seconds=1)
+    async with bench.listening(limits, leader=lambda: "127.0.0.3", why="does not lead") as follower:
+        there = Address(host="127.0.0.3", port=follower.port)
+        async with bench.listening(limits, address=there) as leader:
+            reader, writer = await bench.admitted(follower.port)
+            assert (follower.admitted, leader.admitted) == (0, 1)
+            await until(lambda: follower.admitted)
+            async with attacking(Attack.SILENT, follower.port, count=50):
+                writer.write(HEAD)
+                assert b" 200 OK" in await reader.readuntil(b"\r\n\r\n")
+            writer.close()
 
 
 async def test_admitted_clients_may_have_all_places_and_an_idle_one_gives_way_to_a_new_client(bench: Bench) -> None:

@@ -191,7 +191,7 @@ async def test_a_review_that_is_judged_keeps_its_place() -> None:
 )
 async def test_requests_that_do_not_arrive_in_time_end(attack: Attack, answers: list[int]) -> None:
     async with (
-        serving(Limits(request_seconds=1)) as bench,
+        serving(Limits(request_seconds=3)) as bench,
         attacking(attack, bench.listener.port, count=3, size=KIB) as client,
     ):
         await client.ended()
@@ -200,7 +200,7 @@ async def test_requests_that_do_not_arrive_in_time_end(attack: Attack, answers: 
 
 
 async def test_an_idle_connection_is_kept_for_a_while_and_ends() -> None:
-    settings = PortSettings(name="webhooks", connections=9, request_seconds=60, idle_seconds=0.2)
+    settings = PortSettings(name="webhooks", connections=9, request_seconds=60, idle_seconds=2)
     async with serving(settings=settings) as bench:
         trust = ssl.create_default_context(cadata=SIGNER.certificate.decode())
         body = json.dumps(review_of(DENIED)).encode()
