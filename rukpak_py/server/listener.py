@@ -79,12 +79,13 @@ class Listener:
         *,
         tls: Tls | None = None,
         route: Route | None = None,
+        ends_with_client: bool = False,
         **options: Any,
     ) -> None:
         """`tls`: the context for a new connection; the connection ends where there is none.
 
-        `route`: may serve a connection itself, before its handshake; False: it did not. `options`: of aiohttp's
-        `RequestHandler`.
+        `route`: may serve a connection itself, before its handshake; False: it did not. `ends_with_client`: a request
+        is cancelled when its connection ends. `options`: of aiohttp's `RequestHandler`.
         """
         self._address = address
         self._settings = settings
@@ -103,7 +104,9 @@ class Listener:
         strangers = settings.connections if settings.strangers is None else settings.strangers
         self._places = Places(settings.name, capacity=settings.connections, strangers=max(1, strangers))
         app.middlewares.insert(0, self._follow)
-        self._runner = web.AppRunner(app, access_log=None, logger=REQUESTS_LOG, shutdown_timeout=SHUTDOWN_SECONDS)
+        self._runner = web.AppRunner(
+            app, shutdown_timeout=SHUTDOWN_SECONDS, handler_cancellation=ends_with_client, logger=REQUESTS_LOG
+        )
         self._failures = BoundedLog(_LOG)
         self._socket: socket.socket | None = None
         self._serving: dict[Connection, asyncio.Task[None]] = {}  # before aiohttp has them

@@ -5,11 +5,13 @@ kubelet's probe, the API server's review) send theirs at once. So a new connecti
 
 1. of the strangers that have not sent a complete request, the one that has been sending for longest;
 2. of the strangers between two requests, the one that has been idle for longest;
-3. when all places are taken, of the admitted connections between two requests, the one that has been idle for longest.
+3. of the strangers whose request is being answered, the one that has waited for longest, because real requests of
+   strangers are answered within moments;
+4. when all places are taken, of the admitted connections between two requests, the one that has been idle for longest.
 
-A request that is being answered is never cut off for a new connection; where every place has one, the new connection
-is refused. A stranger is a connection whose client has shown no right yet. Where clients can show one, strangers have
-only a part of the places, so however many there are, the others are left to clients that were admitted.
+The request of an admitted connection is never cut off for a new one; where every place has such a request, the new
+connection is refused. A stranger is a connection whose client has shown no right yet. Where clients can show one,
+strangers have only a part of the places, so however many there are, the others are left to clients that were admitted.
 """
 
 import asyncio
@@ -127,6 +129,7 @@ class Places:
         return (
             _longest(strangers, Phase.ARRIVING)
             or _longest(strangers, Phase.IDLE)
+            or _longest(strangers, Phase.ANSWERED)
             or (_longest(self._taken, Phase.IDLE) if is_full else None)
         )
 

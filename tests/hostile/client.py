@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH
+from rukpak_py.api.source import CONFIG_MAPS_AT_MOST
 
 NAMES = 60_000
 REVIEW_BYTES = 8 * 1024 * 1024  # what a review may have
@@ -29,6 +30,8 @@ class Attack(Enum):
     """Reviews that say that they have eight MiB, and stop after half of them: their bytes were held for ever."""
     SLOW_REVIEWS = "slow-reviews"
     """The same with bodies that come byte by byte, so that no pause is long."""
+    FULL_REVIEWS = "full-reviews"
+    """Whole reviews with as many ConfigMaps as a Bundle may have, none of which exists: each is a request of ours."""
     HALF_PROBES = "half-probes"
     """Probes whose header does not end: without a deadline each keeps a descriptor."""
     SLOW_PROBES = "slow-probes"
@@ -54,8 +57,9 @@ def script(attack: Attack, size: int = REVIEW_BYTES) -> Script:
     """`size`: of the reviews that are not sent as a whole."""
     match attack:
         case Attack.MANY_NAMES:
-            body = json.dumps(review_of([{"configMap": {"name": f"name-{number}"}} for number in range(NAMES)]))
-            return Script(tls=True, opening=_post(len(body)) + body.encode())
+            return Script(tls=True, opening=_whole_review(NAMES))
+        case Attack.FULL_REVIEWS:
+            return Script(tls=True, opening=_whole_review(CONFIG_MAPS_AT_MOST))
         case Attack.HALF_REVIEWS:
             return Script(tls=True, opening=_post(size) + b'"' + bytes(size // 2))
         case Attack.SLOW_REVIEWS:
@@ -166,6 +170,11 @@ async def attacking(attack: Attack, port: int, *, count: int, size: int = REVIEW
 
 def _post(length: int) -> bytes:
     return f"POST {BUNDLE_WEBHOOK_PATH} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+def _whole_review(names: int) -> bytes:
+    body = json.dumps(review_of([{"configMap": {"name": f"name-{number}"}} for number in range(names)])).encode()
+    return _post(len(body)) + body
 
 
 def _any_server() -> ssl.SSLContext:

@@ -66,6 +66,7 @@ async def test_all_ports_answer_while_all_are_attacked(cluster: Cluster, operato
     attacks = [
         (Attack.MANY_NAMES, "webhook", 5),
         (Attack.HALF_REVIEWS, "webhook", 150),
+        (Attack.FULL_REVIEWS, "webhook", 50),
         (Attack.HALF_PROBES, "health-probe", 1000),
         (Attack.HALF_PROBES, "metrics", 300),
         (Attack.SILENT, "http", 300),

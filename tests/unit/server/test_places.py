@@ -42,7 +42,9 @@ def port_with(*states: tuple[Phase, bool], strangers: int = 99) -> tuple[Port, l
         ([(Phase.IDLE, ADMITTED), (Phase.ARRIVING, False)], 1),
         ([(Phase.ARRIVING, ADMITTED), (Phase.IDLE, ADMITTED)], 1),
         ([(Phase.IDLE, ADMITTED), (Phase.IDLE, ADMITTED)], 0),
-        ([(Phase.ANSWERED, False), (Phase.ANSWERED, ADMITTED)], None),
+        ([(Phase.ANSWERED, ADMITTED), (Phase.ANSWERED, False)], 1),
+        ([(Phase.ANSWERED, False), (Phase.ANSWERED, False)], 0),
+        ([(Phase.ANSWERED, ADMITTED), (Phase.ANSWERED, ADMITTED)], None),
         ([(Phase.ARRIVING, ADMITTED), (Phase.ANSWERED, ADMITTED)], None),
     ],
 )
@@ -67,8 +69,8 @@ async def test_strangers_beyond_their_part_give_way_to_each_other_only() -> None
     for connection in (second, third):
         assert connection is not None
         connection.answering()
-    assert port.connect() is None, "both are being answered, and the idle one is admitted"
-    assert port.ended == [first]
+    assert port.connect() is not None
+    assert port.ended == [first, second], "they go one after the other, and the admitted one stays"
 
 
 async def test_an_admitted_connection_leaves_its_place_among_strangers() -> None:

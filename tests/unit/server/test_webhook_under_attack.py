@@ -21,7 +21,7 @@ from rukpak_py.api.source import CONFIG_MAPS_AT_MOST
 from rukpak_py.core import x509
 from rukpak_py.core.limits import KIB, MIB, Limits
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
+from rukpak_py.server.admission import LOOK_UPS, Admission, ReviewClients, webhook_app, webhook_port
 from rukpak_py.server.certificates import load_pair
 from rukpak_py.server.listener import Address, Listener, PortSettings
 from rukpak_py.server.receiving import Reception, ReviewsInFlight
@@ -42,13 +42,22 @@ class Known:
 
     looked_up: list[str] = field(default_factory=list)
     running: asyncio.Event = field(default_factory=asyncio.Event)
+    others: asyncio.Event = field(default_factory=asyncio.Event)  # than the ConfigMap `mutable`
+    waiting: int = 0
 
     def __post_init__(self) -> None:
         self.running.set()
+        self.others.set()
 
     async def immutable(self, _namespace: str, name: str) -> bool | None:
         self.looked_up.append(name)
-        await self.running.wait()
+        self.waiting += 1
+        try:
+            await self.running.wait()
+            if name != "mutable":
+                await self.others.wait()
+        finally:
+            self.waiting -= 1
         return False if name == "mutable" else None
 
     async def using(self, _config_map: str) -> Sequence[str]:
@@ -97,7 +106,14 @@ async def serving(
     )
     tls = ServerTls(lambda: PAIR, client_authority if clients is not None else no_authority)
     settings = settings or webhook_port(limits, clients)
-    listener = Listener(app, Address(host="127.0.0.1", port=0), settings, tls=tls.context, auto_decompress=False)
+    listener = Listener(
+        app,
+        Address(host="127.0.0.1", port=0),
+        settings,
+        tls=tls.context,
+        ends_with_client=True,
+        auto_decompress=False,
+    )
     await listener.start()
     try:
         yield Bench(known, reviews, listener)
@@ -183,6 +199,17 @@ async def test_a_review_that_is_judged_keeps_its_place() -> None:
         async with attacking(Attack.SILENT, bench.listener.port, count=40):
             bench.known.running.set()
             assert (await judged)[0] == 200
+
+
+async def test_reviews_that_are_judged_for_long_give_way_with_their_look_ups() -> None:
+    limits = Limits(webhook_connections=4, request_seconds=600)
+    async with serving(limits) as bench:
+        bench.known.others.clear()
+        async with attacking(Attack.FULL_REVIEWS, bench.listener.port, count=20):
+            await until(lambda: bench.known.waiting >= LOOK_UPS)
+            assert (await bench.review())[0] == 200
+            await until(lambda: bench.known.waiting <= LOOK_UPS * limits.webhook_connections)
+            assert bench.listener.connections <= limits.webhook_connections
 
 
 @pytest.mark.parametrize(
