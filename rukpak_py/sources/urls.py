@@ -1,12 +1,38 @@
-"""URLs as users write them and as messages show them: never with credentials."""
+"""URLs as users write them, as servers name them, and as messages show them: never with credentials."""
 
 import re
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from rukpak_py.core.errors import UnavailableError
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ssh": 22}
 
 _MASK = "xxxxx"  # as Go writes it
 _USER_INFO = re.compile(r"^((?:[a-z][a-z0-9+.-]*:)?//)?[^/?#]*@", re.IGNORECASE)
 _WHATEVER_MAY_BE = re.compile(r"^((?:[a-z][a-z0-9+.-]*:)?//)?.*@", re.IGNORECASE | re.DOTALL)
+
+
+def read_url(url: str, *, what: str) -> SplitResult:
+    """A URL that a server has named. UnavailableError for one that cannot be read: `what` says what it is for.
+
+    Brackets and characters of the host fail in `urlsplit` already, the port only when it is asked for.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise UnavailableError(f"{what} is not a valid URL") from error
+    return parts
+
+
+def joined_url(base: str, location: str, *, what: str) -> str:
+    """Where the `Location` of an answer leads; reading it again cannot fail. UnavailableError as above."""
+    try:
+        url = urljoin(base, location)
+    except ValueError as error:
+        raise UnavailableError(f"{what} is not a valid URL") from error
+    read_url(url, what=what)
+    return url
 
 
 def masked(url: str) -> str:

@@ -7,10 +7,11 @@ trace of the answer.
 import re
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from rukpak_py.core.errors import AccessError, ContentError
 from rukpak_py.sources.git.remote import Remote, parse_remote, shown
+from rukpak_py.sources.urls import joined_url
 
 MOST = 5
 _LOCATION = re.compile(r"Recv header: location: *(\S+)", re.IGNORECASE)
@@ -24,12 +25,16 @@ def tracing(trace: Path) -> dict[str, str]:
 
 
 def redirected(remote: Remote, trace: Path) -> Remote:
-    """Where the server says that the repository is; ContentError when that is another host."""
+    """Where the server says that the repository is; ContentError when that is another host.
+
+    UnavailableError when it is not a URL at all.
+    """
     with trace.open(errors="replace") as file:
         found = _LOCATION.findall(file.read(_TRACE_BYTES))
     if not found:
         raise ContentError(f"bundle unpack git clone error: {remote.shown}: redirected, but not said where")
-    url = urljoin(f"{remote.url}{_ASKED}", found[-1])
+    what = f"bundle unpack git clone error: {remote.shown}: what the server redirects to"
+    url = joined_url(f"{remote.url}{_ASKED}", found[-1], what=what)
     if urlsplit(url).scheme not in {remote.scheme, "https"}:
         raise _refused(remote, url)
     base = url.partition("?")[0]

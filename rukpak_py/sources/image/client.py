@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import requests
 from oras.provider import Registry
@@ -25,6 +25,7 @@ from rukpak_py.sources.image.tokens import RegistryLogin
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Connections, Session, chunks_of, read_body, retry_after
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.tls import client_context
+from rukpak_py.sources.urls import joined_url
 
 _MOST_REDIRECTS: Final = 5
 _LONGEST_SAID: Final = 500
@@ -111,7 +112,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             if not answer.is_redirect:
                 return self.checked(answer)
             answer.close()
-            target = urljoin(answer.url, answer.headers["Location"])
+            target = self._location(answer)
             if urlsplit(target).scheme != "https" and self.prefix == "https":
                 raise UnavailableError(f"{self._host} asks for a request without TLS, which is refused")
             answer = self.do_request(target, headers=headers, stream=True)
@@ -132,7 +133,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         """The answer, when it is a success."""
         if answer.is_redirect:
             answer.close()
-            target = urljoin(answer.url, answer.headers["Location"]).partition("?")[0]  # the rest may be a secret
+            target = self._location(answer).partition("?")[0]  # the rest may be a secret
             raise UnavailableError(f"{self._host} redirects to {target[:_LONGEST_SAID]}: give the registry itself")
         if answer.ok:
             return answer
@@ -146,6 +147,9 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         raise kind(
             f"the registry answers {method} with {answer.status_code}: {said}", retry_after=retry_after(answer.headers)
         )
+
+    def _location(self, answer: requests.Response) -> str:
+        return joined_url(answer.url, answer.headers["Location"], what=f"what {self._host} redirects to")
 
     def refused(self, why: str) -> AccessError:
         advice = self._advice.login.format(registry=self._reference.registry)

@@ -5,7 +5,7 @@ and no redirect is followed. A refused push is an AccessError that says which lo
 """
 
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import requests
 
@@ -15,6 +15,7 @@ from rukpak_py.sources.image.client import Advice, RegistryClient
 from rukpak_py.sources.image.docker_config import credentials_for
 from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.transport import Connections
+from rukpak_py.sources.urls import joined_url
 
 _STREAM: Final = "application/octet-stream"
 _ADVICE: Final = Advice(
@@ -58,7 +59,7 @@ class _Push:
         started = self._ask("POST", self._client.url("blobs/uploads/"))
         if not (location := started.headers.get("Location")):
             raise UnavailableError("the registry does not say where blobs go")
-        target = urljoin(started.url, location)
+        target = joined_url(started.url, location, what="where the registry sends blobs to")
         joint = "&" if urlsplit(target).query else "?"
         self._ask("PUT", f"{target}{joint}digest={blob.digest}", Blob(media_type=_STREAM, data=blob.data))
 

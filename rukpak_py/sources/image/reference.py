@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from rukpak_py.core.errors import ContentError
+from rukpak_py.sources.urls import DEFAULT_PORTS
 
 _DEFAULT_REGISTRY: Final = "docker.io"
 _DEFAULT_TAG: Final = "latest"
@@ -19,6 +20,7 @@ PLAIN_HTTP_VARIABLE: Final = "RUKPAK_PLAIN_HTTP_REGISTRIES"
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 _LONGEST_REPOSITORY: Final = 255
 _HIGHEST_PORT: Final = 65535
+_PORT: Final = re.compile(r":\d{1,5}$", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +38,22 @@ class ImageReference:
         return replace(self, digest=digest)
 
     @property
+    def host(self) -> str:
+        """Of the registry, without port and brackets."""
+        return _PORT.sub("", self.registry).strip("[]")
+
+    @property
+    def port(self) -> int:
+        """That of TLS where the reference has none."""
+        found = _PORT.search(self.registry)
+        return int(found[0][1:]) if found else DEFAULT_PORTS["https"]
+
+    @property
     def is_on_loopback(self) -> bool:
-        host = re.sub(r":\d+$", "", self.registry).strip("[]")
         try:
-            return ipaddress.ip_address(host).is_loopback
+            return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
-            return host == "localhost"
+            return self.host == "localhost"
 
 
 def parse_reference(text: str) -> ImageReference:
@@ -49,7 +61,8 @@ def parse_reference(text: str) -> ImageReference:
     if "@" in text:
         raise ContentError(f"{text[:300]!r} names an image by digest: its content makes the digest, give a tag")
     found = _REFERENCE.fullmatch(text)
-    if found is None or len(found["repository"]) > _LONGEST_REPOSITORY or not _is_port(found["port"]):
+    is_too_long = found is not None and len(found["repository"]) > _LONGEST_REPOSITORY
+    if found is None or is_too_long or not _is_host(found["registry"]) or not _is_port(found["port"]):
         raise ContentError(
             f"{text[:300]!r} is not a valid image name: give REGISTRY/REPOSITORY:TAG, in lower case but for the tag"
         )
@@ -58,6 +71,14 @@ def parse_reference(text: str) -> ImageReference:
     if registry == _DEFAULT_REGISTRY and "/" not in repository:
         repository = f"library/{repository}"
     return ImageReference(registry=registry, repository=repository, tag=found["tag"] or _DEFAULT_TAG)
+
+
+def _is_host(text: str | None) -> bool:
+    """In brackets an address has to be one."""
+    try:
+        return text is None or not text.startswith("[") or bool(ipaddress.IPv6Address(text.strip("[]")))
+    except ValueError:
+        return False
 
 
 def _is_port(text: str | None) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from time import monotonic
 from typing import Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import msgspec
 from oras.auth.utils import parse_auth_header
@@ -20,6 +20,7 @@ from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.transport import LONGEST_ANSWER, Session, read_body, retry_after
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
+from rukpak_py.sources.urls import read_url
 
 NO_TOKEN: Final = "no token for this login"  # noqa: S105 - a message
 _BASIC: Final = re.compile(r"(^|,)\s*basic\b", re.IGNORECASE)
@@ -115,7 +116,8 @@ class RegistryLogin:
 
     def _exchange(self, challenge: _Challenge) -> _Held:
         """Asked with an identity token, with user and password, or as nobody."""
-        scheme, host = urlsplit(challenge.realm).scheme, urlsplit(challenge.realm).netloc
+        realm = read_url(challenge.realm, what="the address of its token service")
+        scheme, host = realm.scheme, realm.netloc
         if scheme != "https" and not (self._plain_http and scheme == "http"):
             raise UnavailableError(f"its token service {host} asks for a request without TLS, which is refused")
         given = {"service": challenge.service, "scope": challenge.scope}

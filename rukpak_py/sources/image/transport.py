@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -147,10 +146,8 @@ class Connections:
         """A proxy resolves names itself; what needs no resolving is refused here."""
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
-        if self.addresses is None:
-            return
-        with suppress(ValueError):
-            self.addresses.usable(host, port, [str(ip_address(host))])
+        if self.addresses is not None:
+            self.addresses.check_unresolved(host, port)
 
     def _watched(self, opened: socket.socket) -> socket.socket:
         with self._lock:
@@ -239,6 +236,9 @@ class Session(requests.Session):
         self.adapters.clear()
         for scheme in ("http://", "https://") if plain_http else ("https://",):
             self.mount(scheme, _Adapter(connections, tls))
+
+    def get_redirect_target(self, resp: Any) -> None:
+        """None: else the library reads the whole body of a redirect, and its Location, for whoever may follow."""
 
     def send_once(self, method: str, url: str, **given: Any) -> requests.Response:
         """The answer, its body unread."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.sources.addresses import AddressPolicy, parse_networks, resolve, resolve_blocking
+from rukpak_py.sources.addresses import AddressPolicy, numeric_addresses, parse_networks, resolve, resolve_blocking
 
 STRICT = AddressPolicy()
 LOOPBACK = AddressPolicy(allowed=parse_networks("127.0.0.0/8,::1"))
@@ -21,6 +21,15 @@ REFUSED = (
     ("169.254.170.2", "a link-local address"),
     ("fe80::1", "a link-local address"),
     ("fd00:ec2::254", "the metadata service of a cloud"),
+    ("fd00:ec2::23", "the metadata service of a cloud"),
+    ("fd00:ec2::253", "the metadata service of a cloud"),
+    ("fd20:ce::254", "the metadata service of a cloud"),
+    ("fd00:c1::a9fe:a9fe", "the metadata service of a cloud"),
+    ("fd00:42::42", "the metadata service of a cloud"),
+    ("fd00:a9fe:a9fe::1", "the metadata service of a cloud"),
+    ("192.0.0.192", "the metadata service of a cloud"),
+    ("64:ff9b:1::808:808", "an address of a local NAT64 gateway"),
+    ("64:ff9b:1:ffff:ffff:ffff:ffff:ffff", "an address of a local NAT64 gateway"),
     ("100.100.100.200", "the metadata service of a cloud"),
     ("168.63.129.16", "the metadata service of a cloud"),
     ("224.0.0.1", "not the address of one host"),
@@ -33,6 +42,24 @@ EMBEDDED = (
     "::127.0.0.1",
     "64:ff9b::169.254.169.254",
     "2002:a9fe:a9fe::1",
+    "::ffff:0:169.254.169.254",  # SIIT
+    "::ffff:0:127.0.0.1",
+    "2001:0:a9fe:a9fe::1",  # Teredo: the server, and the client with its bits inverted
+    "2001:0:808:808:0:0:5601:5601",
+    "2001:db8::5efe:a9fe:a9fe",  # ISATAP, below any prefix
+    "2001:db8::200:5efe:a9fe:a9fe",
+)
+# 169.254.169.254 below the prefix of a local NAT64 gateway, in each layout of RFC 6052.
+LOCAL_NAT64 = (
+    "64:ff9b:1:a9fe:a9:fe00::",  # 48 bits
+    "64:ff9b:1:ffa9:fe:a9fe::",  # 56
+    "64:ff9b:1:fffe:a9:fea9:fe00:0",  # 64
+    "64:ff9b:1:fffe::a9fe:a9fe",  # 96
+)
+LINK_LOCAL = (
+    *("0xa9.254.169.254", "0xA9FEA9FE", "2852039166", "0251.0376.0251.0376", "0x00000000a9fea9fe"),
+    *("169.254.43518", "169.16689662", "0xa9.0376.0xa9fe", "169.254.169.254.", "025177524776"),
+    "0169.254.169.254",  # not octal: decimal, for whoever reads it
 )
 
 
@@ -47,6 +74,67 @@ async def test_c19_what_is_refused(address: str, what: str) -> None:
 async def test_c19_an_ipv4_address_inside_of_an_ipv6_address(address: str) -> None:
     with pytest.raises(ContentError, match="refused unless"):
         await resolve(address, 80, STRICT)
+
+
+@pytest.mark.parametrize("address", LOCAL_NAT64)
+async def test_a_local_nat64_gateway_that_is_allowed_leads_to_no_refused_address(address: str) -> None:
+    policy = AddressPolicy(allowed=parse_networks("64:ff9b:1::/48"))
+    with pytest.raises(ContentError, match="refused unless"):
+        await resolve(address, 80, policy)
+    for public in ("64:ff9b:1::808:808", "64:ff9b:1:808:8:800::", "64:ff9b:1:1:8:808:800:0"):
+        assert await resolve(public, 80, policy) == (public,)
+
+
+@pytest.mark.parametrize("host", LINK_LOCAL)
+async def test_c19_numbers_that_are_a_link_local_address(host: str) -> None:
+    """Whoever resolves: we, or a proxy that is handed the host as it is."""
+    with pytest.raises(ContentError, match=r"link-local address: refused unless"):
+        STRICT.check_unresolved(host, 80)
+    with pytest.raises(ContentError, match=r"link-local address: refused unless"):
+        await resolve(host, 80, STRICT)
+
+
+@pytest.mark.parametrize("host", ["0127.0.0.1", "0177.0.0.1"])
+def test_both_readings_of_a_leading_zero_count(host: str) -> None:
+    with pytest.raises(ContentError, match="loopback"):
+        STRICT.check_unresolved(host, 80)
+
+
+@pytest.mark.parametrize(
+    "host", ["1.2.3.4.5", "256.0.0.1", "1.256.1", "4294967296", "0x1ffffffff", "files.1", "files.0x1", "1..2", "9" * 21]
+)
+def test_a_number_that_is_no_address_is_no_name_either(host: str) -> None:
+    with pytest.raises(ContentError, match="is not a valid host name: it ends in a number, and is not an IP address"):
+        STRICT.check_unresolved(host, 80)
+
+
+@pytest.mark.parametrize(
+    ("host", "addresses"),
+    [
+        ("10.0.0.1", ["10.0.0.1"]),
+        ("10.1", ["10.0.0.1"]),
+        ("0x0a000001", ["10.0.0.1"]),
+        ("0x", ["0.0.0.0"]),  # noqa: S104 - as browsers read it
+        ("010.0.0.1", ["8.0.0.1", "10.0.0.1"]),
+        ("[FD12::1]", ["fd12::1"]),
+        ("files.example.com", []),
+        ("1password.com", []),
+        ("0x.example", []),
+        ("a1.2b", []),
+        ("xn--1", []),
+    ],
+)
+def test_which_hosts_are_numbers(host: str, addresses: list[str]) -> None:
+    assert list(map(str, numeric_addresses(host))) == addresses
+
+
+def test_names_are_left_to_a_proxy_but_for_the_api_server() -> None:
+    policy = AddressPolicy(api_servers=frozenset({("kubernetes.default.svc", 443)}))
+    policy.check_unresolved("files.example.com", 443)
+    for host in ("kubernetes.default.svc", "Kubernetes.Default.svc."):
+        policy.check_unresolved(host, 8443)
+        with pytest.raises(ContentError, match="is the API server of the cluster"):
+            policy.check_unresolved(host, 443)
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f000001", "127.1", "017700000001", "localhost", "LOCALHOST"])

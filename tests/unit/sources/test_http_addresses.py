@@ -43,6 +43,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[Names], Names]:
         *("127.0.0.1", "localhost", "[::1]", "0", "2130706433", "0x7f.1", "127.1", "[::]"),
         *("169.254.169.254", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]"),
         *("[fe80::1]", "[fd00:ec2::254]", "100.100.100.200", "2852039166"),
+        *("[fd00:ec2::23]", "[::ffff:0:a9fe:a9fe]", "[64:ff9b:1::a9fe:a9fe]", "0xa9.254.169.254", "0169.254.169.254"),
     ],
 )
 async def test_c19_addresses_of_the_operators_own_surroundings(host: str) -> None:
@@ -145,7 +146,9 @@ async def test_a_proxy_is_asked(proxy: Site, names: Any) -> None:
     assert asked.headers["Proxy-Authorization"] == "Basic b3A6cHIweHk="
 
 
-@pytest.mark.parametrize("host", ["169.254.169.254", "evil.example"])
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "0xa9.254.169.254", "2852039166", "0169.254.169.254", "evil.example"]
+)
 async def test_a_proxy_is_not_asked_for_refused_addresses(proxy: Site, names: Any, host: str) -> None:
     names({"evil.example": ["169.254.169.254"]})
     text = await behind(proxy).refusal(f"http://{host}/demo.tgz", ContentError)

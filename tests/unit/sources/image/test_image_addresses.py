@@ -9,9 +9,19 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
 from rukpak_py.sources.image import transport
 from rukpak_py.sources.image.reference import parse_image
+from rukpak_py.sources.image.transport import Connections, Session
+from rukpak_py.sources.tls import client_context
 from tests.unit.sources.image.image_pulls import FILES, LOOPBACK, pulled, reference, refused
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents
 from tests.unit.web_servers import Answer, Server
+
+# What reading a URL fails on: brackets, what is in them, and the port.
+BROKEN = (
+    "http://[::1/x",
+    "http://[x]/y",
+    "http://127.0.0.1:99999/x",
+    "http://127.0.0.1:port/x",
+)
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -27,6 +37,49 @@ def contents() -> Contents:
 def test_c19_redirects_to_metadata_are_refused(server: Server, address: str) -> None:
     server.answer = lambda asked: Answer(307, {"Location": f"http://{address}/latest/meta-data"})
     assert "--allow-source-addresses" in refused(reference(server), ContentError)
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "0xa9.254.169.254", "2852039166", "0251.0376.0251.0376"])
+def test_c19_a_proxy_is_not_asked_for_refused_numbers(
+    server: Server, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """Neither for the registry itself nor for where it redirects to."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, f"http://{server.address}")
+    image = parse_image(f"{host}:80/{REPOSITORY}:v1")
+    text = refused(image, ContentError, addresses=AddressPolicy(), plain_http=frozenset({image.registry}))
+    assert "link-local address: refused unless --allow-source-addresses names it" in text
+    assert server.asked == []
+    server.answer = lambda _: Answer(307, {"Location": f"http://{host}/latest/meta-data"})
+    assert "link-local address" in refused(reference(server), ContentError)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("location", BROKEN)
+def test_a_redirect_to_what_is_not_a_url(server: Server, location: str) -> None:
+    server.answer = lambda _: Answer(307, {"Location": location})
+    assert refused(reference(server), UnavailableError) == f"what {server.address} redirects to is not a valid URL"
+
+
+def test_the_body_of_a_redirect_is_not_read(server: Server) -> None:
+    """Nobody needs it, and no limit bounds it."""
+    server.answer = lambda _: Answer(307, {"Location": "/moved"}, bytes(1 << 20))
+    connections = Connections(LOOPBACK)
+    answer = Session(connections, client_context(), plain_http=True).send_once("GET", f"http://{server.address}/v2/")
+    assert (answer.is_redirect, answer.raw.tell()) == (True, 0)
+    connections.abort()
+
+
+@pytest.mark.parametrize("realm", BROKEN)
+def test_a_token_service_that_is_not_a_url(server: Server, realm: str) -> None:
+    server.answer = lambda _: Answer(401, {"WWW-Authenticate": f'Bearer realm="{realm}",service="x"'})
+    assert refused(reference(server), UnavailableError) == "the address of its token service is not a valid URL"
+
+
+@pytest.mark.parametrize("host", ["[::::]", "[1::2::3]", "[12345::]"])
+def test_a_registry_in_brackets_has_to_be_an_address(host: str) -> None:
+    with pytest.raises(ContentError, match="is not a valid image name"):
+        parse_image(f"{host}:5000/{REPOSITORY}:v1")
 
 
 def test_c19_registries_on_refused_addresses_are_not_asked(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
