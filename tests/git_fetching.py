@@ -1,6 +1,6 @@
 """Fetching from the git servers of tests: the source as the operator has it, with loopback addresses allowed."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -8,27 +8,18 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.source import Authorization, GitRef, GitSource, SecretReference, Source
-from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git.source import GitFetcher
+from rukpak_py.sources.logins import LoginPolicy
 from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
+from tests.source_secrets import STRICT, Secrets, Warnings, logins
 from tests.workers import SPOOL, WORKERS
 
 LOOPBACK = AddressPolicy(allowed=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 NAME = "combo.git"
-
-
-class Secrets:
-    def __init__(self, **secrets: Mapping[str, bytes]) -> None:
-        self._secrets = secrets
-
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        if name not in self._secrets:
-            raise UnavailableError(f'get secret ns/{name}: Secret "{name}" not found')
-        return self._secrets[name]
 
 
 def git_source(
@@ -54,10 +45,16 @@ def request(source: Source, **more: Any) -> FetchRequest:
 
 
 def fetcher(
-    *, secrets: Secrets | None = None, limits: Limits = DEFAULT_LIMITS, addresses: AddressPolicy = LOOPBACK, **more: Any
+    *,
+    secrets: Secrets | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    addresses: AddressPolicy = LOOPBACK,
+    policy: LoginPolicy = STRICT,
+    warn: Warnings | None = None,
 ) -> GitFetcher:
-    given: dict[str, Any] = {"workers": WORKERS, "spool": SPOOL} | more
-    return GitFetcher(secrets or Secrets(), addresses=addresses, limits=limits, **given)
+    return GitFetcher(
+        logins(secrets, policy, warn=warn), addresses=addresses, limits=limits, workers=WORKERS, spool=SPOOL
+    )
 
 
 async def fetched(source: Source, **given: Any) -> Fetched:
@@ -68,7 +65,7 @@ async def fetched_from(web: GitWebServer, *, secrets: Secrets | None = None, **g
     """Over https from the repository of the fixture; by default the branch main."""
     if not {"branch", "tag", "commit"} & given.keys():
         given["branch"] = "main"
-    own = {key: given.pop(key) for key in ("limits", "addresses") if key in given}
+    own = {key: given.pop(key) for key in ("limits", "addresses", "policy", "warn") if key in given}
     return await fetched(git_source(web.url(NAME), ca_bundle=web.ca_bundle, **given), secrets=secrets, **own)
 
 

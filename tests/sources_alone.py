@@ -1,6 +1,6 @@
 """All sources of the operator without a cluster: there is neither a Secret nor a ConfigMap nor a pod."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,15 +15,14 @@ from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
+from rukpak_py.sources.logins import Logins
 from rukpak_py.sources.upload_directory import UploadDirectory
+from tests.source_secrets import logins
 from tests.workers import SPOOL, WORKERS
 
 
 class Nothing:
     """All ports."""
-
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        raise UnavailableError(f"no Secret {name!r}")
 
     async def get(self, name: str) -> ConfigMap:
         raise UnavailableError(f"no ConfigMap {name!r}")
@@ -35,12 +34,14 @@ class Nothing:
         return None
 
 
-def sources_alone(addresses: AddressPolicy, *, limits: Limits = DEFAULT_LIMITS) -> SourcesByType:
-    nothing = Nothing()
+def sources_alone(
+    addresses: AddressPolicy, *, limits: Limits = DEFAULT_LIMITS, credentials: Logins | None = None
+) -> SourcesByType:
+    nothing, given = Nothing(), credentials or logins()
     return cluster_sources(
         config_maps=nothing,
-        credentials=nothing,
-        image=ImagePorts(credentials=nothing, pull_secrets=nothing, unpacked=nothing),
+        logins=given,
+        image=ImagePorts(logins=given, pull_secrets=nothing, unpacked=nothing),
         unpacking=ImageUnpackConfig(
             way=ImageUnpack.DIRECT,
             pods=cast("Any", nothing),  # never asked

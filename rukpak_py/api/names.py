@@ -37,6 +37,7 @@ PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
 SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
+HOSTS_ANNOTATION = f"{GROUP}/hosts"  # on Secrets of the system namespace: where sources may send them
 HOOK_RUN_ANNOTATION = f"{GROUP}/hook-run"  # on objects of hooks: for which event of which installation
 SERVING_CERTIFICATE_ANNOTATION = f"{GROUP}/serving-certificate"  # on a Service: the Secret to fill with its certificate
 CERTIFICATE_EXPIRY_ANNOTATION = f"{GROUP}/certificate-expires-at"  # on Secrets that the signer makes
@@ -54,6 +55,7 @@ HELM_HOOK_ANNOTATION = "helm.sh/hook"  # what makes an object of a chart a hook
 
 # What Helm writes on the objects of a release, and so did the original operator
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+PART_OF_LABEL = "app.kubernetes.io/part-of"
 HELM_RELEASE_ANNOTATION = "meta.helm.sh/release-name"
 HELM_RELEASE_NAMESPACE_ANNOTATION = "meta.helm.sh/release-namespace"
 
@@ -109,6 +111,8 @@ class SecretName(StrEnum):
     SERVING = "rukpak-serving"  # the serving certificate and its key
 
 
+OPERATOR_PART = "rukpak"  # what the labels of these Secrets say
+OPERATOR_MANAGER = "rukpak-operator"
 DIGEST_KEY_SECRET = "rukpak-digest-key"  # noqa: S105 - its name; in the system namespace, for digests of what is secret, in statuses
 
 
@@ -207,3 +211,4 @@ class EventReason(StrEnum):
     HOOK_GIVEN_UP = "HookGivenUp"
     HOOK_ENDED = "HookEnded"
     UNPACK_POD = "UnpackPod"
+    SECRET_NOT_BOUND = "SecretNotBound"  # noqa: S105 - a reason

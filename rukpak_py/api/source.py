@@ -129,3 +129,9 @@ class Source(ApiType, frozen=True, kw_only=True):
         _member_of("upload", text="upload", given="has(self.upload)"),
         _member_of("http", text="http", given="has(self.http)"),
     )
+
+
+def secret_names(source: Source) -> frozenset[str]:
+    """Of the Secrets of the system namespace that it names, in whichever member."""
+    named = (one.auth.secret.name for one in (source.git, source.http) if one is not None)
+    return frozenset({*named, source.image.pull_secret if source.image is not None else ""} - {""})

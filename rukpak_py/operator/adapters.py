@@ -9,7 +9,8 @@ import msgspec
 import orjson
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import canonical_class
+from rukpak_py.api.names import HOSTS_ANNOTATION, canonical_class
+from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.logs import about
@@ -31,6 +32,7 @@ from rukpak_py.kube.resources import (
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.sources.config_maps import ConfigMap
+from rukpak_py.sources.ports import OPAQUE, SourceSecret
 
 LOG = logging.getLogger(__name__)
 DEFAULT_ACCOUNT = "default"  # of pods that name no other
@@ -93,7 +95,7 @@ class SystemSecrets:
         metadata = {
             "name": name,
             "namespace": self._namespace,
-            "labels": {"app.kubernetes.io/part-of": "rukpak", "app.kubernetes.io/managed-by": "rukpak-operator"},
+            "labels": OWN_SECRET_LABELS,
             **({"resourceVersion": version} if version else {}),
         }
         encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
@@ -149,6 +151,17 @@ def data_of_secret(manifest: Mapping[str, Any]) -> dict[str, bytes]:
     return {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
 
 
+def own_secret(name: str, manifest: Mapping[str, Any]) -> str:
+    """Why nothing may refer to this Secret of the system namespace, when it is our own; its data is not looked at."""
+    metadata = manifest["metadata"]
+    return own_by_name(name) or own_by_marks(
+        name,
+        kind=manifest.get("type") or "",
+        labels=metadata.get("labels") or {},
+        annotations=metadata.get("annotations") or {},
+    )
+
+
 class _Reference(msgspec.Struct, frozen=True):
     name: str = ""
 
@@ -160,12 +173,19 @@ class SystemCredentials:
         self._client = client
         self._namespace = namespace
 
-    async def secret(self, name: str) -> Mapping[str, bytes]:
+    async def secret(self, name: str) -> SourceSecret:
         try:
-            manifest = orjson.loads(await self._client.get(SECRETS, self._namespace, name))
+            body = await self._client.get(SECRETS, self._namespace, name)
         except NotFoundError as error:
             raise UnavailableError(f'get secret {self._namespace}/{name}: Secret "{name}" not found') from error
-        return data_of_secret(manifest)
+        manifest = orjson.loads(body)
+        if own := own_secret(name, manifest):
+            return SourceSecret(own=own)
+        return SourceSecret(
+            data=data_of_secret(manifest),
+            type=manifest.get("type") or OPAQUE,
+            hosts=(manifest["metadata"].get("annotations") or {}).get(HOSTS_ANNOTATION),
+        )
 
 
 class _Account(msgspec.Struct, rename="camel"):

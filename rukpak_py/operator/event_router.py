@@ -26,7 +26,7 @@ from rukpak_py.api.names import (
     canonical_class,
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, read_bundle_instance
-from rukpak_py.api.source import Source
+from rukpak_py.api.source import Source, secret_names
 from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Queue
@@ -169,7 +169,7 @@ class EventRouter:
         """The same for the Secret that a source names: credentials were missing, or refused."""
         self._wake_charts(key)
         if new is not None:
-            self._wake_bundles(lambda source: key.name in _secrets_of(source))
+            self._wake_bundles(lambda source: key.name in secret_names(source))
 
     def account_changed(self, _key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         """The same for the service account whose pull secrets count for every image."""
@@ -187,14 +187,6 @@ class EventRouter:
         for bundle in self.bundles.cache:
             if not bundle.status.is_unpacked and is_about(bundle.spec.source):
                 self.bundles.queue.add(bundle.metadata.name)
-
-
-def _secrets_of(source: Source) -> set[str]:
-    """By name, in the system namespace."""
-    return {
-        *((source.image.pull_secret,) if source.image else ()),
-        *(one.auth.secret.name for one in (source.git, source.http) if one is not None),
-    } - {""}
 
 
 def _is_ours(body: Mapping[str, Any], cache: Cache[Any]) -> bool:

@@ -138,6 +138,7 @@ class LeaderParts:
                 workers=readers,
                 spool=self.spool,
                 tell=self._tell_of_pod,
+                warn=self._warn_of_secret,
             ),
             self.content,
             deployment_class=self._deployment_class,
@@ -292,6 +293,9 @@ class LeaderParts:
 
     def _tell_of_pod(self, request: FetchRequest, message: str) -> None:
         self._events.normal(BUNDLE_KIND, request.bundle, request.uid, EventReason.UNPACK_POD, message)
+
+    def _warn_of_secret(self, request: FetchRequest, message: str) -> None:
+        self._events.warning(BUNDLE_KIND, request.bundle, request.uid, EventReason.SECRET_NOT_BOUND, message)
 
     def _attach(self) -> None:
         """Who hears of events, beside the queues."""

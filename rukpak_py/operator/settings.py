@@ -21,6 +21,7 @@ from rukpak_py.sources.addresses import Network, parse_networks
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import parse_registries
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
+from rukpak_py.sources.logins import LoginPolicy
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
 LONGEST_HOOK = 86_400  # seconds
@@ -48,7 +49,7 @@ class Settings:
     pod_address: str
     allow_source_addresses: tuple[Network, ...]
     plain_http_registries: frozenset[str]
-    allow_plain_http_credentials: bool
+    logins: LoginPolicy
     image_unpack: ImageUnpack
     unpack_pods: PodSettings
     helm: str
@@ -93,7 +94,10 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         pod_address=environ.get("POD_IP", ""),
         allow_source_addresses=given["allow_source_addresses"],
         plain_http_registries=given["plain_http_registries"],
-        allow_plain_http_credentials=given["allow_plain_http_credentials"],
+        logins=LoginPolicy(
+            bind_secrets_to_hosts=given["bind_secrets_to_hosts"],
+            allow_plain_http_credentials=given["allow_plain_http_credentials"],
+        ),
         image_unpack=ImageUnpack(given["image_unpack"]),
         unpack_pods=pod_settings(given),
         helm=given["helm"],
@@ -184,9 +188,18 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         type=_registries,
     )
     add(
+        "--bind-secrets-to-hosts",
+        "false",
+        "send a Secret that a source names only to hosts in its annotation core.rukpak.io/hosts; without it a Warning "
+        "names what would be refused",
+        type=_flag,
+        nargs="?",
+        const=True,
+    )
+    add(
         "--allow-plain-http-credentials",
         "false",
-        "send the credentials of git sources over http too, where everybody on the way can read them",
+        "send the credentials of git and http sources over http too, where everybody on the way can read them",
         type=_flag,
         nargs="?",
         const=True,

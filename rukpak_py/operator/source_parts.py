@@ -9,6 +9,7 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, Tell
 from rukpak_py.sources.image.source import ImagePorts
+from rukpak_py.sources.logins import Logins, Warn
 from rukpak_py.sources.ports import Pods, Workers
 from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload_directory import UploadDirectory
@@ -25,14 +26,18 @@ def sources_of(
     workers: Workers,
     spool: Spool,
     tell: Tell,
+    warn: Warn,
 ) -> SourcesByType:
-    """`api_servers`: more of them may become known later. `tell` is called when a pod has to be made for an image."""
-    credentials = SystemCredentials(client, settings.system_namespace)
+    """`api_servers`: more of them may become known later. `tell` is called when a pod has to be made for an image.
+
+    `warn`: when a Secret goes where nothing says that it belongs.
+    """
+    logins = Logins(SystemCredentials(client, settings.system_namespace), settings.logins, warn=warn)
     return cluster_sources(
         config_maps=SystemConfigMaps(client, settings.system_namespace),
-        credentials=credentials,
+        logins=logins,
         image=ImagePorts(
-            credentials=credentials,
+            logins=logins,
             pull_secrets=AccountPullSecrets(client, settings.system_namespace),
             unpacked=stored,
         ),
@@ -48,5 +53,4 @@ def sources_of(
         uploads=uploads,
         workers=workers,
         spool=spool,
-        allow_plain_http_credentials=settings.allow_plain_http_credentials,
     )

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from rukpak_py.core.errors import ContentError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
-from rukpak_py.operator.adapters import data_of_config_map, data_of_secret
+from rukpak_py.operator.adapters import data_of_config_map, data_of_secret, own_secret
 
 
 class _Kind(NamedTuple):
@@ -32,11 +33,12 @@ class _Read:
     data: Mapping[str, bytes] | None = None  # None: it did not exist
     uid: str = ""
     version: int = 0
+    own: str = ""  # why nothing may refer to it
 
     def is_current(self, live: LiveObject | None, *, is_complete: bool) -> bool:
         """`is_complete`: what the watch does not show either does not exist or is news to it."""
         if live is None:
-            return self.data is None or not is_complete
+            return not self.uid or not is_complete
         return self.uid == live.metadata.uid and self.version >= live.metadata.version
 
 
@@ -58,6 +60,8 @@ class SystemValuesObjects:
             live = watch.get(resource.key(self._namespace, name))
             if known is None or not known.is_current(live, is_complete=watch.synced.is_set()):
                 known = self._read[kind, name] = await self._get(kind, name)
+            if known.own:
+                raise ContentError(known.own)
             return known.data
 
     def retain(self, wanted: AbstractSet[tuple[str, str]]) -> None:
@@ -73,5 +77,7 @@ class SystemValuesObjects:
             body = await self._client.get(resource, self._namespace, name)
         except NotFoundError:
             return _Read()
-        metadata = decode_metadata(body)
-        return _Read(data=data(orjson.loads(body)), uid=metadata.uid, version=metadata.version)
+        metadata, manifest = decode_metadata(body), orjson.loads(body)
+        if resource is SECRETS and (own := own_secret(name, manifest)):
+            return _Read(uid=metadata.uid, version=metadata.version, own=own)
+        return _Read(data=data(manifest), uid=metadata.uid, version=metadata.version)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.api.source import secret_names
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
@@ -13,7 +14,8 @@ from rukpak_py.sources.http import HttpFetcher
 from rukpak_py.sources.http_download import DownloadSettings
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, RegistryOrPod, image_source
 from rukpak_py.sources.image.source import ImagePorts
-from rukpak_py.sources.ports import Credentials, Workers
+from rukpak_py.sources.logins import Logins, refuse_own_name
+from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest, Waiting
 from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload import UploadFetcher
@@ -34,6 +36,8 @@ class SourcesByType:
         if found is None:
             served = ", ".join(sorted(self._sources))
             raise ContentError(f'source type "{request.source.type}" not supported; use one of {served}')
+        for name in secret_names(request.source):
+            refuse_own_name(name)
         return await found.fetch(request)
 
     async def clean_up(self, bundle: str, uid: str, source: SourceSpec) -> None:
@@ -45,7 +49,7 @@ class SourcesByType:
 def cluster_sources(
     *,
     config_maps: ConfigMaps,
-    credentials: Credentials,
+    logins: Logins,
     image: ImagePorts,
     unpacking: ImageUnpackConfig,
     plain_http: frozenset[str],
@@ -54,23 +58,14 @@ def cluster_sources(
     uploads: UploadDirectory,
     workers: Workers,
     spool: Spool,
-    allow_plain_http_credentials: bool = False,
 ) -> SourcesByType:
     """Every source that the operator serves, on the ports that it hands in."""
-    git = GitFetcher(
-        credentials,
-        addresses=addresses,
-        limits=limits,
-        workers=workers,
-        spool=spool,
-        allow_plain_http_credentials=allow_plain_http_credentials,
-    )
     downloads = DownloadSettings(addresses=addresses, limits=limits)
     return SourcesByType(
         {
             SourceType.CONFIG_MAPS: ConfigMapsSource(config_maps, limits),
-            SourceType.GIT: git,
-            SourceType.HTTP: HttpFetcher(credentials, downloads, workers=workers, spool=spool),
+            SourceType.GIT: GitFetcher(logins, addresses=addresses, limits=limits, workers=workers, spool=spool),
+            SourceType.HTTP: HttpFetcher(logins, downloads, workers=workers, spool=spool),
             SourceType.UPLOAD: UploadFetcher(uploads, limits, workers),
         },
         image=image_source(

@@ -16,7 +16,8 @@ from rukpak_py.core.go_text import quoted
 from rukpak_py.sources.archive_file import ArchiveFile
 from rukpak_py.sources.http_download import Download, DownloadSettings, HttpLogin
 from rukpak_py.sources.http_url import HttpTarget, InvalidUrlError, UnsupportedSchemeError, basic, parse_url
-from rukpak_py.sources.ports import Credentials, Workers
+from rukpak_py.sources.logins import Logins, Recipient
+from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
 from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.tls import client_context
@@ -24,10 +25,8 @@ from rukpak_py.sources.urls import masked, masked_entirely
 
 
 class HttpFetcher:
-    def __init__(
-        self, credentials: Credentials, downloads: DownloadSettings, *, workers: Workers, spool: Spool
-    ) -> None:
-        self._credentials = credentials
+    def __init__(self, logins: Logins, downloads: DownloadSettings, *, workers: Workers, spool: Spool) -> None:
+        self._logins = logins
         self._downloads = downloads
         self._workers = workers
         self._spool = spool
@@ -43,7 +42,7 @@ class HttpFetcher:
         if spec is None:
             raise ContentError("bundle source http configuration is unset")
         target = _target(spec.url)
-        login = await self._login(spec, target)
+        login = await self._login(spec, target, request)
         tls = await asyncio.to_thread(
             client_context, spec.ca_bundle, insecure_skip_verify=spec.auth.insecure_skip_verify
         )
@@ -57,14 +56,17 @@ class HttpFetcher:
             await request.content_arrives()
             return Fetched(tree=await archive.tree(self._workers), resolved=request.source)
 
-    async def _login(self, spec: HttpSpec, target: HttpTarget) -> HttpLogin:
+    async def _login(self, spec: HttpSpec, target: HttpTarget, request: FetchRequest) -> HttpLogin:
+        """For the origin of the URL: the download sends it nowhere else."""
+        recipient = Recipient(scheme=target.url.scheme, host=target.host, port=target.port)
         if name := spec.auth.secret.name:
-            data = await self._credentials.secret(name)
+            data = (await self._logins.for_server(name, recipient, request)).data
             if not data.get("username") and not data.get("password"):
                 raise AccessError(f'Secret "{name}" has neither username nor password')
             header = basic(data.get("username", b""), data.get("password", b""))
             return HttpLogin(header=header, advice=f'username and password of Secret "{name}" are refused')
         if target.login:
+            self._logins.check_transport(recipient)
             return HttpLogin(header=target.login, advice="the credentials in the URL are refused")
         return HttpLogin(header="", advice="name a Secret with username and password in auth.secret of the source")
 

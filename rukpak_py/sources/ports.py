@@ -1,11 +1,12 @@
 """What the sources ask for, and somebody else provides."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ParamSpec, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 from rukpak_py.content.tree import Tree
 
+OPAQUE: Final = "Opaque"  # the type of a Secret that has none
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -23,9 +24,24 @@ class Workers(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceSecret:
+    """A Secret that a source names, for `logins` alone.
+
+    `hosts`: its annotation; None: it has none. `own`: why nothing may refer to it, when it is the operator's own.
+    """
+
+    data: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    type: str = OPAQUE
+    hosts: str | None = None
+    own: str = ""
+
+
 class Credentials(Protocol):
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        """The data of a Secret of the system namespace; `UnavailableError` when there is none (yet)."""
+    """Sources do not ask for it themselves; see `logins`."""
+
+    async def secret(self, name: str) -> SourceSecret:
+        """A Secret of the system namespace; `UnavailableError` when there is none (yet)."""
         ...
 
 

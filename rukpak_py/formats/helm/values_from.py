@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rukpak_py.api.bundle_deployment import VALUES_FROM_AT_MOST
+from rukpak_py.api.own_secrets import own_by_name
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.wording import joined
 from rukpak_py.formats.type_defects import kind_of
@@ -79,9 +80,12 @@ def _reference(entry: object, where: str) -> ValuesReference:
         raise ContentError(f"{where}.kind must be {' or '.join(KINDS)}, got {_shown(kind)}")
     if not isinstance(optional, bool):
         raise ContentError(f"{where}.optional must be true or false, got {kind_of(optional)}")
+    name = _text(given.get("name"), _NAME, f"{where}.name", f"name of a {kind}")
+    if kind == "Secret" and (own := own_by_name(name)):
+        raise ContentError(f"{where}.name: {own}")
     return ValuesReference(
         kind=kind,
-        name=_text(given.get("name"), _NAME, f"{where}.name", f"name of a {kind}"),
+        name=name,
         key=_text(given.get("key", DEFAULT_KEY), _KEY, f"{where}.key", f"key of a {kind}"),
         is_optional=optional,
     )

@@ -5,8 +5,9 @@ environment of git, a key in a file of the fetch's private directory.
 """
 
 import base64
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from urllib.parse import quote
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -15,15 +16,22 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from rukpak_py.api.source import GitSource
 from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
 from rukpak_py.sources.git.remote import Remote
-from rukpak_py.sources.ports import Credentials
+from rukpak_py.sources.logins import Login, Logins, Recipient
+from rukpak_py.sources.source import FetchRequest
 from rukpak_py.sources.tls import check_ca_bundle
 
-SETTING = "--allow-plain-http-credentials"
 _PREFIX = "configuring Auth error: "
+
+
+def _anywhere(_: Remote) -> None:
+    """The login is that of the URL, or there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GitAccess:
+    """`check` raises AccessError for a place that the login may not go to, where the server redirects there."""
+
+    check: Callable[[Remote], None] = _anywhere
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     private_key: str = field(default="", repr=False)
@@ -47,29 +55,41 @@ class GitAccess:
         return text
 
 
-async def access_to(
-    remote: Remote, spec: GitSource, credentials: Credentials, *, allow_plain_http_credentials: bool
-) -> GitAccess:
+async def access_to(remote: Remote, spec: GitSource, logins: Logins, request: FetchRequest) -> GitAccess:
     """AccessError for what is missing in the Secret; `UnavailableError` when the Secret is not there."""
     check_ca_bundle(spec.ca_bundle)
-    data = await _secret(spec.auth.secret.name, credentials)
+    login = await _login(remote, spec.auth.secret.name, logins, request)
+    data = login.data if login is not None else None
     access = _ssh_access(spec, data) if remote.is_ssh else _web_access(remote, spec, data)
-    if access.basic and remote.scheme == "http" and not allow_plain_http_credentials:
-        raise AccessError(
-            f"{_PREFIX}credentials are not sent over plain http: use https, or start the operator with {SETTING}"
-        )
-    return access
+    return access if login is None else replace(access, check=partial(_check, login))
 
 
-async def _secret(name: str, credentials: Credentials) -> Mapping[str, bytes] | None:
-    if not name:
-        return None
+async def _login(remote: Remote, name: str, logins: Logins, request: FetchRequest) -> Login | None:
     try:
-        return await credentials.secret(name)
-    except UnavailableError as error:
-        raise UnavailableError(f"{_PREFIX}{error}", retry_after=error.retry_after) from error
+        if name:
+            return await logins.for_server(name, _recipient(remote), request)
+        if not remote.is_ssh and (remote.user or remote.password):
+            logins.check_transport(_recipient(remote))
     except RukPakError as error:
-        raise type(error)(f"{_PREFIX}{error}") from error
+        raise _prefixed(error) from error
+    return None
+
+
+def _check(login: Login, remote: Remote) -> None:
+    try:
+        login.check(_recipient(remote))
+    except RukPakError as error:
+        raise _prefixed(error) from error
+
+
+def _recipient(remote: Remote) -> Recipient:
+    return Recipient(scheme=remote.scheme, host=remote.host, port=remote.port)
+
+
+def _prefixed(error: RukPakError) -> RukPakError:
+    if isinstance(error, UnavailableError):
+        return UnavailableError(f"{_PREFIX}{error}", retry_after=error.retry_after)
+    return type(error)(f"{_PREFIX}{error}")
 
 
 def _web_access(remote: Remote, spec: GitSource, data: Mapping[str, bytes] | None) -> GitAccess:

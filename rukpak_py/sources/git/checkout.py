@@ -5,7 +5,6 @@ cost all branches and tags. A hash that is cut short is completed first, by the 
 without their files where the server can leave those out.
 """
 
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -132,8 +131,7 @@ class Checkout:
     def _addresses(self, remote: Remote) -> Sequence[str]:
         """Behind a proxy, names are the proxy's business; what is an address already is still ours."""
         if not remote.is_ssh and proxy_for(remote.scheme, remote.host, remote.port):
-            if numeric := _numeric(remote.host):
-                self._policy.usable(remote.host, remote.port, numeric)
+            self._policy.check_unresolved(remote.host, remote.port)
             return ()
         return resolve_blocking(remote.host, remote.port, self._policy)
 
@@ -193,7 +191,9 @@ class Checkout:
         try:
             git.run("ls-remote", "--quiet", "--", remote.url, "HEAD")
         except GitError:
-            return redirects.redirected(remote, trace)
+            moved = redirects.redirected(remote, trace)
+            self._access.check(moved)
+            return moved
         return remote  # not any more
 
     def _git(self, environment: dict[str, str], repository: Path | None = None) -> Commands:
@@ -212,12 +212,3 @@ class Checkout:
         if self._workspace is None:
             raise AssertionError("fetch comes first")
         return self._workspace
-
-
-def _numeric(host: str) -> list[str]:
-    """The address that the host is, in any way that C libraries read one; none for a name."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except OSError:
-        return []
-    return [str(address[0]) for *_, address in found]

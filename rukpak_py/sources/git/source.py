@@ -24,7 +24,8 @@ from rukpak_py.sources.git.checkout import Checkout
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import Remote, parse_remote, shown
 from rukpak_py.sources.git.workspace import remove_abandoned
-from rukpak_py.sources.ports import Credentials, Workers
+from rukpak_py.sources.logins import Logins
+from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
 from rukpak_py.sources.spool import Spool
 
@@ -36,20 +37,18 @@ T = TypeVar("T")
 class GitFetcher:
     def __init__(
         self,
-        credentials: Credentials,
+        logins: Logins,
         *,
         addresses: AddressPolicy,
         limits: Limits,
         workers: Workers,
         spool: Spool,
-        allow_plain_http_credentials: bool = False,
     ) -> None:
-        self._credentials = credentials
+        self._logins = logins
         self._addresses = addresses
         self._limits = limits
         self._workers = workers
         self._spool = spool
-        self._allow_plain_http_credentials = allow_plain_http_credentials
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="git")
         self._threads.submit(remove_abandoned)
 
@@ -65,7 +64,7 @@ class GitFetcher:
             raise ContentError("bundle source git configuration is unset")
         remote = parse_remote(spec.repository)
         directory = clean_directory(spec)
-        checkout = await self._checkout(spec, remote)
+        checkout = await self._checkout(spec, remote, request)
         try:
             commit = await self._run(checkout, checkout.fetch, remote)
             await request.content_arrives()
@@ -74,10 +73,8 @@ class GitFetcher:
             await asyncio.shield(self._in_thread(checkout.close))
         return Fetched(tree=tree, resolved=replace(request.source, git=_pinned(spec, commit.name)))
 
-    async def _checkout(self, spec: GitSpec, remote: Remote) -> Checkout:
-        access = await access_to(
-            remote, spec, self._credentials, allow_plain_http_credentials=self._allow_plain_http_credentials
-        )
+    async def _checkout(self, spec: GitSpec, remote: Remote, request: FetchRequest) -> Checkout:
+        access = await access_to(remote, spec, self._logins, request)
         return Checkout(remote, revision_of(spec.ref), access, addresses=self._addresses, limits=self._limits)
 
     async def _run(self, checkout: Checkout, work: Callable[[], T], remote: Remote) -> T:

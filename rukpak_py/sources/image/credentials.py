@@ -17,9 +17,8 @@ import msgspec
 
 from rukpak_py.core.errors import AccessError
 from rukpak_py.sources.image.reference import ImageReference
+from rukpak_py.sources.logins import CONFIG_JSON_KEY, LEGACY_CONFIG_KEY
 
-_CONFIG_JSON: Final = ".dockerconfigjson"
-_LEGACY_CONFIG: Final = ".dockercfg"
 _DOCKER_HUB: Final = "index.docker.io"
 _TOKEN_USER: Final = "<token>"  # noqa: S105 - how an identity token is marked, in place of a user
 _VERSION: Final = re.compile(r"^/v[12](?=/)")
@@ -85,12 +84,12 @@ class Keychain:
 
     def add_secret(self, data: Mapping[str, bytes]) -> None:
         """A pull secret of either kind; AccessError for what is none."""
-        if _CONFIG_JSON in data:
-            entries = _document(data[_CONFIG_JSON], _Config).auths or {}
-        elif _LEGACY_CONFIG in data:
-            entries = _document(data[_LEGACY_CONFIG], dict[str, ConfiguredCredentials])
+        if CONFIG_JSON_KEY in data:
+            entries = _document(data[CONFIG_JSON_KEY], _Config).auths or {}
+        elif LEGACY_CONFIG_KEY in data:
+            entries = _document(data[LEGACY_CONFIG_KEY], dict[str, ConfiguredCredentials])
         else:
-            raise AccessError(f"it has neither the key {_CONFIG_JSON} nor {_LEGACY_CONFIG}")
+            raise AccessError(f"it has neither the key {CONFIG_JSON_KEY} nor {LEGACY_CONFIG_KEY}")
         for location, entry in entries.items():
             try:
                 credentials = entry.credentials()

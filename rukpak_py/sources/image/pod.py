@@ -7,6 +7,7 @@ the content is stored, `clean_up` deletes the pod, or lets it end and makes it a
 """
 
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import Final
 
 from rukpak_py.api.names import SourceType
@@ -28,7 +29,8 @@ from rukpak_py.sources.image.pod_state import (
     waiting_message,
 )
 from rukpak_py.sources.image.reference import is_digest, parse_image
-from rukpak_py.sources.ports import Credentials, Pods, Workers
+from rukpak_py.sources.logins import Logins
+from rukpak_py.sources.ports import Pods, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from rukpak_py.sources.spool import Spool
 
@@ -39,7 +41,7 @@ class UnpackPods:
     def __init__(
         self,
         pods: Pods,
-        credentials: Credentials,
+        logins: Logins,
         settings: PodSettings,
         *,
         threads: Executor,
@@ -49,7 +51,7 @@ class UnpackPods:
     ) -> None:
         """`threads`: where content is read."""
         self._pods = pods
-        self._credentials = credentials
+        self._logins = logins
         self._settings = settings
         self._threads = threads
         self._limits = limits
@@ -82,6 +84,7 @@ class UnpackPods:
         pod = read_pod(json) if json is not None else None
         match situation(pod, request.uid, wanted.digests(self._settings)), pod:
             case PodSituation.ABSENT, _:
+                await self._refuse_own_secret(spec)
                 return await self._create(wanted)
             case ((PodSituation.OUTDATED | PodSituation.SUCCEEDED), Pod()):
                 await self._pods.delete(request.bundle, pod.uid)
@@ -119,6 +122,11 @@ class UnpackPods:
                 pass
             self._ending.add(pod.uid)
 
+    async def _refuse_own_secret(self, spec: ImageSpec) -> None:
+        if spec.pull_secret:
+            with suppress(UnavailableError):  # the kubelet pulls without it, if it can
+                await self._logins.check_pull_secret(spec.pull_secret)
+
     async def _create(self, wanted: WantedPod) -> Waiting:
         self._failures.check(wanted.uid)
         as_root = self._failures.needs_root(wanted.uid)
@@ -145,7 +153,7 @@ class UnpackPods:
         if not message or not spec.pull_secret or not is_pulling(pod):
             return message
         try:
-            await self._credentials.secret(spec.pull_secret)
+            await self._logins.check_pull_secret(spec.pull_secret)
         except UnavailableError as error:
             return f"{message}; {error}"
         return message

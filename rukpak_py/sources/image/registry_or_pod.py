@@ -52,7 +52,7 @@ def image_source(
     )
     pods = UnpackPods(
         unpacking.pods,
-        ports.credentials,
+        ports.logins,
         unpacking.settings,
         threads=direct.threads,
         limits=limits,

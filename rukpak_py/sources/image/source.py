@@ -24,7 +24,8 @@ from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
-from rukpak_py.sources.ports import Credentials, PullSecrets, UnpackedImages, Workers
+from rukpak_py.sources.logins import Logins, OwnSecretError, Recipient
+from rukpak_py.sources.ports import PullSecrets, UnpackedImages, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
 from rukpak_py.sources.spool import Spool
 
@@ -38,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePorts:
-    credentials: Credentials
+    logins: Logins
     pull_secrets: PullSecrets
     unpacked: UnpackedImages
 
@@ -76,7 +77,7 @@ class ImageFetcher:
         if (known := await self.unpacked_before(request)) is not None:
             return known
         notes: list[str] = []
-        keychain = await self._keychain(spec, notes)
+        keychain = await self._keychain(request, spec, reference, notes)
         pull: ImagePull | None = None
         try:
             pull = await self._in_thread(lambda: self._pull(spec, reference, keychain))
@@ -120,15 +121,23 @@ class ImageFetcher:
         )
         return ImagePull(reference, keychain.for_image(reference), options)
 
-    async def _keychain(self, spec: ImageSpec, notes: list[str]) -> "Keychain":
+    async def _keychain(
+        self, request: FetchRequest, spec: ImageSpec, reference: ImageReference, notes: list[str]
+    ) -> "Keychain":
         from rukpak_py.sources.image.credentials import Keychain  # noqa: PLC0415 - see _pull
 
         keychain = Keychain()
+        recipient = Recipient(scheme="https", host=reference.host, port=reference.port)
         names = [spec.pull_secret] if spec.pull_secret else []
         for name in dict.fromkeys([*names, *await self._ports.pull_secrets.names()]):
             try:
-                data = await self._ports.credentials.secret(name)
-            except UnavailableError as error:
+                data = await self._ports.logins.for_registry(name, recipient, request)
+            except OwnSecretError as error:
+                if name == spec.pull_secret:
+                    raise
+                notes.append(str(error))
+                continue
+            except (UnavailableError, AccessError) as error:
                 notes.append(str(error))
                 continue
             try:

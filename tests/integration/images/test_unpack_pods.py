@@ -37,6 +37,7 @@ from tests.integration.images.registry import Registry, running_registry
 from tests.integration.images.unpacking_process import ROOT, Work
 from tests.manifests import bundle
 from tests.shared_operator import SharedOperator
+from tests.source_secrets import logins
 from tests.unit.images import directory, hard_link, symlink
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import OCI_LAYER, Contents, Files
@@ -58,9 +59,6 @@ Check = Callable[[Fetched | Waiting], bool]
 
 
 class NoSecrets:
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        raise UnavailableError(f'get secret rukpak-system/{name}: Secret "{name}" not found')
-
     async def names(self) -> tuple[str, ...]:
         return ()
 
@@ -86,7 +84,7 @@ class Bench:
             try:
                 yield UnpackPods(
                     watch,
-                    NoSecrets(),
+                    logins(),
                     PodSettings(**given),
                     threads=threads,
                     limits=DEFAULT_LIMITS,
@@ -215,7 +213,7 @@ IMAGES: dict[str, tuple[Files, ...]] = {
 @pytest.mark.parametrize("name", IMAGES)
 async def test_both_ways_give_the_same_digest(bench: Bench, registry: Registry, name: str) -> None:
     request = await bench.bundle_of(pushed(bench, registry, *IMAGES[name]))
-    ports = ImagePorts(credentials=NoSecrets(), pull_secrets=NoSecrets(), unpacked=NoSecrets())
+    ports = ImagePorts(logins=logins(), pull_secrets=NoSecrets(), unpacked=NoSecrets())
     direct = ImageFetcher(
         ports, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
     )

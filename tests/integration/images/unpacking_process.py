@@ -18,7 +18,7 @@ from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.source import Fetched, FetchRequest
-from tests.sources_alone import Nothing
+from tests.source_secrets import logins
 from tests.workers import SPOOL, WORKERS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,7 +52,7 @@ class Work:
             settings = PodSettings(tool_image=self.tool, platform=host_platform())
             with ThreadPoolExecutor() as threads:
                 pods = UnpackPods(
-                    watch, Nothing(), settings, threads=threads, limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
+                    watch, logins(), settings, threads=threads, limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
                 )
                 while not isinstance(await pods.fetch(request, spec), Fetched):
                     _tell("waiting")

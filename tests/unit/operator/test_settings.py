@@ -11,6 +11,7 @@ from rukpak_py.server.listener import Address
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
+from rukpak_py.sources.logins import LoginPolicy
 
 NOTHING: dict[str, str] = {}
 
@@ -32,7 +33,8 @@ FITTING = [
         (ip_network("127.0.0.0/8"), ip_network("::1")),
     ),
     ("--plain-http-registries", "a:5000, b.lan", "plain_http_registries", frozenset({"a:5000", "b.lan"})),
-    ("--allow-plain-http-credentials", "true", "allow_plain_http_credentials", True),
+    ("--allow-plain-http-credentials", "true", "logins", LoginPolicy(allow_plain_http_credentials=True)),
+    ("--bind-secrets-to-hosts", "true", "logins", LoginPolicy(bind_secrets_to_hosts=True)),
     ("--image-unpack", "pod", "image_unpack", ImageUnpack.POD),
     ("--hook-timeout", "60", "hook_timeout", 60.0),
     ("--log-level", "debug", "log_level", "debug"),
@@ -55,6 +57,7 @@ WRONG = [
     ("--plain-http-registries", "http://a"),
     ("--plain-http-registries", "a/b"),
     ("--allow-plain-http-credentials", "perhaps"),
+    ("--bind-secrets-to-hosts", "git.example.com"),
     ("--image-unpack", "pods"),
     ("--hook-timeout", "0"),
     ("--hook-timeout", "5m"),

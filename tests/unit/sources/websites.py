@@ -17,13 +17,15 @@ from aiohttp import web
 
 from rukpak_py.api.source import Authorization, HttpSource, SecretReference, Source
 from rukpak_py.core import x509
-from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources import http
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.http_download import DownloadSettings
+from rukpak_py.sources.logins import LoginPolicy
+from rukpak_py.sources.ports import SourceSecret
 from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
 from rukpak_py.sources.spool import Spool
+from tests.source_secrets import LENIENT, Secrets, Warnings, logins
 from tests.workers import SPOOL, WORKERS
 
 LOOPBACK = AddressPolicy(allowed=parse_networks("127.0.0.0/8,::1"))
@@ -165,33 +167,26 @@ def authority(folder: Path) -> Authority:
     return Authority(x509.issue_ca(datetime.now(UTC)), folder)
 
 
-class Secrets:
-    """The source's `Credentials`."""
-
-    def __init__(self, **secrets: Mapping[str, bytes]) -> None:
-        self._secrets = secrets
-
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        if name not in self._secrets:
-            raise UnavailableError(f'get secret rukpak-system/{name}: Secret "{name}" not found')
-        return self._secrets[name]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """Fetches as the operator does. Loopback is allowed, and no proxy is set, unless a test says so."""
+    """Fetches as the operator does. Loopback is allowed, credentials over plain http too, and no proxy is set, unless a
+    test says so.
+    """
 
     addresses: AddressPolicy = LOOPBACK
     limits: Limits = DEFAULT_LIMITS
     environ: Mapping[str, str] = field(default_factory=dict)
-    secrets: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
+    secrets: Mapping[str, Mapping[str, bytes] | SourceSecret] = field(default_factory=dict)
+    policy: LoginPolicy = LENIENT
+    warn: Warnings = field(default_factory=Warnings)
     content_arrives: Callable[[], Awaitable[None]] = no_wait
     spool: Spool = SPOOL
 
     @property
     def source(self) -> http.HttpFetcher:
         downloads = DownloadSettings(addresses=self.addresses, limits=self.limits, environ=self.environ)
-        return http.HttpFetcher(Secrets(**self.secrets), downloads, workers=WORKERS, spool=self.spool)
+        login = logins(Secrets(**self.secrets), self.policy, warn=self.warn)
+        return http.HttpFetcher(login, downloads, workers=WORKERS, spool=self.spool)
 
     def with_limits(self, **limits: int) -> "Reader":
         return replace(self, limits=replace(self.limits, **limits))

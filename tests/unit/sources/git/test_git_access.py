@@ -21,9 +21,12 @@ from rukpak_py.sources.git import command
 from rukpak_py.sources.git.failures import explain
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import parse_remote
-from tests.git_fetching import LOOPBACK, NAME, Secrets, fetched, fetched_from, git_source
+from rukpak_py.sources.logins import LoginPolicy
+from rukpak_py.sources.ports import SourceSecret
+from tests.git_fetching import LOOPBACK, NAME, fetched, fetched_from, git_source
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
+from tests.source_secrets import LENIENT, Secrets, Warnings
 
 FILES = {"manifests/a.yaml": b"a: 1\n"}
 CANARY = "canary/päss word\n$(touch x)"
@@ -72,7 +75,7 @@ async def test_a_secret_without_credentials(private: GitWebServer) -> None:
     text = await failure(AccessError, private, secret="s", secrets=Secrets(s={"token": b"x"}))
     assert text == f'{AUTH}secret "s" has neither username nor password'
     text = await failure(UnavailableError, private, secret="s")
-    assert text == f'{AUTH}get secret ns/s: Secret "s" not found'
+    assert text == f'{AUTH}get secret rukpak-system/s: Secret "s" not found'
     assert private.requests == []
 
 
@@ -217,6 +220,25 @@ async def test_no_verification_when_the_spec_says_so(private: GitWebServer) -> N
     assert dict((await fetched(source, secrets=Secrets(s=SECRET))).tree) == FILES
 
 
+async def test_a_secret_that_is_not_for_this_host_is_not_sent(private: GitWebServer) -> None:
+    bound = LoginPolicy(bind_secrets_to_hosts=True)
+    for hosts in (None, f"localhost:{private.port + 1}", "git.example.com"):
+        secrets = Secrets(s=SourceSecret(data=SECRET, hosts=hosts))
+        text = await failure(AccessError, private, secret="s", secrets=secrets, policy=bound)
+        assert text.startswith(f'{AUTH}Secret "s" may not be sent to localhost:{private.port}: it')
+    assert private.requests == []
+    secrets = Secrets(s=SourceSecret(data=SECRET, hosts=f"localhost:{private.port}"))
+    assert dict((await fetched_from(private, secret="s", secrets=secrets, policy=bound)).tree) == FILES
+
+
+async def test_a_secret_without_hosts_is_sent_with_a_warning_where_the_setting_is_off(private: GitWebServer) -> None:
+    warn = Warnings()
+    await fetched_from(private, secret="s", secrets=Secrets(s=SECRET), warn=warn)
+    [(_, message)] = warn.seen
+    assert message.startswith(f'Secret "s" is sent to localhost:{private.port}, which --bind-secrets-to-hosts would')
+    assert CANARY not in message
+
+
 async def test_plain_http_without_credentials(plain: GitWebServer) -> None:
     assert dict((await fetched(git_source(plain.url(NAME), branch="main"))).tree) == FILES
 
@@ -231,7 +253,7 @@ async def test_plain_http_with_credentials_only_by_the_setting(plain: GitWebServ
         "--allow-plain-http-credentials"
     )
     assert plain.requests == []
-    result = await fetched(source, secrets=Secrets(s=SECRET), allow_plain_http_credentials=True)
+    result = await fetched(source, secrets=Secrets(s=SECRET), policy=LENIENT)
     assert dict(result.tree) == FILES
 
 
@@ -281,7 +303,7 @@ async def test_a_proxy_of_the_operator_is_used(plain: GitWebServer, monkeypatch:
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{plain.port}")
     source = git_source(f"http://only-the-proxy-knows.example/{NAME}", branch="main")
     assert dict((await fetched(source)).tree) == FILES
-    for host in ("169.254.169.254", "0xa9fea9fe", "[fe80::1]"):
+    for host in ("169.254.169.254", "0xa9fea9fe", "0xa9.254.169.254", "2852039166", "0169.254.169.254", "[fe80::1]"):
         with pytest.raises(ContentError, match="is a link-local address"):
             await fetched(git_source(f"http://{host}/{NAME}", branch="main"))
 

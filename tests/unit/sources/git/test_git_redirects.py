@@ -1,12 +1,21 @@
 """Redirects: followed on the same host, never with credentials to another, never to an address that is not checked."""
 
+import asyncio
+
 import pytest
 from aiohttp import web
 
-from rukpak_py.core.errors import AccessError, ContentError
-from tests.git_fetching import NAME, Secrets, fetched, git_source
+from rukpak_py.api.source import GitRef
+from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.sources.git.access import GitAccess
+from rukpak_py.sources.git.checkout import Checkout
+from rukpak_py.sources.git.refs import revision_of
+from rukpak_py.sources.git.remote import Remote, parse_remote
+from tests.git_fetching import LOOPBACK, NAME, fetched, git_source
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
+from tests.source_secrets import Secrets
 
 FILES = {"manifests/a.yaml": b"a: 1\n"}
 LOGIN = ("jane", "opensesame")
@@ -44,6 +53,27 @@ async def test_a_repository_that_moved_on_its_host(moved: GitWebServer, *, absol
     assert await fetch_moved(moved) == FILES
 
 
+async def test_a_login_is_checked_again_where_a_redirect_leads(moved: GitWebServer) -> None:
+    """It may be bound to the port that was asked first."""
+    redirect(moved, f"/{NAME}/info/refs?{{query}}")
+    seen: list[Remote] = []
+
+    def refuse(remote: Remote) -> None:
+        seen.append(remote)
+        raise AccessError("not there")
+
+    access = GitAccess(user=LOGIN[0], password=LOGIN[1], ca_bundle=moved.ca_bundle, check=refuse)
+    remote = parse_remote(moved.url("combo"))
+    checkout = Checkout(remote, revision_of(GitRef(branch="main")), access, addresses=LOOPBACK, limits=DEFAULT_LIMITS)
+    try:
+        with pytest.raises(AccessError, match="not there"):
+            await asyncio.to_thread(checkout.fetch)
+    finally:
+        checkout.close()
+    assert [one.url for one in seen] == [moved.url(NAME)]
+    assert not [request for request in moved.requests if request.path.startswith(f"/{NAME}/")]
+
+
 async def test_c13_no_other_host(moved: GitWebServer, git_repository: Repository) -> None:
     async with git_web_server(git_repository.path.parent) as other:
         redirect(moved, f"{other.url(NAME, '127.0.0.1')}/info/refs?{{query}}")
@@ -72,6 +102,18 @@ async def test_c13_no_other_place(moved: GitWebServer, location: str) -> None:
     redirect(moved, location)
     with pytest.raises((ContentError, AccessError)):
         await fetch_moved(moved)
+
+
+@pytest.mark.parametrize(
+    "location", ["http://[::1/info/refs", "https://[x]/combo.git/info/refs", "https://localhost:99999/x/info/refs"]
+)
+async def test_a_location_that_is_not_a_url(moved: GitWebServer, location: str) -> None:
+    redirect(moved, location)
+    with pytest.raises(UnavailableError) as error:
+        await fetch_moved(moved)
+    assert str(error.value) == (
+        f"bundle unpack git clone error: {moved.url('combo')}: what the server redirects to is not a valid URL"
+    )
 
 
 async def test_a_login_page(moved: GitWebServer) -> None:

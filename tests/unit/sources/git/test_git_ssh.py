@@ -13,9 +13,10 @@ from rukpak_py.sources.git.access import GitAccess
 from rukpak_py.sources.git.environment import environment_of
 from rukpak_py.sources.git.remote import parse_remote
 from rukpak_py.sources.source import Fetched
-from tests.git_fetching import LOOPBACK, Secrets, fetched, git_source
+from tests.git_fetching import LOOPBACK, fetched, git_source
 from tests.git_repositories import Repository
 from tests.git_ssh_server import GitSshServer, git_ssh_server, hashed, new_key
+from tests.source_secrets import Secrets
 
 FILES = {"manifests/a.yaml": b"a: 1\n"}
 REFUSED_KEY = "configuring Auth error: "
@@ -203,7 +204,7 @@ async def test_what_a_secret_must_have() -> None:
         await fetched(git_source(url, branch="main"))
     with pytest.raises(UnavailableError) as missing:
         await fetched(git_source(url, secret="s", branch="main"))
-    assert str(missing.value) == f'{REFUSED_KEY}get secret ns/s: Secret "s" not found'
+    assert str(missing.value) == f'{REFUSED_KEY}get secret rukpak-system/s: Secret "s" not found'
 
 
 async def test_p4_addresses_that_ssh_may_not_reach(ssh: GitSshServer, git_repository: Repository) -> None:

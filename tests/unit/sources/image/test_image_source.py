@@ -4,8 +4,8 @@ import asyncio
 import base64
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -16,7 +16,10 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
+from rukpak_py.sources.logins import LoginPolicy
+from rukpak_py.sources.ports import SourceSecret
 from rukpak_py.sources.source import FetchRequest
+from tests.source_secrets import Secrets, logins
 from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents, asked_for
@@ -29,17 +32,13 @@ BASIC = f"Basic {base64.b64encode(b'me:s3cret').decode()}"
 
 
 @dataclass
-class Ports:
-    """All three of them."""
+class Ports(Secrets):
+    """All of them."""
 
-    secrets: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    read: list[str] = field(default_factory=list)
+    secrets: dict[str, SourceSecret] = field(default_factory=dict)
     of_account: Sequence[str] = ()
     unpacked: dict[tuple[str, str], Tree] = field(default_factory=dict)
-
-    async def secret(self, name: str) -> Mapping[str, bytes]:
-        if name not in self.secrets:
-            raise UnavailableError(f'get secret rukpak-system/{name}: Secret "{name}" not found')
-        return self.secrets[name]
 
     async def names(self) -> Sequence[str]:
         return self.of_account
@@ -55,7 +54,7 @@ def ports() -> Ports:
 
 @pytest.fixture
 def source(ports: Ports) -> ImageFetcher:
-    given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
+    given = ImagePorts(logins=logins(ports), pull_secrets=ports, unpacked=ports)
     return ImageFetcher(
         given, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
     )
@@ -66,9 +65,11 @@ def request(ref: str, *, pull_secret: str = "", class_name: str = PLAIN_CLASS) -
     return FetchRequest(bundle="b", uid="u", source=Source(type="image", image=image), provisioner_class=class_name)
 
 
-def pull_secret(server: Server, password: str = PASSWORD) -> Mapping[str, bytes]:
+def pull_secret(
+    server: Server, password: str = PASSWORD, *, kind: str = "kubernetes.io/dockerconfigjson"
+) -> SourceSecret:
     auth = {"username": "me", "password": password}
-    return {".dockerconfigjson": json.dumps({"auths": {server.address: auth}}).encode()}
+    return SourceSecret(type=kind, data={".dockerconfigjson": json.dumps({"auths": {server.address: auth}}).encode()})
 
 
 def with_basic(asked: Asked) -> Answer | None:
@@ -136,7 +137,7 @@ async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
     contents.image(FILES, tag="v1")
     ref = f"{server.address}/{REPOSITORY}:v1"
     ports.of_account = ("broken",)
-    ports.secrets["broken"] = {"x": b"s3cret"}
+    ports.secrets["broken"] = SourceSecret(data={"x": b"s3cret"})
     assert dict((await source.fetch(request(ref, pull_secret="missing"))).tree) == FILES
     server.answer = with_basic
     with pytest.raises(AccessError) as caught:
@@ -147,6 +148,48 @@ async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
         'get secret rukpak-system/missing: Secret "missing" not found',
         "Secret broken is not a pull secret: it has neither the key .dockerconfigjson nor .dockercfg",
     ]
+
+
+async def test_a_pull_secret_of_another_type_is_bound_to_hosts(
+    server: Server, contents: Contents, ports: Ports
+) -> None:
+    contents.image(FILES, tag="v1")
+    server.answer = with_basic
+    ref = f"{server.address}/{REPOSITORY}:v1"
+    given = ImagePorts(
+        logins=logins(ports, LoginPolicy(bind_secrets_to_hosts=True)), pull_secrets=ports, unpacked=ports
+    )
+    source = ImageFetcher(
+        given, addresses=LOOPBACK, plain_http=frozenset(), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
+    )
+    opaque = pull_secret(server, kind="Opaque")
+    ports.secrets["s"] = opaque
+    with pytest.raises(AccessError, match=f'; Secret "s" may not be sent to {server.address}: it has no annotation'):
+        await source.fetch(request(ref, pull_secret="s"))
+    assert {asked.login for asked in server.asked} == {None}
+    ports.secrets["s"] = replace(opaque, hosts=server.address)
+    assert dict((await source.fetch(request(ref, pull_secret="s"))).tree) == FILES
+    ports.secrets["s"] = pull_secret(server)
+    assert dict((await source.fetch(request(ref, pull_secret="s"))).tree) == FILES
+
+
+async def test_a_secret_of_the_operator_is_no_pull_secret(
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
+) -> None:
+    """A source that names it is wrong. The administrator who gave it to the account hears where it matters."""
+    contents.image(FILES, tag="v1")
+    ref = f"{server.address}/{REPOSITORY}:v1"
+    ports.secrets["copy"] = replace(pull_secret(server), own="it is ours")
+    for name in ("copy", "rukpak-ca-signer"):
+        with pytest.raises(ContentError):
+            await source.fetch(request(ref, pull_secret=name))
+    assert server.asked == []
+    ports.of_account = ("copy", "rukpak-serving")
+    assert dict((await source.fetch(request(ref))).tree) == FILES
+    server.answer = with_basic
+    with pytest.raises(AccessError, match='; it is ours; Secret "rukpak-serving" holds keys'):
+        await source.fetch(request(ref))
+    assert {asked.login for asked in server.asked} == {None}
 
 
 async def test_failures_begin_with_the_image_and_keep_their_class(

@@ -15,6 +15,7 @@ from rukpak_py.sources.image.registry_or_pod import RegistryOrPod
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack, OutOfReachError, PodFallbacks, may_help
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from tests.source_secrets import logins
 from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents
@@ -233,7 +234,7 @@ async def test_a_refused_address_is_not_for_a_pod() -> None:
 
 async def failure(ref: str, *, addresses: AddressPolicy = LOOPBACK) -> RukPakError:
     ports = Ports()
-    given = ImagePorts(credentials=ports, pull_secrets=ports, unpacked=ports)
+    given = ImagePorts(logins=logins(ports), pull_secrets=ports, unpacked=ports)
     direct = ImageFetcher(
         given, addresses=addresses, plain_http=frozenset(), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
     )

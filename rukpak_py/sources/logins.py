@@ -1,0 +1,142 @@
+"""What sources send to servers: every Secret comes through here, so no source can leave out a check.
+
+* A Secret of the operator itself is never given out.
+* A Secret goes only to hosts that its annotation `core.rukpak.io/hosts` names, with the setting; without it a Warning
+  says once for each Bundle, Secret and host what would be refused. Pull secrets of the two types of Kubernetes name
+  their hosts themselves, for the image source only: of other keys that they have nothing is said there.
+* Nothing goes over plain http, unless the setting allows that.
+
+What was warned of is remembered by this process alone, up to a number: a second Warning does no harm.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from rukpak_py.api.names import HOSTS_ANNOTATION
+from rukpak_py.api.own_secrets import own_by_name
+from rukpak_py.core.errors import AccessError, ContentError
+from rukpak_py.sources.ports import Credentials, SourceSecret
+from rukpak_py.sources.secret_hosts import is_named, parse_hosts
+from rukpak_py.sources.source import FetchRequest
+
+BIND_SETTING: Final = "--bind-secrets-to-hosts"
+PLAIN_HTTP_SETTING: Final = "--allow-plain-http-credentials"
+_PULL_SECRET_TYPES: Final = frozenset({"kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg"})
+CONFIG_JSON_KEY: Final = ".dockerconfigjson"  # of pull secrets, one for each type
+LEGACY_CONFIG_KEY: Final = ".dockercfg"
+_MOST_REMEMBERED: Final = 4096
+
+Warn = Callable[[FetchRequest, str], None]
+
+
+class OwnSecretError(ContentError):
+    """The source names a Secret of the operator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoginPolicy:
+    """The settings of these names."""
+
+    bind_secrets_to_hosts: bool = False
+    allow_plain_http_credentials: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recipient:
+    """Where a login goes. `host` is without the brackets of an IPv6 address."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Login:
+    """`check` raises AccessError for another place that it may not go to, after a redirect; from any thread."""
+
+    data: Mapping[str, bytes] = field(repr=False)
+    check: Callable[[Recipient], None]
+
+
+class Logins:
+    def __init__(self, secrets: Credentials, policy: LoginPolicy, *, warn: Warn) -> None:
+        """`warn` is told of a Secret that the setting would not send."""
+        self._secrets = secrets
+        self._policy = policy
+        self._warn = warn
+        self._warned: dict[tuple[str, str, str], None] = {}  # by uid, Secret and recipient; the oldest first
+
+    async def for_server(self, name: str, recipient: Recipient, request: FetchRequest) -> Login:
+        """The Secret, whatever its type, for this server. AccessError, or UnavailableError when it is missing."""
+        self.check_transport(recipient)
+        secret = await self._read(name)
+        self._check(name, secret, recipient, request)
+        return Login(data=secret.data, check=partial(self._refuse, name, secret))
+
+    async def for_registry(self, name: str, recipient: Recipient, request: FetchRequest) -> Mapping[str, bytes]:
+        """What makes the Secret a pull secret; the names of registries in it decide what is sent where."""
+        secret = await self._read(name)
+        found = {key: value for key, value in secret.data.items() if key in {CONFIG_JSON_KEY, LEGACY_CONFIG_KEY}}
+        if found and secret.type not in _PULL_SECRET_TYPES:
+            self._check(name, secret, recipient, request)
+        return found
+
+    async def check_pull_secret(self, name: str) -> None:
+        """For nodes, which read it themselves: OwnSecretError, or UnavailableError when it is missing."""
+        await self._read(name)
+
+    def check_transport(self, recipient: Recipient) -> None:
+        """Also for logins that stand in a URL."""
+        if recipient.scheme == "http" and not self._policy.allow_plain_http_credentials:
+            raise AccessError(
+                f"credentials are not sent over plain http: use https, or start the operator with {PLAIN_HTTP_SETTING}"
+            )
+
+    async def _read(self, name: str) -> SourceSecret:
+        refuse_own_name(name)
+        secret = await self._secrets.secret(name)
+        if secret.own:
+            raise OwnSecretError(secret.own)
+        return secret
+
+    def _check(self, name: str, secret: SourceSecret, recipient: Recipient, request: FetchRequest) -> None:
+        self._refuse(name, secret, recipient)
+        obstacle = _obstacle(secret, recipient)
+        key = request.uid, name, str(recipient)
+        if obstacle and key not in self._warned:
+            if len(self._warned) >= _MOST_REMEMBERED:
+                del self._warned[next(iter(self._warned))]
+            self._warned[key] = None
+            self._warn(
+                request, f'Secret "{name}" is sent to {recipient}, which {BIND_SETTING} would refuse: {obstacle}'
+            )
+
+    def _refuse(self, name: str, secret: SourceSecret, recipient: Recipient) -> None:
+        if self._policy.bind_secrets_to_hosts and (obstacle := _obstacle(secret, recipient)):
+            raise AccessError(f'Secret "{name}" may not be sent to {recipient}: {obstacle}')
+
+
+def refuse_own_name(name: str) -> None:
+    if refusal := own_by_name(name):
+        raise OwnSecretError(refusal)
+
+
+def _obstacle(secret: SourceSecret, recipient: Recipient) -> str:
+    """What keeps the Secret from this host, and what to do; empty when nothing does."""
+    annotation = f"annotation {HOSTS_ANNOTATION}"
+    if secret.hosts is None:
+        return f'it has no {annotation}. If the Secret is meant for this host, set the annotation to "{recipient}"'
+    try:
+        patterns = parse_hosts(secret.hosts)
+    except ValueError as error:
+        return f"its {annotation} is invalid: {error}"
+    if is_named(recipient.host, recipient.port, patterns):
+        return ""
+    return (
+        f'its {annotation} does not name this host. If the Secret is meant for it, add "{recipient}" to the annotation'
+    )
