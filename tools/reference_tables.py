@@ -64,6 +64,13 @@ MARKS = {
         "you, on a BundleDeployment",
         "`true`: hooks of the chart are not run, also not for its deletion.",
     ),
+    "HOSTS_ANNOTATION": (
+        "you, on a Secret of the system namespace",
+        (
+            "Hosts to which a source may send the Secret, separated by commas: `git.example.com` (any port), "
+            "`git.example.com:8443`, `*.example.com`. See [Security](../SECURITY.md#which-secret-goes-where)."
+        ),
+    ),
     "HOOK_RUN_ANNOTATION": (
         "operator, on objects of hooks",
         "For which event of which installation it was created; `status.hooks[].run` says the same.",

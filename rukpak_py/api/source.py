@@ -32,7 +32,7 @@ class Authorization(ApiType, frozen=True, kw_only=True):
         SecretReference,
         doc(
             "Secret in the system namespace: `username` and `password` for http and https, `ssh-privatekey` and"
-            " `ssh-knownhosts` for ssh.",
+            " `ssh-knownhosts` for ssh. Its annotation `core.rukpak.io/hosts` names the hosts that it is for.",
             x_kubernetes_map_type="atomic",
         ),
     ] = SecretReference()

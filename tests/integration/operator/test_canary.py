@@ -227,7 +227,9 @@ async def test_c18_credentials_are_nowhere_but_where_they_are_used(
     scene.site.answers[f"/{ECHO}"] = echo_on_web
     monkeypatch.setenv("HTTP_PROXY", f"http://{USER}:{proxy}@127.0.0.1:{scene.site.port}")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")  # for the test itself
-    operator = operators(arguments=[LOOPBACK, "--log-level=debug", "--plain-http-registries=registry.canary.example"])
+    # The servers that repeat what they are sent speak plain http.
+    plain = ("--plain-http-registries=registry.canary.example", "--allow-plain-http-credentials")
+    operator = operators(arguments=[LOOPBACK, "--log-level=debug", *plain])
     await operator.start()
     with observed(operator) as observer:
         await scene.git_bundles()

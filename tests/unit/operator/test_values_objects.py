@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.metadata import LiveObject, Metadata
@@ -129,3 +130,18 @@ async def test_what_nobody_refers_to_is_forgotten() -> None:
     world.objects.retain(set())
     await world.read()
     assert world.calls == 2
+
+
+async def test_a_secret_of_the_operator_is_refused_and_asked_for_once_for_each_change() -> None:
+    world = World()
+    world.put()
+    labels = {"app.kubernetes.io/part-of": "rukpak", "app.kubernetes.io/managed-by": "rukpak-operator"}
+    world.client.objects["Secret", "o"]["metadata"]["labels"] = labels
+    world.delivered()
+    for _ in range(3):
+        with pytest.raises(ContentError, match='Secret "o" holds keys or certificates of the operator'):
+            await world.read()
+    assert world.calls == 1
+    world.put("a: 2")
+    world.delivered()
+    assert await world.read() == "a: 2"

@@ -44,6 +44,20 @@ def test_references(config: dict[str, Any], expected: tuple[ValuesReference, ...
         ([{**SECRET, "name": 5}], "spec.config.valuesFrom[0].name must be the name of a Secret, got a number"),
         ([{**SECRET, "name": "../pods/x"}], "name must be the name of a Secret, got '../pods/x'"),
         ([{**SECRET, "name": "x" * 300}], "name must be the name of a Secret, got 'xxx"),
+        (
+            [{**SECRET, "name": "rukpak-ca-signer"}],
+            (
+                'spec.config.valuesFrom[0].name: Secret "rukpak-ca-signer" holds keys or certificates of the operator, '
+                "so nothing may refer to it: name another Secret"
+            ),
+        ),
+        *(
+            (
+                [{**SECRET, "name": name, "optional": True}],
+                f'Secret "{name}" holds keys or certificates of the operator',
+            )
+            for name in ("rukpak-ca", "rukpak-serving", "rukpak-digest-key")
+        ),
         ([{**SECRET, "key": "a/b"}], "spec.config.valuesFrom[0].key must be the key of a Secret, got 'a/b'"),
         ([{**SECRET, "key": ""}], "spec.config.valuesFrom[0].key must be the key of a Secret, got ''"),
         ([{**SECRET, "optional": "true"}], "spec.config.valuesFrom[0].optional must be true or false, got a string"),
@@ -80,3 +94,8 @@ def test_what_is_wrong_is_named(entries: object, text: str) -> None:
 )
 def test_who_refers_to_an_object(config: dict[str, Any] | None, *, expected: bool) -> None:
     assert refers_to(config, "Secret", "a") is expected
+
+
+def test_a_config_map_may_have_the_name_of_a_secret_of_the_operator() -> None:
+    entry = {"kind": "ConfigMap", "name": "rukpak-ca"}
+    assert references_of({"valuesFrom": [entry]}) == (ValuesReference(kind="ConfigMap", name="rukpak-ca"),)
