@@ -54,6 +54,13 @@ def test_crds_are_kept_on_uninstall_unless_told_otherwise(helm: Path) -> None:
     assert crds(rendered(helm, "crds.enabled=false")) == []
 
 
+def test_secrets_are_bound_to_hosts_by_a_value(helm: Path) -> None:
+    for settings, is_bound in (((), False), (("bindSecretsToHosts=true",), True)):
+        pod = rendered(helm, *settings)["Deployment/core"]["spec"]["template"]["spec"]
+        given = read_settings([one for one in pod["containers"][0]["args"] if "$" not in one], {})
+        assert given.logins.bind_secrets_to_hosts is is_bound
+
+
 def test_a_disruption_budget_needs_a_second_replica(helm: Path) -> None:
     assert "PodDisruptionBudget/core" not in rendered(helm)
     assert "PodDisruptionBudget/core" in rendered(helm, "replicaCount=2")
@@ -142,7 +149,9 @@ def test_clients_of_the_webhook_have_one_authority(helm: Path, settings: list[st
     assert "values don't meet the specifications of the schema" in refused.value.stderr
 
 
-@pytest.mark.parametrize("setting", ["replicas=2", "image.name=x", "log.level=loud", "replicaCount=many"])
+@pytest.mark.parametrize(
+    "setting", ["replicas=2", "image.name=x", "log.level=loud", "replicaCount=many", "bindSecretsToHosts=git"]
+)
 def test_values_that_mean_nothing_are_refused(helm: Path, setting: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         chart.render(helm, setting)

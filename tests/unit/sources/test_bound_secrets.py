@@ -2,14 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from rukpak_py.api.names import DIGEST_KEY_SECRET, SecretName
 from rukpak_py.api.source import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference, Source
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources import logins as module
+from rukpak_py.sources.image.layout import host_platform
+from rukpak_py.sources.image.pod import UnpackPods
+from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.logins import LoginPolicy, OwnSecretError, Recipient
 from rukpak_py.sources.ports import SourceSecret
 from rukpak_py.sources.source import FetchRequest
@@ -226,6 +232,27 @@ async def test_a_pull_secret_of_another_type_needs_the_annotation(kind: str) -> 
     assert warn.seen == []
     assert await logins(secrets, STRICT, warn=warn).for_registry("s", SERVER, request()) == data
     assert len(warn.seen) == 1
+
+
+class NoPods:
+    """None is there, and none may be made."""
+
+    async def watch(self) -> None:
+        pass
+
+    def get(self, name: str) -> None:
+        pass
+
+
+async def test_no_unpack_pod_is_made_with_a_secret_of_the_operator() -> None:
+    secrets = Secrets(copy=SourceSecret(own="it is ours"))
+    settings = PodSettings(tool_image="", platform=host_platform())
+    with ThreadPoolExecutor(1) as threads:
+        pods = UnpackPods(cast("Any", NoPods()), logins(secrets), settings, threads=threads, limits=DEFAULT_LIMITS)
+        for name, text in (("copy", "it is ours"), ("rukpak-ca-signer", "holds keys or certificates of the operator")):
+            spec = ImageSource(ref="quay.io/x/y:v1", pull_secret=name)
+            with pytest.raises(OwnSecretError, match=text):
+                await pods.fetch(FetchRequest(bundle="b", uid="1", source=Source(type="image", image=spec)), spec)
 
 
 async def test_many_bundles_at_once_are_warned_of_once_each() -> None:
