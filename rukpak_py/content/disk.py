@@ -4,17 +4,43 @@ A temporary file is fsynced and renamed, and the directory is fsynced after it; 
 nothing or a temporary file, which `remove_temporary` takes away and which no name of ours looks like.
 """
 
+import errno
 import os
 import re
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from io import BufferedReader
+from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
+from rukpak_py.core.errors import UnavailableError
+
 TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{16}")
 _FILE_MODE = 0o640
+_ADVICE = {
+    errno.EROFS: "mount its volume writable, or name another directory",
+    errno.EACCES: "let the user of the operator write to it, or name another directory",
+    errno.EPERM: "let the user of the operator write to it, or name another directory",
+    errno.ENOSPC: "free space on its volume, or enlarge it",
+    errno.EDQUOT: "free space within its quota, or raise the quota",
+}
+
+
+class StoreUnavailableError(UnavailableError):
+    """A directory of ours cannot be read or written; the text says which, why, and what to do."""
+
+
+@contextmanager
+def reporting_failures(what: str, directory: Path) -> Iterator[None]:
+    """OSErrors come out as StoreUnavailableError."""
+    try:
+        yield
+    except OSError as error:
+        advice = _ADVICE.get(error.errno or 0)
+        text = f"{what} {directory} failed: {error.strerror or error}{f'; {advice}' if advice else ''}"
+        raise StoreUnavailableError(text) from error
 
 
 def temporary_name() -> str:
@@ -66,12 +92,25 @@ def publish(directory: int, file: BinaryIO, temporary: str, name: str) -> None:
     os.fsync(directory)
 
 
-def write(directory: int, name: str, pieces: Iterable[bytes], mode: int = _FILE_MODE) -> None:
+def _nothing() -> None:
+    """Nothing has to be there before the file is."""
+
+
+def write(
+    directory: int,
+    name: str,
+    pieces: Iterable[bytes],
+    mode: int = _FILE_MODE,
+    *,
+    before_publishing: Callable[[], None] = _nothing,
+) -> None:
+    """`before_publishing` is called when all of it was written, and before the file has its name."""
     temporary = temporary_name()
     try:
         with create(directory, temporary, mode) as file:
             for piece in pieces:
                 file.write(piece)
+            before_publishing()
             publish(directory, file, temporary, name)
     except BaseException:  # whatever ends it, no temporary file stays
         with suppress(OSError):

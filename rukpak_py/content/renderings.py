@@ -3,14 +3,16 @@
     <directory>/renderings/<key>    in a directory that nobody else may enter, and that nobody serves
 
 A file appears by rename only, after an fsync. It begins with the SHA-256 of the rest, so that what the disk has damaged
-counts as lost. One process owns a directory.
+counts as lost: it is removed, and a line of the log names it. One process owns a directory.
 
-Blocking: call it from threads. OSErrors come out as UnavailableError.
+Blocking: call it from threads. OSErrors come out as StoreUnavailableError.
 """
 
 import hashlib
+import logging
 import os
 import re
+import stat
 import threading
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from rukpak_py.content import disk
-from rukpak_py.core.errors import UnavailableError
 
+LOG = logging.getLogger(__name__)
 FOLDER: Final = "renderings"
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 _DIRECTORY_MODE: Final = 0o700
@@ -55,7 +57,8 @@ class RenderingStore:
             written, rest = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
             if len(rest) <= self._most and hashlib.sha256(rest).hexdigest().encode() == written:
                 return rest
-            with suppress(FileNotFoundError):
+            LOG.warning("the stored rendering %s is damaged and counts as lost", self._directory / FOLDER / name)
+            with suppress(OSError):  # where it cannot be removed it is found out again
                 os.unlink(name, dir_fd=folder)
             return None
 
@@ -70,18 +73,17 @@ class RenderingStore:
     def _opened(self) -> Iterator[int]:
         """A descriptor of the directory, made again when somebody removed it."""
         path = self._directory / FOLDER
-        try:
+        with disk.reporting_failures("the store of renderings", path):
             self._directory.mkdir(parents=True, exist_ok=True)
             with suppress(FileExistsError):
                 path.mkdir(_DIRECTORY_MODE)
             folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                os.fchmod(folder, _DIRECTORY_MODE)  # a volume may have been given to a group meanwhile
+                if stat.S_IMODE(os.fstat(folder).st_mode) != _DIRECTORY_MODE:
+                    os.fchmod(folder, _DIRECTORY_MODE)  # a volume may have been given to a group meanwhile
                 yield folder
             finally:
                 os.close(folder)
-        except OSError as error:
-            raise UnavailableError(f"the store of renderings {path} failed: {error.strerror or error}") from error
 
 
 def _name(key: str) -> str:

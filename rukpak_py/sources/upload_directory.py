@@ -7,7 +7,7 @@ a Bundle has, tells our files from everybody else's. An archive arrives in a tem
 whole and on disk; so it does when the operator is killed meanwhile. What a kill leaves is removed when the directory is
 opened again: one process owns it.
 
-Blocking: call it from threads. OSErrors come out as UnavailableError.
+Blocking: call it from threads. OSErrors come out as StoreUnavailableError.
 """
 
 import hashlib
@@ -131,17 +131,13 @@ class UploadDirectory:
     @contextmanager
     def _opened(self) -> Iterator[int]:
         """A descriptor of the directory, which is made when it is missing."""
-        try:
+        with disk.reporting_failures("the upload directory", self._directory):
             self._directory.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
             directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 yield directory
             finally:
                 os.close(directory)
-        except OSError as error:
-            raise UnavailableError(
-                f"the upload directory {self._directory} failed: {error.strerror or error}"
-            ) from error
 
 
 def sha256_of(file: BufferedReader) -> str:
