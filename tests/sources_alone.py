@@ -16,6 +16,7 @@ from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.logins import Logins
+from rukpak_py.sources.ports import ImageAccess
 from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.source_secrets import logins
 from tests.workers import SPOOL, WORKERS
@@ -30,8 +31,14 @@ class Nothing:
     async def names(self) -> Sequence[str]:
         return ()
 
-    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
+    async def find(self, access: ImageAccess) -> Tree | None:
         return None
+
+    async def is_stored(self, access: ImageAccess) -> bool:
+        return False
+
+    async def prove(self, access: ImageAccess) -> None:
+        raise AssertionError("nothing is stored")
 
 
 def sources_alone(

@@ -9,7 +9,7 @@ from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase, canonical_class
 from rukpak_py.api.schema import ApiType, doc
-from rukpak_py.api.source import Source
+from rukpak_py.api.source import GitRef, Source
 
 CLASS_PATTERN = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?|core\.rukpak\.io/(plain|registry|helm))$"
 
@@ -79,11 +79,34 @@ class Bundle(ApiType, frozen=True, kw_only=True):
     status: Annotated[BundleStatus, doc("Observed state of the Bundle.")] = BundleStatus()
 
 
-def pinned_source(bundle: Bundle) -> Source:
-    """What brings its content back: `resolvedSource` names an image only; how to reach its registry the spec says."""
-    resolved, given = bundle.status.resolved_source, bundle.spec.source.image
-    if resolved is None:
-        return bundle.spec.source
-    if resolved.image is None or given is None:
-        return resolved
-    return replace(resolved, image=replace(given, ref=resolved.image.ref))
+def pinned_source(bundle: Bundle, recorded: Source | None = None) -> Source:
+    """What brings its content back. How to reach the registry of an image always says the spec.
+
+    `recorded`: the source as it was unpacked, as the operator wrote it down. Without it there is `resolvedSource` of
+    the status, which others may have written. Of that only the pin counts, the digest of an image or a commit, and
+    only where the spec has none: never which server is asked, and with whose credentials.
+    """
+    spec = bundle.spec.source
+    if recorded is None:
+        return _with_pin(spec, bundle.status.resolved_source)
+    if recorded.image is None or spec.image is None:
+        return recorded
+    return replace(recorded, image=replace(spec.image, ref=recorded.image.ref))
+
+
+def _with_pin(spec: Source, resolved: Source | None) -> Source:
+    if resolved is None or resolved.type != spec.type:
+        return spec
+    if spec.image is not None and resolved.image is not None:
+        name, at, _ = spec.image.ref.partition("@")
+        _, pinned, digest = resolved.image.ref.partition("@")
+        if at or not pinned:
+            return spec
+        head, slash, last = name.rpartition("/")
+        ref = f"{head}{slash}{last.partition(':')[0]}@{digest}"
+        return replace(spec, image=replace(spec.image, ref=ref))
+    if spec.git is not None and resolved.git is not None:
+        commit = resolved.git.ref.commit
+        if commit and commit.startswith(spec.git.ref.commit):
+            return replace(spec, git=replace(spec.git, ref=GitRef(commit=commit)))
+    return spec

@@ -5,11 +5,13 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from rukpak_py.api.source import Source
+from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
+from rukpak_py.sources.ports import ImageAccess
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 
 
@@ -40,17 +42,38 @@ class Content(Protocol):
 
     async def unlink(self, bundle: str) -> None: ...
 
-    async def sweep(self, keep: AbstractSet[str], linked: AbstractSet[str]) -> None:
-        """Delete stored content that none of these digests names, and the links of all Bundles but these."""
+    def is_content_of(self, digest: str, *, bundle: str, deployment: str) -> bool:
+        """Whether the records say that this is the content of the Bundle with this uid, whatever its status says.
+
+        `bundle` empty: it is gone; then whether it is the content of any Bundle that the deployment had.
+        """
 
     async def load(self, digest: str) -> Tree | None:
-        """Stored content; None: it is not there."""
+        """Stored content; None: it is not there, or damaged. Whose it is, is asked before: see `is_content_of`."""
 
     def renders_in_place(self, classes: Classes, tree: Tree) -> bool:
         """Whether rendering is quick and done in this process; else it waits for a worker process, and may be long."""
 
     async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
         """The objects of the content, always the same for the same classes, tree and options, unless it varies."""
+
+
+class Records(Protocol):
+    """What was unpacked for whom, as the operator itself wrote it down."""
+
+    def of(self, uid: str) -> BundleRecord | None:
+        """Of the Bundle with this uid. None: it was never unpacked, or its record is lost."""
+
+    def expect(self, record: BundleRecord) -> None:
+        """It counts from now on, and is lost with this process until `keep`."""
+
+    def withdraw(self, record: BundleRecord) -> None:
+        """It was expected, and the status does not say it."""
+
+    async def keep(self, record: BundleRecord) -> None: ...
+
+    async def image_unpacked(self, access: ImageAccess, digest: str) -> None:
+        """The content of an image by its digest is stored, and this reader has proved access to the image."""
 
 
 class Renderings(Protocol):

@@ -2,16 +2,14 @@
 
 import base64
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import orjson
 
-from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import HOSTS_ANNOTATION, canonical_class
+from rukpak_py.api.names import HOSTS_ANNOTATION
 from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.logs import about
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
@@ -206,26 +204,6 @@ class AccountPullSecrets:
             return ()
         account = msgspec.json.decode(body, type=_Account)
         return tuple(secret.name for secret in account.image_pull_secrets or [] if secret.name)
-
-
-class StoredImages:
-    """Content of images by digest: the statuses of Bundles know where in the store it is."""
-
-    def __init__(self, bundles: Iterable[Bundle], load: Callable[[str], Awaitable[Tree | None]]) -> None:
-        self._bundles = bundles
-        self._load = load
-
-    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
-        found = (
-            bundle.status.digest
-            for bundle in self._bundles
-            if bundle.status.resolved_source is not None
-            and bundle.status.resolved_source.image is not None
-            and bundle.status.resolved_source.image.ref == ref
-            and canonical_class(bundle.spec.provisioner_class) == canonical_class(provisioner_class)
-        )
-        digest = next(filter(None, found), "")
-        return await self._load(digest) if digest else None
 
 
 class _Item(msgspec.Struct, frozen=True, rename="camel"):

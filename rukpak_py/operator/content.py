@@ -5,9 +5,13 @@ parsing YAML never holds the event loop, and a parser that dies, takes all memor
 and not the operator. What the content may become decides, not its size.
 
 What was stored a moment ago is not swept: the status that refers to it may still be on its way.
+
+A store that cannot be opened when the operator begins to lead is opened by the first who needs it. Until then each of
+them fails with the cause, which is what the status of its Bundle says.
 """
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -16,16 +20,20 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
+from rukpak_py.content.disk import StoreUnavailableError
+from rukpak_py.content.records import InUse
 from rukpak_py.content.store import Store, StoredForm
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import UnavailableError
+from rukpak_py.controllers.jobs import KeyedLock
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.operator import content_work
+from rukpak_py.operator.content_records import ContentRecords
 from rukpak_py.server.archives import Archive
 from rukpak_py.sources.ports import Workers
 
+LOG = logging.getLogger(__name__)
 RECENT = 600.0  # seconds
 LOADED_BYTES = 8 * 1024 * 1024  # of trees that stay in memory: most are rendered right after they were stored
 
@@ -39,7 +47,10 @@ class StoredContent:
         self._directory = directory
         self._limits = limits
         self._helm = helm or None
+        self.records = ContentRecords(directory)
         self._opened: Store | None = None
+        self._opening = asyncio.Lock()
+        self._reading = KeyedLock()  # by digest: what is large is hashed once, and not by each of its clients
         self._workers = workers
         self._recent: dict[str, float] = {}
         self._loaded: OrderedDict[str, Tree] = OrderedDict()
@@ -47,13 +58,16 @@ class StoredContent:
 
     async def open(self) -> None:
         """Make the directory usable, and remove what a crash left behind."""
-        self._opened = await asyncio.to_thread(Store, self._directory, self._limits)
+        try:
+            await self._store()
+        except StoreUnavailableError as error:
+            LOG.warning("%s. The status of each Bundle that needs it says so; it is tried again", error)
 
     async def check(self, classes: Classes, tree: Tree) -> Tree | None:
         return await self._work(content_work.check, classes, tree, self._limits)
 
     async def keep(self, tree: Tree, converted: Tree | None = None) -> str:
-        digest = await asyncio.to_thread(self._store.put, tree, converted)
+        digest = await asyncio.to_thread((await self._store()).put, tree, converted)
         self._recent[digest] = monotonic()
         self._remember(digest, tree)
         self.announce()
@@ -65,30 +79,42 @@ class StoredContent:
         news.set()
 
     async def has(self, digest: str) -> bool:
-        return await asyncio.to_thread(self._store.has, digest)
+        return await asyncio.to_thread((await self._store()).has, digest)
 
     async def archive(self, digest: str, form: StoredForm) -> Archive | None:
         """The stored content as it is served."""
-        file = await asyncio.to_thread(self._store.open_archive, digest, form)
+        store = await self._store()
+        async with self._reading.of(digest):
+            file = await asyncio.to_thread(store.open_archive, digest, form)
         return Archive(file=file, tag=f"{digest}{form}") if file is not None else None
 
     async def link(self, bundle: str, digest: str, form: StoredForm) -> None:
-        await asyncio.to_thread(self._store.link, bundle, digest, form)
+        await asyncio.to_thread((await self._store()).link, bundle, digest, form)
 
     async def unlink(self, bundle: str) -> None:
-        await asyncio.to_thread(self._store.unlink, bundle)
+        await asyncio.to_thread((await self._store()).unlink, bundle)
 
-    async def sweep(self, keep: AbstractSet[str], linked: AbstractSet[str]) -> None:
-        now = monotonic()
+    async def sweep(self, keep: AbstractSet[str], linked: AbstractSet[str], in_use: InUse) -> None:
+        """Delete the records of what is not in use, and content that neither a record nor one of these digests names.
+
+        `linked`: names of Bundles; the links of all others go.
+        """
+        store, now = await self._store(), monotonic()
+        recorded = await self.records.sweep(in_use)
         self._recent = {digest: at for digest, at in self._recent.items() if now - at < RECENT}
-        await asyncio.to_thread(self._store.sweep, keep | self._recent.keys(), linked)
+        await asyncio.to_thread(store.sweep, keep | recorded | self._recent.keys(), linked)
+
+    def is_content_of(self, digest: str, *, bundle: str, deployment: str) -> bool:
+        return self.records.is_content_of(digest, bundle=bundle, deployment=deployment)
 
     async def load(self, digest: str) -> Tree | None:
         """Small content that was stored or loaded lately comes from memory; the digest says that it is the same."""
         if digest in self._loaded:
             self._loaded.move_to_end(digest)
             return self._loaded[digest]
-        tree = await asyncio.to_thread(self._store.get, digest)
+        store = await self._store()
+        async with self._reading.of(digest):
+            tree = await asyncio.to_thread(store.get, digest)
         if tree is not None:
             self._remember(digest, tree)
         return tree
@@ -107,11 +133,13 @@ class StoredContent:
         while len(self._loaded) * SMALL > LOADED_BYTES:
             self._loaded.popitem(last=False)
 
-    @property
-    def _store(self) -> Store:
-        if self._opened is None:
-            raise UnavailableError("the content store is not open yet")
-        return self._opened
+    async def _store(self) -> Store:
+        async with self._opening:
+            if self._opened is None:
+                opened = await asyncio.to_thread(Store, self._directory, self._limits)
+                await self.records.open()
+                self._opened = opened
+            return self._opened
 
     async def _work(
         self, work: Callable[[Classes, Tree, Given], Result], classes: Classes, tree: Tree, given: Given

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from rukpak_py.content.records import InUse
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.operator.event_router import EventRouter
@@ -22,7 +23,7 @@ class Watches(Protocol):
 
 
 class Sweepable(Protocol):
-    async def sweep(self, kept: set[str], linked: set[str], /) -> None: ...
+    async def sweep(self, kept: set[str], linked: set[str], in_use: InUse, /) -> None: ...
 
 
 async def _nothing(_is_sure: bool) -> None:  # noqa: FBT001 - a callback
@@ -95,6 +96,12 @@ class Housekeeping:
         if self._is_sure():
             kept = {one.status.digest for one in bundles}
             kept |= {past.digest for one in deployments for past in one.status.history}
-            await self._content.sweep(kept, {one.metadata.name for one in bundles})
+            installed = {(one.metadata.uid, past.digest) for one in deployments for past in one.status.history}
+            in_use = InUse(
+                bundles={one.metadata.uid for one in bundles},
+                deployments={one.metadata.uid for one in deployments},
+                installed=installed,
+            )
+            await self._content.sweep(kept, {one.metadata.name for one in bundles}, in_use)
             await self._sweep_renderings()
         await self._sweep_uploads(self._is_sure())

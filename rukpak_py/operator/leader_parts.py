@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EventReason
+from rukpak_py.api.template_hash import specs_equal
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
+from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
@@ -30,12 +32,12 @@ from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
 from rukpak_py.operator.adapters import (
     DEFAULT_ACCOUNT,
     Events,
-    StoredImages,
     SystemSecrets,
 )
 from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
+from rukpak_py.operator.content_records import StoredImages
 from rukpak_py.operator.deployment_parts import DeploymentDependencies, DeploymentParts
 from rukpak_py.operator.digest_key import DigestKeySecret
 from rukpak_py.operator.event_router import EventRouter, Listeners
@@ -131,7 +133,7 @@ class LeaderParts:
             sources_of(
                 settings,
                 client,
-                stored=StoredImages(self.router.bundles.cache, self.content.load),
+                stored=StoredImages(self.content.records, has=self.content.has, load=self.content.load),
                 pods=self.unpack_pods,
                 api_servers=self.api_server_addresses.known,
                 uploads=self._uploads,
@@ -141,7 +143,9 @@ class LeaderParts:
                 warn=self._warn_of_secret,
             ),
             self.content,
+            records=self.content.records,
             deployment_class=self._deployment_class,
+            deployment_uid=self._deployment_uid,
             on_end=self.router.bundles.queue.add,
             budget=self._budget,
         )
@@ -155,6 +159,7 @@ class LeaderParts:
                 workers=readers,
                 has_content=self.content.has,
                 uploaded=self.bundles.uploaded,
+                pinned_digest=jobs.pinned_digest,
             ),
             self.bundles,
             self.router.bundles.cache,
@@ -261,19 +266,21 @@ class LeaderParts:
 
     def _bundle_reconciler(self, settings: Settings, jobs: UnpackJobs) -> BundleReconciler:
         bundles = self.router.bundles.cache
+        writer = BundleStatusWriter(
+            self._client,
+            bundles,
+            self._events,
+            on_news=self._bundle_told,
+            now=_now,
+            content_url=lambda name: f"{settings.external_url}/bundles/{name}.tgz",
+        )
         return BundleReconciler(
             client=self._client,
             bundles=bundles,
             jobs=jobs,
             content=self.content,
-            writer=BundleStatusWriter(
-                self._client,
-                bundles,
-                self._events,
-                on_news=self._bundle_told,
-                now=_now,
-                content_url=lambda name: f"{settings.external_url}/bundles/{name}.tgz",
-            ),
+            pinning=Pinning(self.content, self.content.records, writer, deployment_uid=self._deployment_uid),
+            writer=writer,
             classes=CLASSES,
             wake=self.router.bundles.queue.add,
         )
@@ -334,10 +341,19 @@ class LeaderParts:
 
     def _deployment_class(self, bundle: Bundle) -> str:
         """Of the deployment that controls the Bundle; empty: none that we know."""
+        deployment = self._deployment_of(bundle)
+        return deployment.spec.provisioner_class if deployment is not None else ""
+
+    def _deployment_uid(self, bundle: Bundle) -> str:
+        """Of the deployment whose template the Bundle is of: an owner reference alone can be written by others."""
+        deployment = self._deployment_of(bundle)
+        is_of_it = deployment is not None and specs_equal(bundle.spec, deployment.spec.template.spec)
+        return deployment.metadata.uid if deployment is not None and is_of_it else ""
+
+    def _deployment_of(self, bundle: Bundle) -> BundleDeployment | None:
         controller = bundle.metadata.controller
         name = self.router.deployments.cache.name_of(controller.uid) if controller is not None else None
-        deployment = self.router.deployments.cache.get(name) if name is not None else None
-        return deployment.spec.provisioner_class if deployment is not None else ""
+        return self.router.deployments.cache.get(name) if name is not None else None
 
     def _deployment_seen(self, deployment: BundleDeployment, is_listed: bool) -> None:  # noqa: FBT001 - a callback
         self._deletions.seen(deployment.metadata, listed=is_listed)

@@ -1,9 +1,11 @@
 """What the leader serves: content of unpacked Bundles, lost content when it is back, and uploads as they came."""
 
 import asyncio
+import logging
 from contextlib import suppress
 
 from rukpak_py.api.bundle import Bundle
+from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.formats.by_class import served_form
@@ -12,6 +14,7 @@ from rukpak_py.server.archives import Archive
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor, sha256_of
 
+LOG = logging.getLogger(__name__)
 REFETCH_SECONDS = 20.0  # for which a client waits for content that was lost
 
 
@@ -32,7 +35,10 @@ class ServedContent:
         self._bundles = bundles
 
     async def open(self) -> None:
-        await asyncio.to_thread(self.directory.clean)
+        try:
+            await asyncio.to_thread(self.directory.clean)
+        except StoreUnavailableError as error:
+            LOG.warning("%s. Uploads are refused with that until it can be written", error)
         self.is_open = True
 
     def close(self) -> None:
@@ -49,16 +55,22 @@ class ServedContent:
         return None
 
     async def _found_or_fetched(self, bundle: Bundle) -> Archive | None:
-        digest, form = bundle.status.digest, served_form(bundle.spec.provisioner_class)
-        found = await self._content.archive(digest, form)
+        found = await self._found(bundle)
         if found is None:
             self._reconciler.request_content(bundle)
         while found is None and self._is_unpacked(bundle):
             news = self._content.news
-            found = await self._content.archive(digest, form)
+            found = await self._found(bundle)
             if found is None:
                 await news.wait()
         return found
+
+    async def _found(self, bundle: Bundle) -> Archive | None:
+        """By the record of the Bundle: its status, which others may have written, must say the same."""
+        digest = bundle.status.digest
+        if not self._content.is_content_of(digest, bundle=bundle.metadata.uid, deployment=""):
+            return None
+        return await self._content.archive(digest, served_form(bundle.spec.provisioner_class))
 
     def _is_unpacked(self, bundle: Bundle) -> bool:
         """Its content did not turn out to be lost for good, as far as we know."""

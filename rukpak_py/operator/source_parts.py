@@ -3,7 +3,8 @@
 from collections.abc import Set as AbstractSet
 
 from rukpak_py.kube.client import Client
-from rukpak_py.operator.adapters import AccountPullSecrets, StoredImages, SystemConfigMaps, SystemCredentials
+from rukpak_py.operator.adapters import AccountPullSecrets, SystemConfigMaps, SystemCredentials
+from rukpak_py.operator.content_records import StoredImages
 from rukpak_py.operator.settings import Settings
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources

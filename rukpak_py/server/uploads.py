@@ -43,6 +43,7 @@ class Unpacking:
     workers: Workers
     has_content: Callable[[str], Awaitable[bool]]  # by digest
     uploaded: Callable[[Bundle], None]
+    pinned_digest: Callable[[Bundle], str]  # of what was unpacked; empty: nothing was
 
 
 class Uploads:
@@ -78,7 +79,7 @@ class Uploads:
 
     async def _store(self, name: str, incoming: IncomingUpload) -> bool:
         bundle = await self._bundle(name)
-        digest = await self._digest(incoming) if bundle.status.digest else ""
+        digest = await self._digest(incoming) if self._unpacking.pinned_digest(bundle) else ""
         async with self._unpacking.turns.of(bundle.metadata.uid):
             bundle = await self._bundle(name)
             upload = UploadedFor(bundle=name, uid=bundle.metadata.uid)
@@ -86,14 +87,15 @@ class Uploads:
                 if not bundle.status.is_unpacked:
                     self._unpacking.uploaded(bundle)
                 return False
-            if bundle.status.digest and digest != bundle.status.digest:
+            pinned = self._unpacking.pinned_digest(bundle)
+            if pinned and digest != pinned:
                 raise UploadRefusedError(
                     409, "bundle has already been unpacked, cannot change content of existing bundle"
                 )
             if (why := self._unavailable()) is not None:
                 raise UploadRefusedError(503, why)
             await asyncio.to_thread(incoming.keep, upload)
-            if bundle.status.is_unpacked and await self._unpacking.has_content(bundle.status.digest):
+            if bundle.status.is_unpacked and await self._unpacking.has_content(pinned):
                 return False
             self._unpacking.uploaded(bundle)
             return True

@@ -51,9 +51,29 @@ class PullSecrets(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageAccess:
+    """Who wants the content of which image. `bundle` and `deployment` are uids; the latter may be empty."""
+
+    image: str  # by its digest, as `resolvedSource` names it
+    provisioner_class: str
+    bundle: str
+    deployment: str
+
+
 class UnpackedImages(Protocol):
-    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
-        """The stored content of an image by its digest, as `resolvedSource` names it, that was unpacked before."""
+    """Content of images that is stored, and who has proved that they may read the image where it came from."""
+
+    async def find(self, access: ImageAccess) -> Tree | None:
+        """The stored content, for a Bundle or a deployment that has proved access; else None."""
+        ...
+
+    async def is_stored(self, access: ImageAccess) -> bool:
+        """Whether there is content, whoever has proved access to it."""
+        ...
+
+    async def prove(self, access: ImageAccess) -> None:
+        """The registry of the image let this Bundle read the manifest."""
         ...
 
 

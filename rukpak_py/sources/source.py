@@ -7,6 +7,7 @@ from typing import Protocol
 from rukpak_py.api.source import Source as SourceSpec
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.sources.ports import ImageAccess
 
 
 async def no_wait() -> None:
@@ -17,6 +18,8 @@ async def no_wait() -> None:
 class FetchRequest:
     """Whose content is fetched: pods and uploads are named after the Bundle; of an image its class reads only a part.
 
+    `deployment`: the uid of the one whose template this Bundle is of, if any: what it has proved counts for the Bundle.
+
     A source awaits `content_arrives` when somebody has answered and content is about to be held in memory, before it
     reads on: only some jobs may do that at a time, and one that waits for an answer is not among them.
     """
@@ -25,7 +28,14 @@ class FetchRequest:
     uid: str
     source: SourceSpec
     provisioner_class: str = ""
+    deployment: str = ""
     content_arrives: Callable[[], Awaitable[None]] = no_wait
+
+    def access_to(self, image: str) -> ImageAccess:
+        """`image`: by its digest."""
+        return ImageAccess(
+            image=image, provisioner_class=self.provisioner_class, bundle=self.uid, deployment=self.deployment
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,12 @@
-"""The life of a Bundle : fetched once, checked, stored, pinned.
+"""The life of a Bundle: fetched once, checked, stored, pinned.
 
-* A pinned Bundle costs no call at all. Its content may be lost (an emptyDir is); it is fetched again from
-  `resolvedSource` when somebody asks for it, and accepted only with the same digest. Nothing moves with a tag.
+* A pinned Bundle costs no call at all. Its content may be lost (an emptyDir is); it is fetched again from where it
+  was found when somebody asks for it, and accepted only with the same digest. Nothing moves with a tag.
+* Which content a Bundle has says a record of ours, not the status (see `pinning`). Without a record (it was lost with
+  the store, or an older release kept none) the content counts as lost, whatever is stored: it is fetched again,
+  accepted only with the digest of the status, and recorded. The record is written after the status, so a crash in
+  between costs another fetch, and leaves no record that the status contradicts.
+* A store that cannot be written is a condition of the Bundles that need it, and is tried again.
 * Fetching happens in jobs; a reconcile starts one, or takes its result and writes it down: one status write.
 * Where a job can only wait for somebody else (a node that pulls an image), it ends, and what happens there (`news`)
   starts another one.
@@ -12,18 +17,18 @@ import logging
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, BundlePhase, SourceType
-from rukpak_py.api.source import Source
-from rukpak_py.api.template_hash import spec_digest
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, SourceType
+from rukpak_py.content.disk import StoreUnavailableError
+from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle import status as bundle_status
+from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned, record_situation
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
-from rukpak_py.controllers.bundle.unpacking import Pending, Result, UnpackFailed, UnpackJobs
+from rukpak_py.controllers.bundle.unpacking import PERSIST, Pending, Result, UnpackFailed, UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.errors import ContentError, RukPakError
-from rukpak_py.formats.by_class import served_form
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.sources.source import Waiting
@@ -42,6 +47,7 @@ class BundleReconciler:
         bundles: Cache[Bundle],
         jobs: UnpackJobs,
         content: Content,
+        pinning: Pinning,
         writer: BundleStatusWriter,
         classes: Collection[str],
         wake: Callable[[str], None],
@@ -50,6 +56,7 @@ class BundleReconciler:
         self._bundles = bundles
         self._jobs = jobs
         self._content = content
+        self._pinning = pinning
         self._writer = writer
         self._classes = classes
         self._wake = wake
@@ -67,6 +74,8 @@ class BundleReconciler:
 
     def request_content(self, bundle: Bundle) -> None:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
+        if not bundle.metadata.uid:
+            return  # it is gone, and only the history of its deployment knows it
         if bundle.spec.source.type == SourceType.UPLOAD and bundle.metadata.uid in self._wanted:
             return  # nobody but its uploader can bring it; who asks again and again changes nothing
         self._wanted.add(bundle.metadata.uid)
@@ -97,6 +106,12 @@ class BundleReconciler:
         if bundle is None:
             await self._content.unlink(name)
             return DONE
+        try:
+            return await self._reconcile(bundle)
+        except StoreUnavailableError as error:
+            return await self._failed(self._bundles.get(name) or bundle, f"{PERSIST}{error}", error)
+
+    async def _reconcile(self, bundle: Bundle) -> Outcome:
         uid = bundle.metadata.uid
         if bundle.metadata.is_deleted:
             return await self._release(bundle)
@@ -105,6 +120,8 @@ class BundleReconciler:
             self._jobs.drop(bundle)
             self._end_refill(uid)
             return DONE
+        if (outcome := await self._by_record(bundle)) is not None:
+            return outcome
         async with self._jobs.turns.of(uid):
             result = self._jobs.take(bundle)
             if _is_refused(result) and self._jobs.is_judged_anew(bundle):
@@ -121,9 +138,27 @@ class BundleReconciler:
         self._to_verify.pop(uid, None)
         if uid in self._permanently_failed and not self._jobs.is_judged_anew(bundle):
             return DONE
-        await self._content.unlink(name)  # of a former Bundle of this name, or its own, which is lost
+        await self._content.unlink(bundle.metadata.name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
         return again(UNPACKING_AFTER_SECONDS)
+
+    async def _by_record(self, bundle: Bundle) -> Outcome | None:
+        """What the status does not say, or says otherwise; None: they agree, or the content has to be fetched."""
+        uid, record = bundle.metadata.uid, self._pinning.record_of(bundle)
+        match record_situation(bundle, record), record:
+            case RecordSituation.CONTRADICTED, BundleRecord():
+                self._jobs.drop(bundle)
+                self._to_verify.pop(uid, None)
+                self._linked.discard(uid)
+                self._end_refill(uid)
+                await self._pinning.report_contradiction(bundle, record)
+                return DONE
+            case RecordSituation.NOT_PINNED, BundleRecord() if await self._pinning.is_stored(bundle):
+                await self._pinning.pin_again(bundle, record)
+                self._settle(uid)
+                return DONE
+            case _:
+                return None
 
     def uploaded(self, bundle: Bundle) -> None:
         """Content was stored for this Bundle, in its turn: unpack it now."""
@@ -161,37 +196,32 @@ class BundleReconciler:
         return WAIT
 
     async def _write_down(self, bundle: Bundle, result: Result) -> Outcome:
-        pinned = bundle.status.digest
         if isinstance(result, Pending):
             return await self._pending(bundle, result.message)
         if isinstance(result, Waiting):
             return await self._waits(bundle, result)
         if isinstance(result, UnpackFailed):
             return await self._failed(bundle, result.message, result.error)
+        pinned = self._jobs.pinned_digest(bundle)
         if pinned and result.digest != pinned:
-            status = bundle_status.content_changed(bundle, result.digest, self._writer.now())
+            status = bundle_status.content_changed(bundle, pinned, result.digest, self._writer.now())
             await self._writer.write(bundle, status)
             await self._jobs.clean_up(bundle)  # what it was read from is not to be read again
             return retry()
-        self._wanted.discard(bundle.metadata.uid)
-        await self._link(bundle, result.digest)
-        self._linked.add(bundle.metadata.uid)
-        resolved = bundle.status.resolved_source if pinned and bundle.status.resolved_source else result.resolved
-        await self._write_unpacked(bundle, result.digest, resolved)
+        await self._pinning.pin(bundle, result)
+        self._settle(bundle.metadata.uid)
         await self._jobs.clean_up(bundle)
         return DONE
 
-    async def _link(self, bundle: Bundle, digest: str) -> None:
-        await self._content.link(bundle.metadata.name, digest, served_form(bundle.spec.provisioner_class))
-
-    async def _write_unpacked(self, bundle: Bundle, digest: str, resolved: Source) -> None:
-        url = self._writer.content_url(bundle.metadata.name)
-        await self._writer.write(bundle, bundle_status.unpacked(bundle, digest, resolved, self._writer.now(), url=url))
+    def _settle(self, uid: str) -> None:
+        """Its content is there, and its status says so."""
+        self._wanted.discard(uid)
+        self._linked.add(uid)
 
     async def _pending(self, bundle: Bundle, message: str) -> Outcome:
         """Whoever brings the content, or watches it come, says so: nothing is tried again before."""
-        if bundle.status.digest and bundle.spec.source.type == SourceType.UPLOAD:
-            status = bundle_status.content_lost(bundle, self._writer.now())
+        if (pinned := self._jobs.pinned_digest(bundle)) and bundle.spec.source.type == SourceType.UPLOAD:
+            status = bundle_status.content_lost(bundle, pinned, self._writer.now())
         elif is_pinned(bundle) and bundle.metadata.uid not in self._wanted:
             return DONE
         else:
@@ -212,7 +242,7 @@ class BundleReconciler:
 
     async def _failed(self, bundle: Bundle, message: str, error: RukPakError) -> Outcome:
         if is_pinned(bundle) and bundle.metadata.uid not in self._wanted:
-            LOG.info("the lost content of %s cannot be fetched again yet: %s", bundle.metadata.name, message)
+            LOG.info("the content of %s cannot be stored or fetched again yet: %s", bundle.metadata.name, message)
             return DONE
         await self._writer.write(bundle, bundle_status.failing(bundle, message, error, self._writer.now()))
         if isinstance(error, ContentError):
@@ -233,25 +263,13 @@ class BundleReconciler:
             await self._look_for_content(bundle)
         if uid in self._linked:
             await self._jobs.clean_up(bundle)
-        if bundle.status.spec_digest and bundle.status.spec_digest != spec_digest(bundle.spec):
-            await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
-        elif self._is_outdated(bundle):
-            await self._write_unpacked(
-                bundle, bundle.status.digest, bundle.status.resolved_source or bundle.spec.source
-            )
+        await self._pinning.update_status(bundle)
         return DONE
-
-    def _is_outdated(self, bundle: Bundle) -> bool:
-        """The spec was changed and changed back, or content is served elsewhere now."""
-        return (
-            bundle.status.observed_generation != bundle.metadata.generation
-            or bundle.status.content_url != self._writer.content_url(bundle.metadata.name)
-        )
 
     async def _look_for_content(self, bundle: Bundle) -> None:
         uid = bundle.metadata.uid
-        if await self._content.has(bundle.status.digest):
-            await self._link(bundle, bundle.status.digest)
+        if await self._pinning.is_stored(bundle):
+            await self._pinning.link(bundle, bundle.status.digest)
             self._linked.add(uid)
         else:
             await self._content.unlink(bundle.metadata.name)
@@ -288,7 +306,3 @@ def _is_refused(result: Result | None) -> bool:
 def _is_on_its_way(result: Result) -> bool:
     """By a pod of which nothing bad is known: it keeps its turn."""
     return isinstance(result, Waiting) and not result.message
-
-
-def is_pinned(bundle: Bundle) -> bool:
-    return bool(bundle.status.digest) and bundle.status.phase == BundlePhase.UNPACKED

@@ -36,13 +36,15 @@ def pending(bundle: Bundle, message: str, now: str) -> BundleStatus:
     return _status(bundle, BundlePhase.PENDING, conditions)
 
 
-def unpacked(bundle: Bundle, digest: str, resolved: Source, now: str, *, url: str = "") -> BundleStatus:
-    """`url`: where the content can be downloaded."""
+def unpacked(
+    bundle: Bundle, digest: str, resolved: Source, now: str, *, url: str = "", unpacked_by: str = ""
+) -> BundleStatus:
+    """`url`: where the content can be downloaded. `unpacked_by`: the digest of the spec; empty: as the status says."""
     message = f"Successfully unpacked the {bundle.spec.source.type} Bundle"
     conditions = _unpacked(bundle, ConditionStatus.TRUE, Reason.UNPACK_SUCCESSFUL, message, now)
     conditions = _summary(bundle, conditions, Summary.READY, Reason.UNPACK_SUCCESSFUL, message, now)
     status = _status(bundle, BundlePhase.UNPACKED, conditions)
-    spec = bundle.status.spec_digest or spec_digest(bundle.spec)
+    spec = unpacked_by or bundle.status.spec_digest or spec_digest(bundle.spec)
     return replace(status, digest=digest, resolved_source=resolved, content_url=url, spec_digest=spec)
 
 
@@ -54,22 +56,30 @@ def failing(bundle: Bundle, message: str, error: RukPakError, now: str) -> Bundl
     return _status(bundle, BundlePhase.FAILING, conditions)
 
 
-def content_changed(bundle: Bundle, found: str, now: str) -> BundleStatus:
+def content_changed(bundle: Bundle, pinned: str, found: str, now: str) -> BundleStatus:
     message = (
         "the unpacked content is lost, and the source has other content now: restore the old content in the source, "
         "or create a new Bundle "
-        f"(found {found}, unpacked {bundle.status.digest})"
+        f"(found {found}, unpacked {pinned})"
     )
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_CHANGED, message, now)
     conditions = _summary(bundle, conditions, Summary.RETRYING, Reason.CONTENT_CHANGED, message, now)
     return _status(bundle, BundlePhase.FAILING, conditions)
 
 
-def content_lost(bundle: Bundle, now: str) -> BundleStatus:
+def digest_changed(bundle: Bundle, recorded: str, now: str) -> BundleStatus:
+    """Somebody else wrote the status. It stays as they wrote it, and is not believed."""
     message = (
-        "the uploaded content is lost: upload the same content again, or create a new Bundle "
-        f"(unpacked {bundle.status.digest})"
+        "status.digest was changed, and is not the digest of the content that was unpacked: set it back to "
+        f"{recorded}, or delete the Bundle (a BundleDeployment creates its Bundle again)"
     )
+    conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_CHANGED, message, now)
+    conditions = _summary(bundle, conditions, Summary.STALLED, Reason.CONTENT_CHANGED, message, now)
+    return _status(bundle, BundlePhase.FAILING, conditions)
+
+
+def content_lost(bundle: Bundle, pinned: str, now: str) -> BundleStatus:
+    message = f"the uploaded content is lost: upload the same content again, or create a new Bundle (unpacked {pinned})"
     conditions = _unpacked(bundle, ConditionStatus.FALSE, Reason.CONTENT_LOST, message, now)
     conditions = _summary(bundle, conditions, Summary.STALLED, Reason.CONTENT_LOST, message, now)
     return _status(bundle, BundlePhase.FAILING, conditions)

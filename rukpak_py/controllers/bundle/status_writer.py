@@ -38,16 +38,18 @@ class BundleStatusWriter:
         self.now = now
         self.content_url = content_url
 
-    async def write(self, bundle: Bundle, status: BundleStatus) -> None:
+    async def write(self, bundle: Bundle, status: BundleStatus) -> bool:
+        """Whether the server has it; False: the Bundle is gone."""
         try:
             metadata = await write_status(self._client, BUNDLES, bundle.metadata, bundle.status, status)
         except (NotFoundError, StaleError):
-            return  # deleted meanwhile; its event is on the way
+            return False  # deleted meanwhile; its event is on the way
         if metadata is None:
             self._on_news(bundle)
-            return
+            return True
         emit(self._events, BUNDLE_KIND, bundle.metadata, bundle_transitions(bundle.status, status))
         if metadata.generation == bundle.metadata.generation:
             bundle = replace(bundle, metadata=metadata, status=status)
             self._bundles.put(bundle)
         self._on_news(bundle)
+        return True

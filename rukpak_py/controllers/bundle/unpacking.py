@@ -14,7 +14,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.source_advice import for_source
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
-from rukpak_py.controllers.ports import Content, Sources
+from rukpak_py.controllers.ports import Content, Records, Sources
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS
@@ -22,6 +22,7 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.sources.source import ContentPendingError, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0
+PERSIST = "persist bundle content: "
 ALL_DEFECTS = "rukpakctl bundle validate lists all"
 
 
@@ -57,16 +58,22 @@ class UnpackJobs:
         sources: Sources,
         content: Content,
         *,
+        records: Records,
         deployment_class: Callable[[Bundle], str],
+        deployment_uid: Callable[[Bundle], str],
         on_end: Callable[[str], None],
         budget: ContentBudget | None = None,
     ) -> None:
         """`deployment_class`: of the deployment that controls a Bundle, which decides what its content has to be.
 
+        `deployment_uid`: of the one whose template the Bundle is of; empty: there is none.
+
         `on_end` is called with the name of the Bundle. `budget`: shared with others who hold content in memory.
         """
         self.turns = KeyedLock()  # by uid
+        self.deployment_uid = deployment_uid
         self._deployment_class = deployment_class
+        self._records = records
         self._checked_for: dict[str, str] = {}  # by uid: the class of the deployment
         self._sources = sources
         self._content = content
@@ -78,12 +85,18 @@ class UnpackJobs:
         """What was unpacked once never moves: it is fetched from where it was found then."""
         uid = bundle.metadata.uid
         self._outdated.discard(uid)
-        source = pinned_source(bundle)
+        record = self._records.of(uid)
+        source = pinned_source(bundle, record.source if record is not None else None)
         lane = self._sources.lane(source)
         classes = Classes(bundle.spec.provisioner_class, self._deployment_class(bundle))
         self._checked_for[uid] = classes.deployment
         work = self._work(bundle, source, classes)
         self._jobs.start(bundle.metadata.name, _key(bundle), work, lane=lane, deadline=UNPACK_SECONDS)
+
+    def pinned_digest(self, bundle: Bundle) -> str:
+        """Of the content that was unpacked for it once; empty: none was. The status counts where there is no record."""
+        record = self._records.of(bundle.metadata.uid)
+        return record.digest if record is not None else bundle.status.digest
 
     def is_judged_anew(self, bundle: Bundle) -> bool:
         """The last job checked the content for a deployment of another class."""
@@ -134,9 +147,10 @@ class UnpackJobs:
                     uid=bundle.metadata.uid,
                     source=source,
                     provisioner_class=classes.bundle,
+                    deployment=self.deployment_uid(bundle),
                     content_arrives=content_arrives,
                 )
-                result = await self._unpack(request, classes, pinned=bundle.status.digest)
+                result = await self._unpack(request, classes, pinned=self.pinned_digest(bundle))
             if isinstance(result, Waiting):
                 return result
             FETCH_SECONDS.labels(source.type, type(result).__name__.lower()).observe(perf_counter() - started)
@@ -153,8 +167,10 @@ class UnpackJobs:
             await request.content_arrives()  # it has, whether the source said so or not
             prefix = ""
             converted = await self._checked(fetched.tree, classes, request.source, pinned=pinned)
-            prefix = "persist bundle content: "
+            prefix = PERSIST
             digest = await self._content.keep(fetched.tree, converted)
+            if (image := fetched.resolved.image) is not None and "@" in image.ref:
+                await self._records.image_unpacked(request.access_to(image.ref), digest)
             return Unpacked(digest=digest, resolved=fetched.resolved)
         except ContentPendingError as pending:
             return Pending(message=str(pending))

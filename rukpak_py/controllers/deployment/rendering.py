@@ -2,10 +2,11 @@
 
 The same content, options and owner give the same objects, so they are kept until one of them changes or the budget
 needs the room, kinds that are missing included: only what such an object becomes is found anew when the kinds change.
-A rendering that goes to a worker process is a job; its end brings the key back. A deployment has one job at most for
-what is wanted: another one supersedes it, and the process of a rendering that runs is ended, because it may hang for
-the very reason that was corrected. Content that is wrong stays wrong: the error is kept, too; that of a chart, which
-may ask for kinds, until what the cluster serves changes.
+Nothing is rendered, or taken from what was rendered before, by the digest of a status alone: the record of the Bundle
+has to say the same. A rendering that goes to a worker process is a job; its end brings the key back. A deployment has
+one job at most for what is wanted: another one supersedes it, and the process of a rendering that runs is ended,
+because it may hang for the very reason that was corrected. Content that is wrong stays wrong: the error is kept, too;
+that of a chart, which may ask for kinds, until what the cluster serves changes.
 """
 
 import asyncio
@@ -46,7 +47,7 @@ WANTED = "wanted"  # the slot of renderings of what the spec wants; nothing supe
 
 class NotRendered(Enum):
     RUNNING = auto()  # a job renders it; its end brings the key back
-    CONTENT_MISSING = auto()  # the content is not in the store: it must be fetched again first
+    CONTENT_MISSING = auto()  # it is not in the store, or not recorded as that of the Bundle: it is fetched again first
     LOST = auto()  # what was installed was rendered once, is lost, and a new rendering differs or cannot be made
 
 
@@ -92,6 +93,10 @@ class Renderer:
         self._lost: set[_Loss] = set()
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
+        if not self._content.is_content_of(
+            attempt.bundle.status.digest, bundle=attempt.bundle.metadata.uid, deployment=attempt.deployment.metadata.uid
+        ):
+            return NotRendered.CONTENT_MISSING
         key = attempt.content
         wrong = self._errors.get(key)
         if wrong is not None and wrong.served is self._served(attempt):

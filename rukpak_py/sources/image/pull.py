@@ -8,9 +8,9 @@ Blocking: call it from threads. `abort` ends it from any other thread.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import requests
@@ -40,6 +40,7 @@ from rukpak_py.sources.urls import DEFAULT_PORTS
 _MOST_READS: Final = 5  # of one blob, each from where the last one broke off
 _PAUSE_SECONDS: Final = 0.5
 _MOST_READ_ON: Final = 64 * MIB  # of a layer after its content was refused
+T = TypeVar("T")
 _LOOPBACK: Final = parse_networks("127.0.0.0/8,::1/128")
 
 
@@ -71,14 +72,11 @@ class ImagePull:
 
     def resolve(self) -> ImageReference:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
-        _check_own_machine(self._reference, self._connections.addresses)
-        failure: AccessError | None = None
-        for login in self._logins:
-            try:
-                return self._resolve(login)
-            except AccessError as error:
-                failure = failure or error
-        raise failure or AccessError("there is no login for it")
+        return self._with_each_login(self._resolve)
+
+    def check_access(self) -> None:
+        """Ask for the manifest, and for nothing that it leads to: who may read it may have the image."""
+        self._with_each_login(self._reach)
 
     def tree(self, keep: Keep) -> Tree:
         try:
@@ -93,15 +91,29 @@ class ImagePull:
         """End it, whoever waits for what; it is of no use after that."""
         self._connections.abort()
 
-    def _resolve(self, login: RegistryCredentials | None) -> ImageReference:
+    def _with_each_login(self, ask: Callable[[RegistryCredentials | None], T]) -> T:
+        """The answer to the first that the registry takes."""
+        _check_own_machine(self._reference, self._connections.addresses)
+        failure: AccessError | None = None
+        for login in self._logins:
+            try:
+                return ask(login)
+            except AccessError as error:
+                failure = failure or error
+        raise failure or AccessError("there is no login for it")
+
+    def _reach(self, login: RegistryCredentials | None) -> tuple[str, ImageDocument]:
         try:
             self._client = self._new_client(login, plain_http=False)
-            digest, found = self._top()
+            return self._top()
         except NoTlsError:
             if not (self._reference.is_on_loopback or self._reference.registry in self._options.plain_http):
                 raise
             self._client = self._new_client(login, plain_http=True)
-            digest, found = self._top()
+            return self._top()
+
+    def _resolve(self, login: RegistryCredentials | None) -> ImageReference:
+        digest, found = self._reach(login)
         self._manifest = self._image(found)
         self._diff_ids = self._configured()
         return self._reference.at(digest)

@@ -1,6 +1,8 @@
 """Content of an image, straight from its registry.
 
-A reference by digest that was unpacked before costs no request. Pull secrets are the Bundle's own, then those of the
+A reference by digest that was unpacked before costs no request, where the Bundle or its deployment has proved access
+to the image. One that has not asks the registry for the manifest first, with its own logins: what is stored is handed
+out when the registry answers with it, and in no other case. Pull secrets are the Bundle's own, then those of the
 service account, as for a pod: one that is missing or broken is no failure by itself, but is told when the registry
 refuses. What blocks runs in threads of its own, so that registries that hang hold nobody else; a job that is cancelled
 ends its connections.
@@ -81,6 +83,8 @@ class ImageFetcher:
         pull: ImagePull | None = None
         try:
             pull = await self._in_thread(lambda: self._pull(spec, reference, keychain))
+            if (known := await self._proved_now(request, pull)) is not None:
+                return known
             resolved = await self._in_thread(pull.resolve)
             await request.content_arrives()
             tree = await self._in_thread(partial(pull.tree, kept_of_image(request.provisioner_class)))
@@ -94,12 +98,25 @@ class ImageFetcher:
         return Fetched(tree=tree, resolved=_resolved(resolved))
 
     async def unpacked_before(self, request: FetchRequest) -> Fetched | None:
-        """Of a reference by digest: the content that is stored already."""
+        """Of a reference by digest: the content that is stored, if this Bundle has proved access. No request."""
         _, reference = _reference(request.source)
         if not reference.digest:
             return None
-        tree = await self._ports.unpacked.find(str(reference), request.provisioner_class)
+        tree = await self._ports.unpacked.find(request.access_to(str(reference)))
         return Fetched(tree=tree, resolved=_resolved(reference)) if tree is not None else None
+
+    async def _proved_now(self, request: FetchRequest, pull: "ImagePull") -> Fetched | None:
+        """Of a reference by digest whose content is stored: it, after the registry let this Bundle read the manifest.
+
+        The registry's refusal, or its silence, is raised.
+        """
+        _, reference = _reference(request.source)
+        access = request.access_to(str(reference))
+        if not reference.digest or not await self._ports.unpacked.is_stored(access):
+            return None
+        await self._in_thread(pull.check_access)
+        await self._ports.unpacked.prove(access)
+        return await self.unpacked_before(request)
 
     def _pull(self, spec: ImageSpec, reference: ImageReference, keychain: "Keychain") -> "ImagePull":
         """The client is large, and loaded only where images are pulled."""

@@ -32,6 +32,7 @@ from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import INIT_CONTAINER, PodSettings
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
+from rukpak_py.sources.ports import ImageAccess
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.images.unpacking_process import ROOT, Work
@@ -62,8 +63,14 @@ class NoSecrets:
     async def names(self) -> tuple[str, ...]:
         return ()
 
-    async def find(self, _ref: str, _provisioner_class: str) -> Tree | None:
+    async def find(self, _access: ImageAccess) -> Tree | None:
         return None
+
+    async def is_stored(self, _access: ImageAccess) -> bool:
+        return False
+
+    async def prove(self, _access: ImageAccess) -> None:
+        raise AssertionError("nothing is stored")
 
 
 @dataclass(kw_only=True)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import orjson
 
 from rukpak_py.api.source import Source
+from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import RukPakError, UnavailableError
@@ -22,6 +23,7 @@ from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ErrorAnswer, NotFoundError, StaleError
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.resources import Resource
+from rukpak_py.sources.ports import ImageAccess
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 
 NOW = "2026-01-01T00:00:00Z"
@@ -157,6 +159,7 @@ class FakeContent:
     objects: list[Object] = field(default_factory=list)
     refusing: RukPakError | None = None
     renders: int = 0
+    foreign: set[str] = field(default_factory=set)  # digests that no record has
 
     async def check(self, _classes: Classes, _tree: Tree) -> Tree | None:
         if self.refusing is not None:
@@ -178,8 +181,8 @@ class FakeContent:
     async def unlink(self, bundle: str) -> None:
         self.links.pop(bundle, None)
 
-    async def sweep(self, keep: object, linked: object) -> None:
-        raise AssertionError("controllers do not sweep")
+    def is_content_of(self, digest: str, *, bundle: str, deployment: str) -> bool:
+        return bool(bundle or deployment) and digest not in self.foreign
 
     async def load(self, digest: str) -> Tree | None:
         return self.stored.get(digest)
@@ -190,6 +193,30 @@ class FakeContent:
     async def render(self, _classes: Classes, _tree: Tree, _options: RenderOptions) -> RenderedContent:
         self.renders += 1
         return RenderedContent(objects=list(self.objects))
+
+
+@dataclass
+class FakeRecords:
+    """In memory."""
+
+    kept: dict[str, BundleRecord] = field(default_factory=dict)
+    expected: dict[str, BundleRecord] = field(default_factory=dict)
+    images: list[tuple[ImageAccess, str]] = field(default_factory=list)
+
+    def of(self, uid: str) -> BundleRecord | None:
+        return self.kept.get(uid) or self.expected.get(uid)
+
+    def expect(self, record: BundleRecord) -> None:
+        self.expected[record.uid] = record
+
+    def withdraw(self, record: BundleRecord) -> None:
+        del self.expected[record.uid]
+
+    async def keep(self, record: BundleRecord) -> None:
+        self.kept[record.uid] = record
+
+    async def image_unpacked(self, access: ImageAccess, digest: str) -> None:
+        self.images.append((access, digest))
 
 
 @dataclass

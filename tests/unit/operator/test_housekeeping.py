@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, InstalledKind
+from rukpak_py.content.records import InUse
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.operator.event_router import EventRouter
 from rukpak_py.operator.housekeeping import Housekeeping
 from tests.unit.controllers.fakes import NOW
-from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, UID, deployment, unpacked
 
 PATIENCE = 10.0
 
@@ -26,6 +27,7 @@ class Store:
         self.retained: asyncio.Queue[set[GroupKind]] = asyncio.Queue()
         self.swept: asyncio.Queue[set[str]] = asyncio.Queue()
         self.linked: set[str] = set()
+        self.in_use: InUse | None = None
         self.uploads_swept: asyncio.Queue[bool] = asyncio.Queue()
 
     async def retain(self, kinds: set[GroupKind], /) -> None:
@@ -34,9 +36,10 @@ class Store:
     async def sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
         self.uploads_swept.put_nowait(is_sure)
 
-    async def sweep(self, kept: set[str], linked: set[str], /) -> None:
+    async def sweep(self, kept: set[str], linked: set[str], in_use: InUse, /) -> None:
         if self._errors:
             raise self._errors.pop(0)
+        self.in_use = in_use
         self.linked = linked
         self.swept.put_nowait(kept)
 
@@ -122,6 +125,7 @@ async def test_what_a_bundle_or_a_history_refers_to_is_kept() -> None:
         housekeeping.soon()
         assert await store.swept.get() == {DIGEST, OTHER_DIGEST}
     assert store.linked == {"b"}, "a name in the store goes with its Bundle, its content with the last who needs it"
+    assert store.in_use == InUse(bundles={"uid-of-b"}, deployments={UID}, installed={(UID, OTHER_DIGEST)})
 
 
 async def test_kinds_that_a_deployment_may_own_objects_of_stay_watched() -> None:

@@ -109,7 +109,12 @@ class Bench:
     ) -> AsyncIterator[ContentListener]:
         limits = limits or Limits()
         unpacking = Unpacking(
-            turns=KeyedLock(), budget=ContentBudget(), workers=WORKERS, has_content=nothing, uploaded=lambda _: None
+            turns=KeyedLock(),
+            budget=ContentBudget(),
+            workers=WORKERS,
+            has_content=nothing,
+            uploaded=lambda _: None,
+            pinned_digest=lambda one: one.status.digest,
         )
         app = ContentApp(
             access=AccessControl(Everybody()),

@@ -41,6 +41,7 @@ class Bench:
     woken: list[str] = field(default_factory=list)
     turns: KeyedLock = field(default_factory=KeyedLock)
     why_not: str | None = None
+    recorded: str = ""  # the digest of what was unpacked, whatever the status says
 
     async def read(self, _name: str) -> Bundle:
         await asyncio.sleep(0)
@@ -56,6 +57,7 @@ class Bench:
             workers=WORKERS,
             has_content=self.has,
             uploaded=lambda one: self.woken.append(one.metadata.name),
+            pinned_digest=lambda one: self.recorded or one.status.digest,
         )
         uploads = Uploads(self.directory, self, unpacking, lambda: self.why_not)
         return await uploads.receive("b", _chunks(pieces), seconds=10)
@@ -173,13 +175,30 @@ async def test_a_full_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert await bench.put(BODY)
 
 
+@pytest.mark.parametrize("said", ["", DIGEST])
+async def test_an_upload_replaces_nothing_when_somebody_changed_the_digest_of_the_status(
+    bench: Bench, said: str
+) -> None:
+    """Emptied, or set to that of the upload: the record of what was unpacked counts."""
+    bench.recorded = f"sha256:{0:064}"
+    bench.live = [replace(PINNED, status=replace(PINNED.status, digest=said))]
+    with pytest.raises(UploadRefusedError, match="already been unpacked"):
+        await bench.put(BODY)
+    assert (bench.upload, bench.woken) == (b"", [])
+
+
 async def test_a_client_that_goes_away_leaves_nothing(bench: Bench, tmp_path: Path) -> None:
     async def broken() -> AsyncIterator[bytes]:
         yield BODY[:10]
         raise ConnectionResetError
 
     unpacking = Unpacking(
-        turns=bench.turns, budget=ContentBudget(), workers=WORKERS, has_content=bench.has, uploaded=lambda _: None
+        turns=bench.turns,
+        budget=ContentBudget(),
+        workers=WORKERS,
+        has_content=bench.has,
+        uploaded=lambda _: None,
+        pinned_digest=lambda one: one.status.digest,
     )
     with pytest.raises(ConnectionResetError):
         await Uploads(bench.directory, bench, unpacking).receive("b", broken(), seconds=10)

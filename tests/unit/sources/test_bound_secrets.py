@@ -22,6 +22,7 @@ from rukpak_py.sources.source import FetchRequest
 from tests.source_secrets import LENIENT, STRICT, Secrets, Warnings, logins
 from tests.sources_alone import sources_alone
 from tests.unit.sources.websites import FILES, LOOPBACK, Reader, Site, authority, website
+from tests.workers import SPOOL, WORKERS
 
 BOUND = LoginPolicy(bind_secrets_to_hosts=True, allow_plain_http_credentials=True)
 DATA = {"username": b"ann", "password": b"c4nary"}
@@ -248,7 +249,15 @@ async def test_no_unpack_pod_is_made_with_a_secret_of_the_operator() -> None:
     secrets = Secrets(copy=SourceSecret(own="it is ours"))
     settings = PodSettings(tool_image="", platform=host_platform())
     with ThreadPoolExecutor(1) as threads:
-        pods = UnpackPods(cast("Any", NoPods()), logins(secrets), settings, threads=threads, limits=DEFAULT_LIMITS)
+        pods = UnpackPods(
+            cast("Any", NoPods()),
+            logins(secrets),
+            settings,
+            threads=threads,
+            limits=DEFAULT_LIMITS,
+            workers=WORKERS,
+            spool=SPOOL,
+        )
         for name, text in (("copy", "it is ours"), ("rukpak-ca-signer", "holds keys or certificates of the operator")):
             spec = ImageSource(ref="quay.io/x/y:v1", pull_secret=name)
             with pytest.raises(OwnSecretError, match=text):

@@ -120,6 +120,8 @@ class DeletionHooks:
         bundle = self._templates.active(deployment) or _recorded(deployment)
         if bundle is None or not status.digest:
             return None
+        if bundle.status.digest != status.digest:  # it was made again; what is installed was another Bundle's
+            bundle = replace(bundle, metadata=ObjectMeta(name=bundle.metadata.name))
         installed = replace(bundle, status=replace(bundle.status, digest=status.digest))
         return self._attempts.active(_without_rendering(deployment), installed, state, found)
 

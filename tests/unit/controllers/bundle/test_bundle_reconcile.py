@@ -18,7 +18,9 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.source import Source, UploadSource
+from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers import jobs
+from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import REFILLS_AT_ONCE, UNPACKING_AFTER_SECONDS, BundleReconciler
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
@@ -26,7 +28,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.source import ContentPendingError
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeSources, tree
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeRecords, FakeSources, tree
 from tests.unit.controllers.values import bundle, conditions, source, spec, unpacked
 from tests.waiting import until
 
@@ -36,9 +38,9 @@ OTHER_FILES = tree(f=b"2")
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, content: FakeContent | None = None) -> None:
         self.client = FakeClient()
-        self.content = FakeContent()
+        self.content = content or FakeContent()
         self.sources = FakeSources(tree=FILES)
         self.events = FakeEvents()
         self.woken: list[str] = []
@@ -51,6 +53,7 @@ class Bench:
             on_news=lambda one: self.news.append(one.metadata.name),
             now=lambda: NOW,
         )
+        self.records = FakeRecords()
         self.deployment_class = PLAIN_CLASS
         self.reconciler = BundleReconciler(
             client=self.client.as_client(),
@@ -58,10 +61,13 @@ class Bench:
             jobs=UnpackJobs(
                 self.sources,
                 self.content,
+                records=self.records,
                 deployment_class=lambda _: self.deployment_class,
+                deployment_uid=lambda _: "uid-of-shop",
                 on_end=self.woken.append,
             ),
             content=self.content,
+            pinning=Pinning(self.content, self.records, self.writer, deployment_uid=lambda _: "uid-of-shop"),
             writer=self.writer,
             classes={PLAIN_CLASS},
             wake=self.woken.append,
@@ -71,6 +77,11 @@ class Bench:
         """It is on the server, and its event was seen."""
         stored = self.client.put(BUNDLE_KIND, to_json(one))
         self.bundles.put(read_bundle(stored))
+
+    async def store(self, one: Bundle) -> None:
+        """Its content, and the record of it."""
+        await self.content.keep(FILES)
+        await self.records.keep(record_of(one))
 
     async def reconcile(self) -> Outcome:
         return await self.reconciler.reconcile("b")
@@ -110,6 +121,16 @@ def pinned() -> Bundle:
     return unpacked(digest=FILES.digest)
 
 
+def record_of(one: Bundle, *, resolved: Source | None = None) -> BundleRecord:
+    return BundleRecord(
+        uid=one.metadata.uid,
+        deployment="uid-of-shop",
+        spec_digest=one.status.spec_digest,
+        digest=one.status.digest,
+        source=resolved or one.spec.source,
+    )
+
+
 async def test_the_first_unpacking_is_one_fetch_and_one_write(bench: Bench) -> None:
     bench.put(bundle())
     assert await bench.unpack() == DONE
@@ -130,7 +151,7 @@ async def test_a_source_is_told_whose_content_it_fetches(bench: Bench) -> None:
 
 
 async def test_a_pinned_bundle_costs_no_call(bench: Bench) -> None:
-    await bench.content.keep(FILES)
+    await bench.store(pinned())
     bench.put(pinned())
     assert await bench.reconcile() == DONE
     assert (bench.client.calls, bench.sources.asked, bench.events.told) == ([], [], [])
@@ -138,7 +159,7 @@ async def test_a_pinned_bundle_costs_no_call(bench: Bench) -> None:
 
 
 async def test_the_store_is_asked_for_pinned_content_once_and_at_each_slow_pass(bench: Bench) -> None:
-    await bench.content.keep(FILES)
+    await bench.store(pinned())
     bench.put(pinned())
     await bench.reconcile()
     bench.content.links.clear()
@@ -158,6 +179,7 @@ async def test_a_pinned_bundle_whose_content_is_lost_is_left_until_somebody_asks
 async def test_lost_content_that_somebody_asks_for_is_fetched_from_the_resolved_source(bench: Bench) -> None:
     one = pinned()
     bench.put(replace(one, status=replace(one.status, resolved_source=source("resolved"))))
+    await bench.records.keep(record_of(one, resolved=source("resolved")))
     bench.reconciler.request_content(bench.stored)
     assert bench.woken == ["b"]
     bench.woken.clear()
@@ -171,7 +193,7 @@ async def test_lost_content_that_somebody_asks_for_is_fetched_from_the_resolved_
 
 
 async def test_the_slow_pass_fetches_what_is_lost_and_nothing_else(bench: Bench) -> None:
-    await bench.content.keep(FILES)
+    await bench.store(pinned())
     bench.put(pinned())
     bench.reconciler.check_content()
     assert await bench.reconcile() == DONE
@@ -350,7 +372,7 @@ async def test_a_bundle_that_a_restore_brought_with_its_status_is_unpacked_like_
 
 
 async def test_a_pinned_bundle_that_a_restore_brought_is_kept_and_observed_as_it_is_now(bench: Bench) -> None:
-    await bench.content.keep(FILES)
+    await bench.store(pinned())
     one = pinned()
     bench.put(replace(one, status=replace(one.status, observed_generation=17)))
     assert await bench.reconcile() == DONE

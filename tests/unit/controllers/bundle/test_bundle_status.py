@@ -63,7 +63,7 @@ def test_failing_keeps_what_was_pinned() -> None:
 
 
 def test_other_content_than_pinned() -> None:
-    status = bundle_status.content_changed(unpacked(), OTHER_DIGEST, NOW)
+    status = bundle_status.content_changed(unpacked(), DIGEST, OTHER_DIGEST, NOW)
     assert status.phase == BundlePhase.FAILING
     assert status.digest == DIGEST
     for kind in ("Unpacked", "Ready"):
@@ -95,7 +95,7 @@ EVERY = [
     bundle_status.unpacked(FRESH, DIGEST, source(), NOW),
     bundle_status.failing(FRESH, "m", ContentError("m"), NOW),
     bundle_status.failing(FRESH, "m", UnavailableError("m"), NOW),
-    bundle_status.content_changed(FRESH, OTHER_DIGEST, NOW),
+    bundle_status.content_changed(FRESH, DIGEST, OTHER_DIGEST, NOW),
     bundle_status.spec_changed(FRESH, NOW),
 ]
 
@@ -144,7 +144,7 @@ def failing(message: str = "m", before: BundleStatus = PENDING) -> BundleStatus:
     return bundle_status.failing(replace(FRESH, status=before), message, UnavailableError(message), NOW)
 
 
-CHANGED = bundle_status.content_changed(replace(FRESH, status=UNPACKED), OTHER_DIGEST, NOW)
+CHANGED = bundle_status.content_changed(replace(FRESH, status=UNPACKED), DIGEST, OTHER_DIGEST, NOW)
 EDITED = bundle_status.spec_changed(replace(FRESH, status=UNPACKED), NOW)
 
 

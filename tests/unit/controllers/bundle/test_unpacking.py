@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.source import ImageSource, Source
+from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.unpacking import Result, Unpacked, UnpackFailed, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
@@ -16,7 +17,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.sources.source import Fetched, FetchRequest
-from tests.unit.controllers.fakes import FakeContent, FakeSources, tree
+from tests.unit.controllers.fakes import FakeContent, FakeRecords, FakeSources, tree
 from tests.unit.controllers.values import bundle, source, spec
 from tests.unit.controllers.values import unpacked as unpacked_bundle
 from tests.waiting import until
@@ -30,8 +31,14 @@ class Bench:
 
     def __init__(self, sources: Sources, content: FakeContent | None = None) -> None:
         self.ended: list[str] = []
+        self.records = FakeRecords()
         self.jobs = UnpackJobs(
-            sources, content or FakeContent(), deployment_class=lambda _: "", on_end=self.ended.append
+            sources,
+            content or FakeContent(),
+            records=self.records,
+            deployment_class=lambda _: "",
+            deployment_uid=lambda _: "uid-of-shop",
+            on_end=self.ended.append,
         )
 
     def start(self, *names: str) -> None:
@@ -108,7 +115,9 @@ async def test_what_was_unpacked_once_is_fetched_from_where_it_was_found_then() 
     sources = FakeSources(tree=FILES)
     bench = Bench(sources)
     one = unpacked_bundle()
-    bench.jobs.start(replace(one, status=replace(one.status, resolved_source=source("resolved"))))
+    record = BundleRecord(uid=one.metadata.uid, spec_digest="s", digest=FILES.digest, source=source("resolved"))
+    await bench.records.keep(record)
+    bench.jobs.start(one)
     await until(lambda: bench.ended)
     assert [request.source for request in sources.asked] == [source("resolved")]
 

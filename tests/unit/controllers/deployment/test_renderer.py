@@ -97,6 +97,19 @@ async def test_what_content_asks_for_is_known_again_when_its_rendering_is_used_a
     assert one.facts is facts
 
 
+async def test_content_that_is_not_recorded_as_that_of_the_bundle_is_neither_rendered_nor_taken_from_memory() -> None:
+    """Somebody wrote the digest of stored content, or of what was installed before, into the status of the Bundle."""
+    bench = Bench(config_map("a"))
+    await bench.rendered()
+    bench.content.foreign.add(FILES.digest)
+    assert await bench.outcome() is NotRendered.CONTENT_MISSING
+    assert await bench.outcome(uid="v") is NotRendered.CONTENT_MISSING
+    assert bench.content.renders == 1
+    bench.content.foreign.clear()
+    await bench.rendered()
+    assert bench.content.renders == 1
+
+
 async def test_every_deployment_has_its_own() -> None:
     bench = Bench(config_map("a"))
     one, other = await bench.rendered(uid="u"), await bench.rendered(uid="v")

@@ -17,7 +17,7 @@ from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.logins import LoginPolicy
-from rukpak_py.sources.ports import SourceSecret
+from rukpak_py.sources.ports import ImageAccess, SourceSecret
 from rukpak_py.sources.source import FetchRequest
 from tests.source_secrets import Secrets, logins
 from tests.unit.bundles import tree_of
@@ -39,12 +39,20 @@ class Ports(Secrets):
     secrets: dict[str, SourceSecret] = field(default_factory=dict)
     of_account: Sequence[str] = ()
     unpacked: dict[tuple[str, str], Tree] = field(default_factory=dict)
+    proofs: set[str] = field(default_factory=set)  # uids
 
     async def names(self) -> Sequence[str]:
         return self.of_account
 
-    async def find(self, ref: str, provisioner_class: str) -> Tree | None:
-        return self.unpacked.get((ref, provisioner_class))
+    async def find(self, access: ImageAccess) -> Tree | None:
+        is_proven = not self.proofs.isdisjoint({access.bundle, access.deployment})
+        return self.unpacked.get((access.image, access.provisioner_class)) if is_proven else None
+
+    async def is_stored(self, access: ImageAccess) -> bool:
+        return (access.image, access.provisioner_class) in self.unpacked
+
+    async def prove(self, access: ImageAccess) -> None:
+        self.proofs.add(access.bundle)
 
 
 @pytest.fixture
@@ -60,9 +68,11 @@ def source(ports: Ports) -> ImageFetcher:
     )
 
 
-def request(ref: str, *, pull_secret: str = "", class_name: str = PLAIN_CLASS) -> FetchRequest:
-    image = ImageSpec(ref=ref, pull_secret=pull_secret)
-    return FetchRequest(bundle="b", uid="u", source=Source(type="image", image=image), provisioner_class=class_name)
+def request(
+    ref: str, *, pull_secret: str = "", class_name: str = PLAIN_CLASS, uid: str = "u", deployment: str = ""
+) -> FetchRequest:
+    source = Source(type="image", image=ImageSpec(ref=ref, pull_secret=pull_secret))
+    return FetchRequest(bundle="b", uid=uid, source=source, provisioner_class=class_name, deployment=deployment)
 
 
 def pull_secret(
@@ -103,6 +113,76 @@ async def test_a_class_reads_its_part(
     assert sorted(fetched.tree) == kept
 
 
+STORED = tree_of({"manifests/a.yaml": "a: 1"})
+
+
+def stored_image(server: Server, contents: Contents, ports: Ports) -> tuple[str, str]:
+    """The content of an image is in the store: its reference by digest, and the path of its manifest."""
+    digest = contents.image(FILES, tag="v1")["digest"]
+    ref = f"{server.address}/{REPOSITORY}@{digest}"
+    ports.unpacked[ref, PLAIN_CLASS] = STORED
+    return ref, f"manifests/{digest}"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_stored_content_is_not_handed_out_where_the_registry_refuses(
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports, status: int
+) -> None:
+    ref, manifest = stored_image(server, contents, ports)
+    server.answer = lambda _: Answer(status, {"WWW-Authenticate": 'Basic realm="x"'} if status == 401 else {})
+    with pytest.raises((AccessError, UnavailableError), match=f"{ref} cannot be pulled"):
+        await source.fetch(request(ref))
+    assert set(asked_for(server)) == {manifest}
+    assert ports.proofs == set()
+
+
+async def test_stored_content_is_not_handed_out_where_the_registry_cannot_be_reached(
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
+) -> None:
+    ref, _ = stored_image(server, contents, ports)
+    server.answer = lambda _: Answer(503, {})
+    with pytest.raises(UnavailableError, match="cannot be pulled"):
+        await source.fetch(request(ref))
+    assert ports.proofs == set()
+
+
+async def test_a_bundle_without_proof_asks_the_registry_for_the_manifest_and_downloads_nothing(
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
+) -> None:
+    ref, manifest = stored_image(server, contents, ports)
+    server.answer = with_basic
+    ports.secrets["one"] = pull_secret(server)
+    fetched = await source.fetch(request(ref, pull_secret="one"))
+    assert fetched.tree is STORED
+    assert set(asked_for(server)) == {manifest}
+    assert ports.proofs == {"u"}
+    server.asked.clear()
+    with pytest.raises(AccessError):
+        await source.fetch(request(ref, uid="another"))
+    assert ports.proofs == {"u"}, "the login of one Bundle proves nothing for another one"
+
+
+async def test_a_bundle_of_a_deployment_with_proof_needs_no_registry(
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
+) -> None:
+    ref, _ = stored_image(server, contents, ports)
+    ports.proofs.add("uid-of-shop")
+    server.answer = lambda _: Answer(503, {})
+    assert (await source.fetch(request(ref, deployment="uid-of-shop"))).tree is STORED
+    assert server.asked == []
+
+
+async def test_a_registry_that_answers_with_another_manifest_proves_nothing(
+    server: Server, contents: Contents, source: ImageFetcher, ports: Ports
+) -> None:
+    ref, _ = stored_image(server, contents, ports)
+    headers = {"Docker-Content-Digest": ref.partition("@")[2], "Content-Type": "application/json"}
+    server.answer = lambda _: Answer(200, headers, b"{}")
+    with pytest.raises(UnavailableError, match="cannot be pulled"):
+        await source.fetch(request(ref))
+    assert ports.proofs == set()
+
+
 async def test_content_that_was_unpacked_before_costs_no_request(
     server: Server, contents: Contents, source: ImageFetcher, ports: Ports
 ) -> None:
@@ -110,6 +190,7 @@ async def test_content_that_was_unpacked_before_costs_no_request(
     ref = f"{server.address}/{REPOSITORY}@{image['digest']}"
     tree = tree_of({"manifests/a.yaml": "a: 1"})
     ports.unpacked[ref, PLAIN_CLASS] = tree
+    ports.proofs.add("u")
     fetched = await source.fetch(request(f"{server.address}/{REPOSITORY}:any@{image['digest']}"))
     assert (fetched.tree, server.asked) == (tree, [])
     assert fetched.resolved.image == ImageSpec(ref=ref)

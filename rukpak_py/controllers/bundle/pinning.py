@@ -1,0 +1,137 @@
+"""What a Bundle was unpacked as: written to its status and to a record of ours, and compared afterwards.
+
+Others may write the status, so the record counts. The situation of a Bundle with a record is one of three: the status
+agrees; it has no digest (somebody emptied it, or a restore brought it back without), and is written again; or it has
+another digest, and is reported and not believed: neither digest is taken for the other one, and nothing is fetched,
+served or installed by it until somebody restores it.
+"""
+
+from collections.abc import Callable
+from enum import Enum, auto
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.names import BundlePhase
+from rukpak_py.api.source import Source
+from rukpak_py.api.template_hash import spec_digest
+from rukpak_py.content.records import BundleRecord
+from rukpak_py.controllers.bundle import status as bundle_status
+from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
+from rukpak_py.controllers.bundle.unpacking import Unpacked
+from rukpak_py.controllers.ports import Content, Records
+from rukpak_py.formats.by_class import served_form
+
+
+class RecordSituation(Enum):
+    NO_RECORD = auto()
+    AGREED = auto()
+    NOT_PINNED = auto()  # the status does not say that the Bundle is unpacked
+    CONTRADICTED = auto()  # the status has another digest
+
+
+def is_pinned(bundle: Bundle) -> bool:
+    return bool(bundle.status.digest) and bundle.status.phase == BundlePhase.UNPACKED
+
+
+def record_situation(bundle: Bundle, record: BundleRecord | None) -> RecordSituation:
+    if record is None:
+        return RecordSituation.NO_RECORD
+    if bundle.status.digest not in {"", record.digest}:
+        return RecordSituation.CONTRADICTED
+    return RecordSituation.AGREED if is_pinned(bundle) else RecordSituation.NOT_PINNED
+
+
+class Pinning:
+    def __init__(
+        self,
+        content: Content,
+        records: Records,
+        writer: BundleStatusWriter,
+        *,
+        deployment_uid: Callable[[Bundle], str],
+    ) -> None:
+        """`deployment_uid`: of the deployment whose template the Bundle is of; empty: there is none."""
+        self._content = content
+        self._records = records
+        self._writer = writer
+        self._deployment_uid = deployment_uid
+
+    def record_of(self, bundle: Bundle) -> BundleRecord | None:
+        return self._records.of(bundle.metadata.uid)
+
+    async def is_stored(self, bundle: Bundle) -> bool:
+        """The content of its record. Without one, nothing that is stored counts as its content."""
+        record = self.record_of(bundle)
+        return record is not None and await self._content.has(record.digest)
+
+    async def link(self, bundle: Bundle, digest: str) -> None:
+        await self._content.link(bundle.metadata.name, digest, served_form(bundle.spec.provisioner_class))
+
+    async def pin_again(self, bundle: Bundle, record: BundleRecord) -> None:
+        """The content of the record is stored: serve it, and say so."""
+        await self.link(bundle, record.digest)
+        await self._write_unpacked(bundle, record)
+
+    async def pin(self, bundle: Bundle, found: Unpacked) -> None:
+        """The same for content that was found just now, which is recorded. Those who hear of it find it recorded."""
+        known = self.record_of(bundle)
+        if known is not None:
+            await self.pin_again(bundle, known)
+            return
+        record = self._new_record(bundle, found)
+        await self.link(bundle, record.digest)
+        self._records.expect(record)
+        is_written = False
+        try:
+            is_written = await self._write_unpacked(bundle, record)
+        finally:
+            if not is_written:
+                self._records.withdraw(record)
+        if is_written:
+            await self._records.keep(record)
+
+    async def report_contradiction(self, bundle: Bundle, record: BundleRecord) -> None:
+        await self._content.unlink(bundle.metadata.name)
+        await self._writer.write(bundle, bundle_status.digest_changed(bundle, record.digest, self._writer.now()))
+
+    async def update_status(self, bundle: Bundle) -> None:
+        """Of a pinned Bundle: what its spec, its record and this process have for it now. No call in the usual case."""
+        record, status = self.record_of(bundle), bundle.status
+        unpacked_by = record.spec_digest if record is not None else status.spec_digest
+        if unpacked_by and unpacked_by != spec_digest(bundle.spec):
+            await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
+        elif self._is_outdated(bundle, record.source if record is not None else status.resolved_source):
+            await self._write_unpacked(bundle, record or self._as_the_status_says(bundle))
+
+    async def _write_unpacked(self, bundle: Bundle, record: BundleRecord) -> bool:
+        url, now = self._writer.content_url(bundle.metadata.name), self._writer.now()
+        status = bundle_status.unpacked(
+            bundle, record.digest, record.source, now, url=url, unpacked_by=record.spec_digest
+        )
+        return await self._writer.write(bundle, status)
+
+    def _is_outdated(self, bundle: Bundle, resolved: Source | None) -> bool:
+        """The spec was changed and changed back, content is served elsewhere now, or others wrote the status."""
+        return (
+            bundle.status.observed_generation != bundle.metadata.generation
+            or bundle.status.content_url != self._writer.content_url(bundle.metadata.name)
+            or bundle.status.resolved_source != resolved
+        )
+
+    def _new_record(self, bundle: Bundle, found: Unpacked) -> BundleRecord:
+        return BundleRecord(
+            uid=bundle.metadata.uid,
+            deployment=self._deployment_uid(bundle),
+            spec_digest=bundle.status.spec_digest or spec_digest(bundle.spec),
+            digest=found.digest,
+            source=found.resolved,
+        )
+
+    def _as_the_status_says(self, bundle: Bundle) -> BundleRecord:
+        """To write a status once more; never to be kept."""
+        status = bundle.status
+        return BundleRecord(
+            uid=bundle.metadata.uid,
+            spec_digest=status.spec_digest or spec_digest(bundle.spec),
+            digest=status.digest,
+            source=status.resolved_source or bundle.spec.source,
+        )

@@ -1,0 +1,141 @@
+"""Records as the controllers and the image source see them: in memory, on disk, and swept with care."""
+
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
+from rukpak_py.content import disk
+from rukpak_py.content.records import BundleRecord, InUse, RecordStore
+from rukpak_py.content.tree import Tree
+from rukpak_py.operator import content_records as module
+from rukpak_py.operator.content_records import ContentRecords, StoredImages
+from rukpak_py.sources.ports import ImageAccess
+from tests.unit.bundles import tree_of
+from tests.unit.controllers.fakes import Clock
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, source
+
+REF = f"quay.io/team/demo@sha256:{0:064}"
+TREE = tree_of({"manifests/a": "1"})
+RECORD = BundleRecord(uid="u", deployment="d", spec_digest="s", digest=DIGEST, source=source())
+NOTHING = InUse(bundles=set(), deployments=set(), installed=set())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "monotonic", clock)
+    return clock
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> ContentRecords:
+    return ContentRecords(tmp_path)
+
+
+def access(bundle: str = "u", deployment: str = "", *, image: str = REF, class_name: str = PLAIN_CLASS) -> ImageAccess:
+    return ImageAccess(image=image, provisioner_class=class_name, bundle=bundle, deployment=deployment)
+
+
+class Stored:
+    """What is in the store, by digest."""
+
+    def __init__(self, records: ContentRecords) -> None:
+        self.trees = {DIGEST: TREE}
+        self.images = StoredImages(records, has=self.has, load=self.load)
+
+    async def has(self, digest: str) -> bool:
+        return digest in self.trees
+
+    async def load(self, digest: str) -> Tree | None:
+        return self.trees.get(digest)
+
+
+async def on_disk(folder: Path) -> dict[str, BundleRecord]:
+    again = ContentRecords(folder)
+    await again.open()
+    return {uid: found for uid in ("u", "v") if (found := again.of(uid)) is not None}
+
+
+async def test_what_is_expected_counts_and_is_on_disk_once_it_is_kept(records: ContentRecords, tmp_path: Path) -> None:
+    records.expect(RECORD)
+    assert records.of("u") == RECORD
+    assert await on_disk(tmp_path) == {}
+    records.withdraw(RECORD)
+    assert records.of("u") is None
+    await records.keep(RECORD)
+    assert (records.of("u"), await on_disk(tmp_path)) == (RECORD, {"u": RECORD})
+
+
+async def test_whose_content_it_is(records: ContentRecords) -> None:
+    await records.keep(RECORD)
+    assert records.is_content_of(DIGEST, bundle="u", deployment="")
+    assert not records.is_content_of(OTHER_DIGEST, bundle="u", deployment="d")
+    assert not records.is_content_of(DIGEST, bundle="v", deployment="d"), "a Bundle without a record has no content"
+    assert records.is_content_of(DIGEST, bundle="", deployment="d"), "the Bundle is gone, its deployment is not"
+    assert not records.is_content_of(OTHER_DIGEST, bundle="", deployment="d")
+    assert not records.is_content_of(DIGEST, bundle="", deployment="")
+
+
+async def test_a_record_that_cannot_be_written_counts_and_is_written_with_the_next_sweep(
+    records: ContentRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        with disk.reporting_failures("the content store", tmp_path):
+            raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordStore, "keep_bundle", fail)
+        patch.setattr(RecordStore, "keep_image", fail)
+        await records.keep(RECORD)
+        await records.image_unpacked(access(), DIGEST)
+    assert records.of("u") == RECORD
+    assert caplog.text.count("Read-only file system") == 2
+    assert await on_disk(tmp_path) == {}
+    await records.sweep(NOTHING)
+    assert await on_disk(tmp_path) == {"u": RECORD}
+
+
+async def test_a_sweep_forgets_what_is_gone_but_nothing_recent(
+    records: ContentRecords, tmp_path: Path, clock: Clock
+) -> None:
+    await records.keep(RECORD)
+    await records.image_unpacked(access("u", "d"), DIGEST)
+    assert await records.sweep(NOTHING) == {DIGEST}, "the caches may not show its Bundle yet"
+    clock.now += module.RECENT_SECONDS
+    assert await records.sweep(InUse(bundles={"u"}, deployments=set(), installed=set())) == {DIGEST}
+    assert await records.sweep(NOTHING) == set()
+    assert (records.of("u"), await on_disk(tmp_path)) == (None, {})
+    assert await records.image(access()) is None
+
+
+async def test_stored_content_of_an_image_goes_to_those_who_proved_access(records: ContentRecords) -> None:
+    images = Stored(records).images
+    assert not await images.is_stored(access())
+    await records.image_unpacked(access("u", "d"), DIGEST)
+    assert await images.find(access("u")) is TREE
+    assert await images.find(access("u", class_name="core.rukpak.io/plain")) is TREE
+    assert await images.find(access("new", "d")) is TREE, "its deployment has proved access"
+    assert await images.find(access("new")) is None
+    assert await images.find(access("new", "e")) is None
+    assert await images.is_stored(access("new"))
+    await images.prove(access("new", "e"))
+    assert await images.find(access("new")) is TREE
+    assert await images.find(access("newer", "e")) is TREE
+
+
+async def test_an_image_of_another_registry_or_for_another_class_is_another_one(records: ContentRecords) -> None:
+    """A registry of the reader's own choice answers what it likes, so it proves nothing for this image."""
+    images = Stored(records).images
+    await records.image_unpacked(access(), DIGEST)
+    assert await images.find(access(class_name=REGISTRY_CLASS)) is None
+    assert await images.find(access(image=REF.replace("quay.io", "evil.io"))) is None
+    assert not await images.is_stored(access(image=REF.replace("quay.io", "evil.io")))
+
+
+async def test_content_of_an_image_that_was_swept_is_pulled_again(records: ContentRecords) -> None:
+    stored = Stored(records)
+    await records.image_unpacked(access(), DIGEST)
+    stored.trees.clear()
+    assert not await stored.images.is_stored(access())
+    assert await stored.images.find(access()) is None
