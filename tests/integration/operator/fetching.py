@@ -102,9 +102,9 @@ def names_in(folder: Path) -> list[str]:
 
 
 def partial_files(operator: Operator) -> list[str]:
-    """What is in its store and is neither content nor the link of a Bundle."""
+    """What is in its store and was not written to its end."""
     files = [path for path in operator.store.rglob("*") if not path.is_dir()]
-    return [path.name for path in files if not path.name.endswith(".tgz")]
+    return [path.name for path in files if path.suffix not in {".tgz", ".json"}]
 
 
 def processes_of(folder: Path) -> list[str]:
