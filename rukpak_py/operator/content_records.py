@@ -29,6 +29,7 @@ class ContentRecords:
         self._bundles: dict[str, BundleRecord] = {}  # by uid
         self._unwritten: dict[str, BundleRecord] = {}
         self._recent: dict[str, float] = {}  # by the uid of a Bundle or of a deployment
+        self._writing = asyncio.Lock()  # what is recorded during a sweep is written after it
 
     async def open(self) -> None:
         """Read what an earlier process wrote."""
@@ -63,7 +64,8 @@ class ContentRecords:
         self.expect(record)
         self._unwritten[record.uid] = record
         try:
-            await self._write_unwritten()
+            async with self._writing:
+                await self._write_unwritten()
         except StoreUnavailableError as error:
             LOG.warning("what was unpacked for a Bundle is known to this process only: %s", error)
 
@@ -82,12 +84,17 @@ class ContentRecords:
             deployments=(access.deployment,),
         )
         try:
-            await asyncio.to_thread(self._store.keep_image, record)
+            async with self._writing:
+                await asyncio.to_thread(self._store.keep_image, record)
         except StoreUnavailableError as error:
             LOG.warning("%s is pulled again by the next Bundle that names it: %s", access.image, error)
 
     async def sweep(self, in_use: InUse) -> set[str]:
         """Forget what is gone; the digests of the content that is left."""
+        async with self._writing:
+            return await self._sweep(in_use)
+
+    async def _sweep(self, in_use: InUse) -> set[str]:
         now = monotonic()
         self._recent = {uid: at for uid, at in self._recent.items() if now - at < RECENT_SECONDS}
         kept = InUse(

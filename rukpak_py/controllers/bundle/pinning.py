@@ -9,6 +9,8 @@ served or installed by it until somebody restores it.
 from collections.abc import Callable
 from enum import Enum, auto
 
+from msgspec import structs
+
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import BundlePhase
 from rukpak_py.api.source import Source
@@ -32,14 +34,6 @@ def is_pinned(bundle: Bundle) -> bool:
     return bool(bundle.status.digest) and bundle.status.phase == BundlePhase.UNPACKED
 
 
-def record_situation(bundle: Bundle, record: BundleRecord | None) -> RecordSituation:
-    if record is None:
-        return RecordSituation.NO_RECORD
-    if bundle.status.digest not in {"", record.digest}:
-        return RecordSituation.CONTRADICTED
-    return RecordSituation.AGREED if is_pinned(bundle) else RecordSituation.NOT_PINNED
-
-
 class Pinning:
     def __init__(
         self,
@@ -57,6 +51,14 @@ class Pinning:
 
     def record_of(self, bundle: Bundle) -> BundleRecord | None:
         return self._records.of(bundle.metadata.uid)
+
+    def situation(self, bundle: Bundle) -> RecordSituation:
+        record = self.record_of(bundle)
+        if record is None:
+            return RecordSituation.NO_RECORD
+        if bundle.status.digest not in {"", record.digest}:
+            return RecordSituation.CONTRADICTED
+        return RecordSituation.AGREED if is_pinned(bundle) else RecordSituation.NOT_PINNED
 
     async def is_stored(self, bundle: Bundle) -> bool:
         """The content of its record. Without one, nothing that is stored counts as its content."""
@@ -96,11 +98,19 @@ class Pinning:
     async def update_status(self, bundle: Bundle) -> None:
         """Of a pinned Bundle: what its spec, its record and this process have for it now. No call in the usual case."""
         record, status = self.record_of(bundle), bundle.status
+        if record is not None:
+            await self._follow_deployment(bundle, record)
         unpacked_by = record.spec_digest if record is not None else status.spec_digest
         if unpacked_by and unpacked_by != spec_digest(bundle.spec):
             await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
         elif self._is_outdated(bundle, record.source if record is not None else status.resolved_source):
             await self._write_unpacked(bundle, record or self._as_the_status_says(bundle))
+
+    async def _follow_deployment(self, bundle: Bundle, record: BundleRecord) -> None:
+        """Another deployment of its name took the Bundle over: what is installed belongs to that one from now on."""
+        uid = self._deployment_uid(bundle)
+        if uid and uid != record.deployment:
+            await self._records.keep(structs.replace(record, deployment=uid))
 
     async def _write_unpacked(self, bundle: Bundle, record: BundleRecord) -> bool:
         url, now = self._writer.content_url(bundle.metadata.name), self._writer.now()

@@ -21,7 +21,7 @@ from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, SourceType
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle import status as bundle_status
-from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned, record_situation
+from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import PERSIST, Pending, Result, UnpackFailed, UnpackJobs
 from rukpak_py.controllers.cache import Cache
@@ -76,6 +76,8 @@ class BundleReconciler:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
         if not bundle.metadata.uid:
             return  # it is gone, and only the history of its deployment knows it
+        if self._pinning.situation(bundle) is RecordSituation.CONTRADICTED:
+            return  # fetching changes nothing: its status has to be restored, whoever asks again and again
         if bundle.spec.source.type == SourceType.UPLOAD and bundle.metadata.uid in self._wanted:
             return  # nobody but its uploader can bring it; who asks again and again changes nothing
         self._wanted.add(bundle.metadata.uid)
@@ -145,7 +147,7 @@ class BundleReconciler:
     async def _by_record(self, bundle: Bundle) -> Outcome | None:
         """What the status does not say, or says otherwise; None: they agree, or the content has to be fetched."""
         uid, record = bundle.metadata.uid, self._pinning.record_of(bundle)
-        match record_situation(bundle, record), record:
+        match self._pinning.situation(bundle), record:
             case RecordSituation.CONTRADICTED, BundleRecord():
                 self._jobs.drop(bundle)
                 self._to_verify.pop(uid, None)

@@ -1,5 +1,7 @@
 """Records as the controllers and the image source see them: in memory, on disk, and swept with care."""
 
+import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,28 @@ async def test_a_sweep_forgets_what_is_gone_but_nothing_recent(
     assert await records.sweep(NOTHING) == set()
     assert (records.of("u"), await on_disk(tmp_path)) == (None, {})
     assert await records.image(access()) is None
+
+
+async def test_what_is_recorded_during_a_sweep_stays(
+    records: ContentRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep does not know of it."""
+    began, may_end = threading.Event(), threading.Event()
+    real = RecordStore.sweep
+
+    def slow(store: RecordStore, in_use: InUse) -> None:
+        began.set()
+        may_end.wait(10)
+        real(store, in_use)
+
+    monkeypatch.setattr(RecordStore, "sweep", slow)
+    sweep = asyncio.create_task(records.sweep(NOTHING))
+    await asyncio.to_thread(began.wait, 10)
+    keep = asyncio.create_task(records.keep(RECORD))
+    await asyncio.sleep(0)
+    may_end.set()
+    await asyncio.gather(sweep, keep)
+    assert await on_disk(tmp_path) == {"u": RECORD}
 
 
 async def test_stored_content_of_an_image_goes_to_those_who_proved_access(records: ContentRecords) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, pinned_source
@@ -60,6 +61,7 @@ async def test_a_digest_that_somebody_wrote_is_reported_and_nothing_is_done_by_i
     for _ in range(2):
         bench.reconciler.request_content(bench.stored)
         assert await bench.reconcile() == DONE
+    assert bench.woken == [], "a deployment that asks again and again is not heard"
     status = bench.stored.status
     assert (status.phase, status.content_url) == (BundlePhase.FAILING, "")
     found = conditions(status)
@@ -159,6 +161,17 @@ async def test_a_spec_that_was_changed_past_the_webhook_is_told_by_the_record(be
     assert await bench.reconcile() == DONE
     assert conditions(bench.stored.status)["Ready"][:2] == ("False", "SpecChanged")
     assert bench.content.links == {"b": FILES.digest}
+
+
+async def test_the_record_follows_a_bundle_that_another_deployment_takes_over(bench: Bench) -> None:
+    """One of its name, after the former was deleted with --cascade=orphan."""
+    await bench.content.keep(FILES)
+    former = structs.replace(record_of(pinned()), deployment="uid-of-former")
+    await bench.records.keep(former)
+    bench.put(pinned())
+    assert await bench.reconcile() == DONE
+    assert bench.records.kept == {"uid-of-b": record_of(pinned())}
+    assert bench.client.calls == []
 
 
 def test_a_status_decides_neither_which_server_is_asked_nor_with_whose_credentials() -> None:

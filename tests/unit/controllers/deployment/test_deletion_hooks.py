@@ -194,3 +194,16 @@ async def test_content_that_is_fetched_again_is_waited_for_with_advice_when_it_l
     assert isinstance(found, StageResult)
     assert found.report is not None
     assert found.report.message.endswith('to "true" to delete without them: Re-fetching bundle content')
+
+
+async def test_hooks_of_content_that_its_bundle_does_not_have_any_more_are_those_of_the_deployment(
+    bench: Bench,
+) -> None:
+    """The Bundle was made again with other content: its record is not that of what is installed."""
+    bench.bundles.installed = unpacked("old", digest=OTHER_DIGEST)
+    assert isinstance(await bench.content(deleted(**INSTALLED)), DeletedContent)
+    [attempt] = bench.renderings.asked
+    assert (attempt.bundle.metadata.uid, attempt.bundle.status.digest) == ("", DIGEST)
+    bench.bundles.installed = unpacked("old", digest=DIGEST)
+    await bench.content(deleted(**INSTALLED))
+    assert bench.renderings.asked[-1].bundle.metadata.uid == "uid-of-old"
