@@ -139,7 +139,8 @@ async def test_who_may_not_read_an_image_is_told(stage: Stage, registry: Registr
 async def test_a_tag_that_comes_later_is_noticed_and_never_followed(stage: Stage, registry: Registry) -> None:
     """C14: what was unpacked once stays, whatever becomes of the tag."""
     ref = f"{registry.address}/{stage.name}:v1"
-    name = await stage.bundle(image(registry, ref, await login(stage, registry)))
+    secret = await login(stage, registry)
+    name = await stage.bundle(image(registry, ref, secret))
     await stage.until_bundle(name, says("Unpacked", "False", "UnpackFailed", "the registry answers GET with 404: "))
     _, digest = pushed(registry, stage, manifests(stage))
     found = await stage.until_bundle(name, phase("Unpacked"))
@@ -147,9 +148,10 @@ async def test_a_tag_that_comes_later_is_noticed_and_never_followed(stage: Stage
     await stage.barrier()
     assert (await stage.get(BUNDLES, "", name))["status"] == found["status"]
     assert found["status"]["resolvedSource"]["image"]["ref"].endswith(digest)
-    # The same digest without a login: the content is here already, and the registry is not asked.
-    again = await stage.bundle(
-        image(registry, found["status"]["resolvedSource"]["image"]["ref"]), name=f"{stage.name}-again"
-    )
+    # The same digest without a login: the content is here already, and is not for those whom the registry refuses.
+    pinned = found["status"]["resolvedSource"]["image"]["ref"]
+    without = await stage.bundle(image(registry, pinned), name=f"{stage.name}-without")
+    await stage.until_bundle(without, says("Unpacked", "False", "UnpackFailed", "it wants a login"))
+    again = await stage.bundle(image(registry, pinned, secret), name=f"{stage.name}-again")
     same = await stage.until_bundle(again, phase("Unpacked"))
     assert same["status"]["digest"] == found["status"]["digest"]
