@@ -1,0 +1,23 @@
+"""Text that others wrote, made short before anything else reads it.
+
+A server or an author decides how long such a text is, and so how long a pattern or a loop takes that reads it. Cut the
+text first, match and compose afterwards. Both ends stay: the subject is at the start, the cause at the end.
+"""
+
+_SHORTEST_END = 8  # characters at each end; with less, the mark would be most of the text
+
+
+def excerpt(text: str, most: int) -> str:
+    """At most `most` characters: the text, or its head and its tail around a mark that says how much is left out."""
+    if len(text) <= most:
+        return text
+    kept = most - len(_mark(len(text)))  # a mark for what is left out is no longer than one for everything
+    if kept < 2 * _SHORTEST_END:
+        return text[: max(most, 0)]
+    tail = kept // 2
+    head = kept - tail
+    return f"{text[:head]}{_mark(len(text) - kept)}{text[len(text) - tail :]}"
+
+
+def _mark(left_out: int) -> str:
+    return f" … ({left_out} characters left out) … "
