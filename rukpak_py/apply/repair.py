@@ -12,10 +12,10 @@ import orjson
 
 from rukpak_py.core.objects import canonical_json
 
-STEP = re.compile(r"""\.([^.\[\]]+) | \[ ((?:[^\]"]|"(?:[^"\\]|\\.)*")*) \]""", re.VERBOSE)
-PATH = re.compile(rf"(?:{STEP.pattern})*", re.VERBOSE)
-INDEX = re.compile(r"[0-9]{1,9}")
-PAIR = re.compile(r"""([^=,]*)=("(?:[^"\\]|\\.)*"|[^,]*)""")
+_STEP = re.compile(r"""\.([^.\[\]]++) | \[ ((?:[^\]"]++|"(?:[^"\\]++|\\.)*+")*+) \]""", re.VERBOSE)
+_INDEX = re.compile(r"[0-9]{1,9}")
+# What is no pair is taken, too, and dropped: a search that failed would begin again at each of its characters.
+_PAIR = re.compile(r"""([^=,]++|)(?:=("(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[^,]*+))?+""")
 
 Step = str | int | dict[str, Any]
 
@@ -52,13 +52,26 @@ def _has(item: Any, wanted: dict[str, Any]) -> bool:
 
 def _steps(path: str) -> Iterator[Step]:
     """Nothing for a path that is not wholly understood: half of it would lead elsewhere."""
-    for name, selector in STEP.findall(path) if PATH.fullmatch(path) else ():
+    for name, selector in _parts(path):
         if name:
             yield name
-        elif INDEX.fullmatch(selector):
+        elif _INDEX.fullmatch(selector):
             yield int(selector)
         else:
-            yield {key: _value(text) for key, text in PAIR.findall(selector)}
+            yield {pair[1]: _value(pair[2]) for pair in _PAIR.finditer(selector) if pair[2] is not None}
+
+
+def _parts(path: str) -> list[tuple[str, str]]:
+    """Of each step its name, or what stands in its brackets."""
+    parts = []
+    position = 0
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None:
+            return []
+        parts.append((step[1] or "", step[2] or ""))
+        position = step.end()
+    return parts
 
 
 def _value(text: str) -> Any:

@@ -22,8 +22,10 @@ _ESCAPE = re.compile(
     r"|\\.",
     re.DOTALL,
 )
-_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]', re.DOTALL)
-_ATOM = re.compile(r'"(?:[^"\\]++|\\.)*+"|[^\s\[\]{},:"]++', re.DOTALL)
+# A string without an end takes the rest: a search that failed there would begin again at each of its quotes.
+_STRING = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
+_STRUCTURE = re.compile(rf"{_STRING}|[\[\]{{}},:]", re.DOTALL)
+_ATOM = re.compile(rf'{_STRING}|[^\s\[\]{{}},:"]++', re.DOTALL)
 _SEPARATORS = (b"[", b"{", b",", b":")
 
 

@@ -35,7 +35,8 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _MERGE: Final = object()
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]|[^\s\[\]{},:"]++', re.DOTALL)
+# A string without an end takes the rest: a search that failed there would begin again at each of its quotes.
+_JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]|[^\s\[\]{},:"]++', re.DOTALL)
 
 
 class Position(NamedTuple):

@@ -21,8 +21,10 @@ _TOKEN = re.compile(
 )
 _CLOSES = {"[": "]", "{": "}"}
 
-_MARK_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
-_BLANK_OR_STRING = re.compile(r'[ \t\r\n]+|("(?:[^"\\]|\\.)*+")', re.DOTALL)
+# A string without an end takes the rest: a search that failed there would begin again at each of its quotes.
+_STRING = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
+_MARK_OR_STRING = re.compile(rf"{_STRING}|[\[\]{{}},:]", re.DOTALL)
+_BLANK_OR_STRING = re.compile(rf"[ \t\r\n]+|({_STRING})", re.DOTALL)
 _HTML = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 

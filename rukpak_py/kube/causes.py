@@ -2,6 +2,9 @@
 
 `Job.batch "migrate" is invalid: spec.template: Invalid value: {…2 kB…}: field is immutable` becomes
 `spec.template: field is immutable`. The parts come from the causes of the Status, never from the long text.
+
+The server quotes what an author wrote, at any length. `error_of` has cut the texts; what reads them here takes time in
+proportion to their length all the same.
 """
 
 import re
@@ -14,9 +17,12 @@ NO_FIELD = "<nil>"
 VALUE_CHARACTERS = 64  # a short scalar helps to find the mistake; a dump of a structure hides the cause
 
 _INVALID = "Invalid value: "
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')
+# A string without an end takes the rest: a search that failed there would begin again at each of its quotes.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _WORD = re.compile(r"(?:\[\d*\]|map\[[^\]]*\]|[-+&*\w./])*")  # a number, a name, or the type before a Go literal
-_IMMUTABLE = re.compile(r"immutable|(?:may not|cannot|can not|must not) (?:be )?chang|updates? (?:to|may) .*forbidden")
+_IMMUTABLE = re.compile(r"immutable|(?:may not|cannot|can not|must not) (?:be )?chang")
+_UPDATE = re.compile(r"updates? (?:to|may) ")  # of fields other than those is forbidden
 
 
 def concise_message(error: ApiError) -> str:
@@ -31,13 +37,23 @@ def concise_message(error: ApiError) -> str:
 
 def is_immutable_change(error: ApiError) -> bool:
     """Whether only an object made anew could be as the body says."""
-    return error.reason == "Invalid" and any(_IMMUTABLE.search(cause.message) for cause in error.causes)
+    return error.reason == "Invalid" and any(_says_immutable(cause.message) for cause in error.causes)
 
 
 def immutable_fields(error: ApiError) -> list[str]:
     """The fields that the server does not let change."""
-    named = (cause.field for cause in error.causes if cause.field and _IMMUTABLE.search(cause.message))
+    named = (cause.field for cause in error.causes if cause.field and _says_immutable(cause.message))
     return list(dict.fromkeys(field for field in named if field != NO_FIELD))
+
+
+def _says_immutable(text: str) -> bool:
+    if _IMMUTABLE.search(text):
+        return True
+    for line in text.split("\n"):
+        update = _UPDATE.search(line)
+        if update is not None and line.find("forbidden", update.end()) >= 0:
+            return True
+    return False
 
 
 def _concise(cause: Cause) -> str:
@@ -55,13 +71,13 @@ def _without_value(text: str) -> str:
     is_short = is_scalar and len(value) <= VALUE_CHARACTERS
     if not detail:
         return text
-    return text if is_short and not _IMMUTABLE.search(detail) else detail
+    return text if is_short and not _says_immutable(detail) else detail
 
 
 def _value(text: str) -> str:
     """The value at the start: a quoted string, a word, or a structure up to the bracket that ends it."""
-    quoted = _TOKEN.match(text)
-    if quoted is not None and quoted[0].startswith('"'):
+    quoted = _QUOTED.match(text)
+    if quoted is not None:
         return quoted[0]
     start = match.end() if (match := _WORD.match(text)) is not None else 0
     if not text[start:].startswith(("{", "[")):

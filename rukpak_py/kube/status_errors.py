@@ -2,12 +2,15 @@
 
 An answer may be a `Status`, plain text, or anything that a proxy in between wrote. What it says about a Secret is
 never passed on as it is: server messages quote the values they complain about.
+
+They quote them at any length, so every text is cut here, with both ends kept, before a pattern or a message gets it.
 """
 
 import re
 
 import msgspec
 
+from rukpak_py.core.text import excerpt
 from rukpak_py.kube.errors import (
     UNDECLARED,
     AlreadyExistsError,
@@ -28,7 +31,9 @@ from rukpak_py.kube.errors import (
     UnauthorizedError,
 )
 
-MESSAGE_CHARACTERS = 8_000  # of a plain-text body; a Status is taken as it is
+MESSAGE_CHARACTERS = 8_000  # of a plain-text body, and of each text of a Status
+FIELDS_CHARACTERS = 200_000  # of a message that names fields one by one, as it is read for their paths
+MOST_CAUSES = 1_000
 _UNTYPED = ("failed to create typed patch object", "failed to convert new object", "failed to create manager for")
 _TOO_LARGE = ("etcdserver: request is too large", "larger than max")
 _TERMINATING = "while custom resource definition is terminating"
@@ -76,7 +81,7 @@ def error_of(
     """The error for an answer. `sensitive`: it is about a Secret, so the server's text is replaced."""
     status = decode_status(body)
     if status is None:
-        text = body[:MESSAGE_CHARACTERS].decode(errors="replace").strip() or f"HTTP status {code} without a body"
+        text = _cut(body.decode(errors="replace").strip()) or f"HTTP status {code} without a body"
         refusal = ErrorAnswer(subject=subject, status=code, message=text, retry_after=retry_after)
     else:
         refusal = _refusal(subject, code, status, retry_after)
@@ -89,20 +94,24 @@ def _refusal(subject: str, code: int, status: SentStatus, retry_after: float | N
     details = status.details or _SentDetails()
     message = status.message or status.reason or f"HTTP status {code}"
     causes = [
-        Cause(reason=cause.reason or "", field=cause.field or "", message=cause.message or "")
-        for cause in details.causes or []
+        Cause(reason=_cut(cause.reason), field=_cut(cause.field), message=_cut(cause.message))
+        for cause in (details.causes or [])[:MOST_CAUSES]
     ]
     if not causes and message.startswith(_UNTYPED):
-        causes = _schema_causes(message)
+        causes = _schema_causes(excerpt(message, FIELDS_CHARACTERS))
     wait = details.retry_after_seconds if retry_after is None else retry_after
     return ErrorAnswer(
         subject=subject,
         status=code,
-        reason=status.reason or "",
-        message=message,
+        reason=_cut(status.reason),
+        message=_cut(message),
         causes=causes,
         retry_after=wait or None,
     )
+
+
+def _cut(text: str | None) -> str:
+    return excerpt(text or "", MESSAGE_CHARACTERS)
 
 
 def _schema_causes(message: str) -> list[Cause]:
@@ -111,7 +120,7 @@ def _schema_causes(message: str) -> list[Cause]:
     return [
         Cause(
             field=match["field"],
-            message=match["text"],
+            message=_cut(match["text"]),
             reason=UNDECLARED if match["text"].startswith("field not declared in schema") else "FieldValueInvalid",
         )
         for match in _SCHEMA_LINE.finditer(found)

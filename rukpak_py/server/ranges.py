@@ -6,7 +6,7 @@ One range only. What we do not understand is ignored, as RFC 9110 allows, and th
 import re
 from typing import NamedTuple
 
-_ONE_RANGE = re.compile(r"bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})", re.IGNORECASE)
+_ONE_RANGE = re.compile(r"bytes\s*+=\s*+(\d{0,18})\s*+-\s*+(\d{0,18})", re.IGNORECASE)
 
 
 class Part(NamedTuple):

@@ -16,8 +16,8 @@ from rukpak_py.formats.helm.layout import chart_of, chart_root
 from rukpak_py.formats.helm.schemas import outside_references
 from rukpak_py.formats.rules import Family, Place, Problem
 
-_ACTION: Final = re.compile(r"\{\{-?(?!-?\s*/\*)(.*?)-?\}\}", re.DOTALL)
-_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`')
+_COMMENT: Final = re.compile(r"-?\s*+/\*")
+_STRING: Final = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?+|`[^`]*+`?+')  # without an end: what is left of it
 _LOOKUP: Final = re.compile(r"(?<![\w.$])lookup\b")
 _VARYING: Final = re.compile(
     r"(?<![\w.$])(rand(?:AlphaNum|Alpha|Numeric|Ascii|Bytes|Int)|gen(?:CA|SelfSignedCert|SignedCert|PrivateKey)(?:WithKey)?"
@@ -150,11 +150,28 @@ def _templates(reading: ChartReading) -> Iterator[tuple[str, str]]:
 def _called(reading: ChartReading, function: re.Pattern[str]) -> Iterator[tuple[str, tuple[int, int], str]]:
     """Where a file calls one of the functions first."""
     for path, text in _templates(reading):
-        for action in _ACTION.finditer(text):
-            code = _STRING.sub(lambda string: " " * len(string[0]), action[1])
+        for start, action in _actions(text):
+            code = _STRING.sub(lambda string: " " * len(string[0]), action)
             if called := function.search(code):
-                yield path, _at(text, action.start(1) + called.start()), called[0]
+                yield path, _at(text, start + called.start()), called[0]
                 break
+
+
+def _actions(text: str) -> Iterator[tuple[int, str]]:
+    """What stands between `{{` and the next `}}`, and where; no comments. Reads the text once, whatever is in it."""
+    position = text.find("{{")
+    while position >= 0:
+        start = position + 2
+        if text.startswith("-", start) and not _COMMENT.match(text, start + 1):
+            start += 1
+        elif _COMMENT.match(text, start):
+            position = text.find("{{", position + 1)
+            continue
+        end = text.find("}}", start)
+        if end < 0:
+            return  # and no later one has an end
+        yield start, text[start : end - 1 if end > start and text[end - 1] == "-" else end]
+        position = text.find("{{", end + 2)
 
 
 def _at(text: str, position: int) -> tuple[int, int]:

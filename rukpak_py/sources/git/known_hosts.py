@@ -7,7 +7,6 @@ takes a plain `host` for them, too, but not when it is told the name: so that ch
 import base64
 import hashlib
 import hmac
-import re
 from collections.abc import Iterator
 
 from rukpak_py.sources.git.remote import Remote
@@ -37,8 +36,27 @@ def _patterns(known_hosts: str) -> Iterator[str]:
 def _matches(pattern: str, name: str) -> bool:
     if pattern.startswith(_HASHED):
         return _is_hash_of(pattern, name)
-    parts = (".*" if part == "*" else "." if part == "?" else re.escape(part) for part in re.split(r"([*?])", pattern))
-    return re.fullmatch("".join(parts), name, re.IGNORECASE) is not None
+    return _fits(pattern.lower(), name.lower())
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """`*` and `?` as in ssh. After a failure only the last `*` takes more: as a regular expression, ten of them with
+    little between would be tried in all their combinations.
+    """
+    at = position = 0
+    star, taken = -1, 0
+    while position < len(name):
+        if at < len(pattern) and pattern[at] == "*":
+            star, taken = at, position
+            at += 1
+        elif at < len(pattern) and pattern[at] in {"?", name[position]}:
+            at, position = at + 1, position + 1
+        elif star >= 0:
+            taken += 1
+            at, position = star + 1, taken
+        else:
+            return False
+    return not pattern[at:].strip("*")
 
 
 def _is_hash_of(pattern: str, name: str) -> bool:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from rukpak_py.kube.causes import CAUSE_CHARACTERS, concise_message, is_immutable_change
 from rukpak_py.kube.errors import Cause, ErrorAnswer, InvalidError
-from rukpak_py.kube.status_errors import error_of
+from rukpak_py.kube.status_errors import MESSAGE_CHARACTERS, MOST_CAUSES, error_of
+from tests.hostile.texts import FIXED, Hostile
 from tests.unit.kube.test_refusals_are_understood import status
 
 POD_TEMPLATE = (
@@ -142,3 +143,36 @@ def test_no_text_is_too_odd(field: str, message: str) -> None:
     error = InvalidError(ErrorAnswer(subject="s", status=422, reason="Invalid", message="m", causes=causes))
     assert len(concise_message(error)) <= CAUSE_CHARACTERS
     assert "\n" not in concise_message(error)
+
+
+REFUSALS = [
+    Hostile.REFUSED_UPDATE,
+    Hostile.REFUSED_FIELDS,
+    Hostile.REFUSED_BRACKETS,
+    Hostile.REFUSED_QUOTES,
+    Hostile.REFUSED_MAPS,
+]
+
+
+@pytest.mark.parametrize("attack", REFUSALS)
+def test_a_refusal_that_quotes_400_kilobytes_is_cut_before_anything_reads_it(attack: Hostile) -> None:
+    quoted = FIXED[attack](400_000)
+    causes = [{"reason": "FieldValueInvalid", "field": "metadata.labels", "message": f"{quoted}: field is immutable"}]
+    causes += [{"reason": "FieldValueInvalid", "field": f"f{number}", "message": "m"} for number in range(2_000)]
+    text = f"failed to create typed patch object (x): {quoted}"
+    error = error_of("apply ConfigMap n/a", 422, status(422, "Invalid", text, causes=causes))
+
+    assert len(error.message) <= MESSAGE_CHARACTERS
+    assert len(error.causes) == MOST_CAUSES
+    assert all(len(cause.message) <= MESSAGE_CHARACTERS for cause in error.causes)
+    assert is_immutable_change(error)
+    assert len(concise_message(error)) <= 2 * CAUSE_CHARACTERS
+    assert concise_message(error).startswith("metadata.labels: ")
+
+
+@pytest.mark.parametrize("attack", REFUSALS)
+def test_a_long_cause_that_was_not_cut_is_read_in_time(attack: Hostile) -> None:
+    """Nobody should get there; the patterns are linear all the same."""
+    refusal = ErrorAnswer(subject="s", reason="Invalid", causes=[Cause(field="f", message=FIXED[attack](400_000))])
+
+    assert len(concise_message(InvalidError(refusal))) <= CAUSE_CHARACTERS

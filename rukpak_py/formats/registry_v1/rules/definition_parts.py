@@ -26,6 +26,7 @@ _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _WARNING_BYTES: Final = 256
 _HIGHEST_PORT: Final = 65535
 _WEBHOOK: Final = ("spec", "conversion", "webhook")
+_FIELD: Final = re.compile(r"\.([^.\[]++)")
 _NOT_SIMPLE: Final = "must be a simple json path starting with ."
 _ONLY_WITH_WEBHOOK: Final = "Forbidden: should not be set when strategy is not set to Webhook"
 
@@ -117,13 +118,28 @@ def _selection_reason(path: str, earlier: list[str], schema: Json) -> str:
         return f"{shown}is an invalid path: array notation is not allowed"
     if not path.startswith((".", "[")):
         return f"{shown}is an invalid path: expected [ or . but got: {path[0]}"
-    for part in re.findall(r"\.([^.\[]+)|\[['\"]([^\]]*)['\"]\]", path):
-        schema = mapping(schema, "properties", "".join(part))
+    for name in _fields_of(path):
+        schema = mapping(schema, "properties", name)
     if not schema or path.startswith(".metadata"):
         return f"{shown}is an invalid path: does not refer to a valid field"
     if text(schema, "type") not in {"string", "boolean", "integer"}:
         return f"{shown}must point to a field of type string, boolean or integer"
     return ""
+
+
+def _fields_of(path: str) -> Iterator[str]:
+    """`.a["b"]` is a and b; what is neither is skipped."""
+    position = end = 0  # `end`: the first `]` behind the bracket that was looked at last
+    while position < len(path):
+        start, position = position, position + 1
+        if field := _FIELD.match(path, start):
+            yield field[1]
+            position = field.end()
+        elif end >= 0 and path.startswith(('["', "['"), start):
+            end = path.find("]", start + 2) if end < start + 2 else end
+            if end > start + 2 and path[end - 1] in "\"'":
+                yield path[start + 2 : end - 1]
+                position = end + 1
 
 
 @FAMILY.rule(

@@ -6,6 +6,7 @@ from typing import Final
 
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
+from rukpak_py.core.text import excerpt
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import annotation, at, csvs, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.removed_apis import removed_apis_are_not_used
@@ -37,12 +38,14 @@ _CATEGORIES: Final = frozenset(
 )
 _MEDIA_TYPES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/svg+xml"})
 
-_ATOM: Final = r'[^\s\x00-\x1f\x7f()<>\[\]:;@\\,."]+'
-_DOT_ATOM: Final = rf"{_ATOM}(?:\.{_ATOM})*"
-_QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
-_ADDRESS: Final = rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|\[[^\[\]\\]*\])"
-_PHRASE: Final = rf"(?:(?:{_ATOM}|{_QUOTED})(?:[ \t.]*(?:{_ATOM}|{_QUOTED}))*[ \t.]*)?"
-_EMAIL: Final = re.compile(rf"[ \t]*(?:{_ADDRESS}|{_PHRASE}<{_ADDRESS}>)[ \t]*(?:\([^()]*\))?[ \t]*")
+_SHOWN: Final = 320  # characters of what is no address; the longest that there are have so many
+# Every repeat is possessive: what may follow it is never one of its own characters, so giving back cannot help.
+_ATOM: Final = r'[^\s\x00-\x1f\x7f()<>\[\]:;@\\,."]++'
+_DOT_ATOM: Final = rf"{_ATOM}(?:\.{_ATOM})*+"
+_QUOTED: Final = r'"(?:[^"\\]++|\\.)*+"'
+_ADDRESS: Final = rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|\[[^\[\]\\]*+\])"
+_PHRASE: Final = rf"(?:(?:{_ATOM}|{_QUOTED})(?:[ \t.]*+(?:{_ATOM}|{_QUOTED}))*+[ \t.]*+)?+"
+_EMAIL: Final = re.compile(rf"[ \t]*+(?:{_ADDRESS}|{_PHRASE}<{_ADDRESS}>)[ \t]*+(?:\([^()]*+\))?+[ \t]*+")
 
 
 @FAMILY.rule(
@@ -69,7 +72,7 @@ def maintainers_can_be_reached(reading: Reading) -> Iterator[Problem]:
                 message = "a maintainer must have both name and email"
                 yield Problem(message=message, place=csv.place(*path))
             if email and not _EMAIL.fullmatch(email):
-                message = f"'{email}' is not an e-mail address"
+                message = f"'{excerpt(email, _SHOWN)}' is not an e-mail address"
                 yield Problem(message=message, place=csv.place(*path, "email"))
 
 

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from rukpak_py.core import gojson
 
 _MALFORMED = "not a quantity"
-_PARTS = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_PARTS = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGTP]*+[-+]?[0-9]*+)", re.ASCII)
 _POWER = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 # What Go's TrimSpace removes from the JSON text; other white space is escaped there and stays.
 _SPACE = " \x85\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))

@@ -4,6 +4,7 @@ import pytest
 
 from rukpak_py.core.findings import Finding
 from rukpak_py.formats.validation import Profile, validate
+from tests.hostile.texts import FIXED, Hostile
 from tests.unit.charts import METADATA, chart, config_map, hook, metadata
 
 
@@ -70,3 +71,11 @@ def test_a_word_is_no_call(template: str) -> None:
 
 def test_files_beside_the_templates_are_not_looked_at() -> None:
     assert validate(chart({"README.md": "{{ lookup }}", "files/a.yaml": "{{ now }}"})) == []
+
+
+@pytest.mark.parametrize("attack", [Hostile.ACTIONS_OPENED, Hostile.ACTIONS_COMMENTED, Hostile.STRINGS_OPENED])
+@pytest.mark.parametrize(("head", "tail"), [("", ""), ("{{", "}}"), ("{{ `", "}}")])
+def test_a_hostile_template_is_read_once(attack: Hostile, head: str, tail: str) -> None:
+    template = f"{head}{FIXED[attack](200_000)}{tail}"
+
+    assert validate(chart({"templates/a.yaml": template})) == []

@@ -7,6 +7,7 @@ import pytest
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1.rules import operatorhub, practices, urls
+from tests.hostile.texts import FIXED, Hostile
 from tests.unit.bundles import Json, bundle, crd, csv_document, deployment, manifest, owned_crd, permission
 from tests.unit.readings import findings_of, told
 
@@ -241,3 +242,12 @@ def test_practices_are_warnings_without_exception() -> None:
 def test_wrong_types_break_no_rule(field: str, value: Any) -> None:
     tree = bundle(csv=csv(**{field: value}))
     assert isinstance(told(tree, operatorhub.FAMILY, practices.FAMILY), list)
+
+
+@pytest.mark.parametrize("email", ["the-operators-team-of-example-dot-com", FIXED[Hostile.EMAIL_WITHOUT_AT](200_000)])
+def test_a_long_text_without_an_at_is_refused_at_once(email: str) -> None:
+    [(rule, message)] = told(bundle(csv=csv(maintainers=[{"name": "n", "email": email}])), operatorhub.FAMILY)
+
+    assert rule == "RV1-602"
+    assert "is not an e-mail address" in message
+    assert len(message) < 400
