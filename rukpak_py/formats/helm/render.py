@@ -26,7 +26,7 @@ from rukpak_py.formats.helm.process import Bounds, Ended, Stop, memory_file, pat
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.rendered_objects import RenderedObjects
 from rukpak_py.formats.helm.request import HelmRequest, merged_values, without_secrets
-from rukpak_py.formats.helm.schemas import outside_references
+from rukpak_py.formats.helm.schemas import why_unchecked
 from rukpak_py.formats.hook import Hook
 
 _UNKNOWN_HOOK: Final = re.compile(r'info: skipping unknown hook: "(.*)"')
@@ -45,7 +45,7 @@ class HelmRendering:
     hooks: tuple[Hook, ...]
     test_hooks: int  # left out
     unknown_hooks: tuple[str, ...] = ()  # events that helm does not know; it leaves such objects out
-    unchecked: tuple[str, ...] = ()  # what schemas refer to elsewhere; values were not checked by schemas then
+    unchecked: tuple[str, ...] = ()  # why values were not checked by schemas; empty: they were
 
 
 def render_chart(
@@ -58,7 +58,7 @@ def render_chart(
 ) -> HelmRendering:
     """`chart` is what was read of the tree, where that has been done."""
     chart = chart or read_chart(tree, limits)
-    unchecked = outside_references(chart)
+    unchecked = why_unchecked(chart)
     ended = _run(tree, request, program, limits, is_checked=not unchecked)
     try:
         collected = RenderedObjects(request.namespace, limits)

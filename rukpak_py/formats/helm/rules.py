@@ -11,9 +11,10 @@ from typing import Final
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import Limits
+from rukpak_py.core.wording import named
 from rukpak_py.formats.helm.chart import HINTS, LOADING, MISSING, NOT_INSTALLABLE, SCHEMA, Chart, read_chart
 from rukpak_py.formats.helm.layout import chart_of, chart_root
-from rukpak_py.formats.helm.schemas import outside_references
+from rukpak_py.formats.helm.schemas import why_unchecked
 from rukpak_py.formats.rules import Family, Place, Problem
 
 _COMMENT: Final = re.compile(r"-?\s*+/\*")
@@ -122,14 +123,14 @@ def renders_the_same(reading: ChartReading) -> Iterator[Problem]:
 @RENDERING.rule(
     "HELM-105",
     title="The schema of the values is in the chart",
-    hint="Put what it refers to into the file, below `$defs`.",
+    hint="Write the file as JSON in UTF-8; put what it refers to into it, below `$defs`, and refer to it with `#`.",
     severity=Severity.WARNING,
 )
 def has_its_schema(reading: ChartReading) -> Iterator[Problem]:
-    references = outside_references(reading.chart) if reading.chart else []
-    if references:
-        named = ", ".join(reference[:200] for reference in references[:3])
-        message = f"nothing is fetched ({named}), so values are not checked by schemas"
+    reasons = why_unchecked(reading.chart) if reading.chart else []
+    if reasons:
+        shown = named((reason[:200] for reason in reasons), most=3)
+        message = f"nothing is fetched ({shown}), so values are not checked by schemas"
         yield Problem(message=message, place=reading.place(SCHEMA))
 
 

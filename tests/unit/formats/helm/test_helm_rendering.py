@@ -233,7 +233,7 @@ def test_a_schema_that_is_elsewhere_is_neither_fetched_nor_demanded(helm: HelmPr
 
 def test_a_schema_may_refer_to_itself(helm: HelmProgram) -> None:
     schema = (
-        '{"$id": "https://shop.example/web.json", "properties": {"a": {"$ref": "https://shop.example/a.json"}},'
+        '{"$id": "https://shop.example/web.json", "properties": {"a": {"$ref": "#/$defs/a"}},'
         ' "$defs": {"a": {"$id": "https://shop.example/a.json", "type": "string"}}}'
     )
     assert rendered(helm, chart({"values.schema.json": schema})).unchecked == ()
