@@ -1,7 +1,8 @@
 """Log lines with their context: which kind and object a line is about, as text for people or JSON for machines.
 
 The context travels with the task (`contextvars`), so a line that Kopf, aiohttp or a library writes while we reconcile
-an object names that object too. Messages never hold secrets: nothing but error texts of our own tree is logged.
+an object names that object too. Messages never hold secrets: nothing but error texts of our own tree is logged, and
+what is secret to the object (`hide_in_lines`) is taken out of messages and tracebacks.
 """
 
 import logging
@@ -26,15 +27,22 @@ WARNINGS_OF_A_WINDOW = 10
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _CONTROLS} | {ord("\t"): "\t"}
 _SUBJECT: ContextVar[tuple[str, str]] = ContextVar("subject", default=("", ""))
+_HIDE: ContextVar[Callable[[str], str] | None] = ContextVar("hide", default=None)
 
 
 @contextmanager
 def about(kind: str, name: str) -> Iterator[None]:
-    token = _SUBJECT.set((kind, name))
+    subject, hide = _SUBJECT.set((kind, name)), _HIDE.set(_HIDE.get())
     try:
         yield
     finally:
-        _SUBJECT.reset(token)
+        _SUBJECT.reset(subject)
+        _HIDE.reset(hide)
+
+
+def hide_in_lines(hide: Callable[[str], str]) -> None:
+    """Until the surrounding `about` ends: what is to be done with each text before it is written."""
+    _HIDE.set(hide)
 
 
 class BoundedLog:
@@ -60,7 +68,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         kind, name = _SUBJECT.get()
         subject = f"{kind}/{name}: " if kind else ""
-        line = f"{_time(record)} {record.levelname:<7} {record.name}: {subject}{_single(record.getMessage())}"
+        line = f"{_time(record)} {record.levelname:<7} {record.name}: {subject}{_single(_message(record))}"
         failure = _failure(self, record)
         return "\n    ".join([line, *map(_single, failure.splitlines())])
 
@@ -72,7 +80,7 @@ class JsonFormatter(logging.Formatter):
             "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message(record),
             **({"kind": kind, "name": name} if kind else {}),
         }
         failure = _failure(self, record)
@@ -105,5 +113,14 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def _message(record: logging.LogRecord) -> str:
+    return _shown(record.getMessage())
+
+
 def _failure(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    return formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
+    return _shown(formatter.formatException(record.exc_info)) if record.exc_info and record.exc_info[0] else ""
+
+
+def _shown(text: str) -> str:
+    hide = _HIDE.get()
+    return text if hide is None else hide(text)

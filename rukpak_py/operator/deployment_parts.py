@@ -1,7 +1,7 @@
 """The controller of BundleDeployments, put together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -24,6 +24,7 @@ from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kind_visibility import KindVisibility
 from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.masks import MaskingRecorder
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
@@ -66,6 +67,8 @@ class DeploymentParts:
     """The reconciler, and those of its parts that hear of events."""
 
     def __init__(self, around: DeploymentDependencies, *, on_restore: OnRestore) -> None:
+        self._values = ExternalValues(around.values, around.digest_keys, namespace=around.system_namespace)
+        around = replace(around, events=MaskingRecorder(around.events, self._values.hide))
         self._around = around
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore
@@ -75,9 +78,10 @@ class DeploymentParts:
         self.renderer = Renderer(
             around.content, Kinds(around.cluster), around.renderings, around.digest_keys, on_end=queue.add
         )
-        self._values = ExternalValues(around.values, around.digest_keys, namespace=around.system_namespace)
         self._states = DeploymentStates()
-        self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, now=around.now)
+        self._writer = DeploymentStatusWriter(
+            client=around.client, deployments=deployments, now=around.now, hide=self._values.hide
+        )
         self._waiting = around.router.waiting
         existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
         templates = Templates(

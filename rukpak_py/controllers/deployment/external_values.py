@@ -1,7 +1,8 @@
 """Values of charts that stand in Secrets and ConfigMaps: what `spec.config.valuesFrom` refers to, found and digested.
 
 Found before an attempt is made, because their digests are part of its options: other values are other options, and go
-the way of every upgrade. What they hold is in memory as long as a deployment refers to it, and nowhere else.
+the way of every upgrade. What they hold is in memory as long as the deployment is there, and nowhere else: it is kept
+out of all that is said about the deployment (`hide`).
 
 What is missing or wrong is an `error` and not an exception: what is installed is kept meanwhile.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.install_options import recognised
 from rukpak_py.api.names import HELM_CLASS
+from rukpak_py.controllers.deployment.masks import SecretMasks
 from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
@@ -43,6 +45,7 @@ class ExternalValues:
         self._namespace = namespace
         self._uses: dict[str, frozenset[tuple[str, str]]] = {}  # by uid: kinds and names
         self._latest: dict[str, tuple[RecordedValues, ...]] = {}  # by uid
+        self._masks = SecretMasks()
 
     async def of(self, deployment: BundleDeployment) -> FoundValues:
         uid, spec = deployment.metadata.uid, deployment.spec
@@ -58,10 +61,15 @@ class ExternalValues:
         if uid not in self._uses:  # it went while its values were read
             self._retain()
             return NO_VALUES
+        self._masks.learn(deployment, (document for reference, document in found if reference.is_secret))
         history = deployment.status.history
         installed = history[0].options.values_from if history and history[0].options is not None else ()
         self._latest[uid] = recognised(digested, installed)
         return FoundValues(recorded=self._latest[uid], documents=tuple(document for _, document in found))
+
+    def hide(self, uid: str, text: str) -> str:
+        """The text without the secret values of the deployment."""
+        return self._masks.hide(uid, text)
 
     def latest(self, uid: str) -> tuple[RecordedValues, ...]:
         """As they were found last."""
@@ -70,6 +78,7 @@ class ExternalValues:
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
         self._use(uid, frozenset())
+        self._masks.forget(uid)
 
     def _use(self, uid: str, objects: frozenset[tuple[str, str]]) -> None:
         if self._uses.get(uid, frozenset()) == objects:

@@ -26,6 +26,7 @@ from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, both, retry
 from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.logs import hide_in_lines
 
 
 class DeploymentReconciler:
@@ -55,22 +56,25 @@ class DeploymentReconciler:
         if deployment is None:
             self._reporting.forget(name)  # it may have gone while a reconcile noted what it waits for
             return DONE
+        uid = deployment.metadata.uid
+        hide_in_lines(lambda text: self._values.hide(uid, text))
         if not self._reporting.serves(deployment) and not _is_held_by_us(deployment):
             return await self._reporting.not_served(deployment)
         if deployment.metadata.is_deleted:
+            await self._values.of(deployment)  # what is secret of it is not told of while it goes
             return await self._reporting.report(deployment, await self._uninstall.proceed(deployment))
         if deployment.spec.suspend:
             return await self._reporting.report(deployment, SUSPENDED)
         state = self._states.of(deployment.metadata.uid)
         if state is None:
             return DONE
+        found = await self._values.of(deployment)
         try:
             wanted = await self._templates.bundle_of(deployment, state)
         except RukPakError as error:
             return await self._keep_active_after_error(deployment, state, error)
         if wanted is None:
             return WAIT
-        found = await self._values.of(deployment)
         if not wanted.status.is_unpacked:
             outcome = await self._keep_active_while_unpacking(deployment, wanted, state, found)
         elif found.error is not None:

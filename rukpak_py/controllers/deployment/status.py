@@ -8,7 +8,7 @@ The full text of a failure stands in the aspect that failed; Ready, Reconciling 
 """
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,16 @@ class Report:
     healthy: ConditionValue | None = None
     fields: Mapping[str, Any] | None = None
     handles_request: bool = True
+
+    def with_texts(self, change: Callable[[str], str]) -> "Report":
+        """The same with each of its messages changed."""
+        aspects = (self.valid, self.installed, self.healthy)
+        valid, installed, healthy = (
+            dataclasses.replace(aspect, message=change(aspect.message)) if aspect is not None else None
+            for aspect in aspects
+        )
+        message = change(self.message)
+        return dataclasses.replace(self, message=message, valid=valid, installed=installed, healthy=healthy)
 
 
 def status_of(deployment: BundleDeployment, report: Report, now: str) -> BundleDeploymentStatus:

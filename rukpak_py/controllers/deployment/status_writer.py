@@ -4,12 +4,14 @@
   installation waits up to a second for its first health, so that one write says both.
 * No worker waits and no report is kept: the answer names the pause after which the key must come back, and the report
   is computed again. What is written last is therefore what is true last.
+* The secret values of the deployment are taken out of every message (`hide`), before anything cuts it.
 * A write is based on the newest version that this process knows, and names it: when somebody wrote the object meanwhile
   the server answers 409, nothing is lost, and the key comes back. So it does when a list that the report was made from
   has changed while it was made.
 """
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from time import monotonic
@@ -21,6 +23,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSt
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.masks import Hide, as_it_is
 from rukpak_py.controllers.deployment.status import Report, status_of
 from rukpak_py.controllers.deployment.transitions import transitions
 from rukpak_py.controllers.events import EventNote
@@ -59,8 +62,10 @@ class DeploymentStatusWriter:
         client: Client,
         deployments: Cache[BundleDeployment],
         now: Callable[[], str],
+        hide: Hide = as_it_is,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        self._hide = hide
         self._client = client
         self._deployments = deployments
         self._now = now
@@ -107,7 +112,7 @@ class DeploymentStatusWriter:
     async def record_fields(self, deployment: BundleDeployment, **fields: Any) -> None:
         """The same for what no condition tells."""
         latest = self._latest(deployment) or deployment
-        after = replace(latest.status, **fields)
+        after = replace(latest.status, **self._shown(deployment, fields))
         if after != latest.status:
             await self._patch(latest, after)
 
@@ -122,7 +127,18 @@ class DeploymentStatusWriter:
 
     def _status(self, looked_at: BundleDeployment, latest: BundleDeployment, report: Report) -> BundleDeploymentStatus:
         """About the spec that was looked at; based on the status as it is now."""
-        return status_of(replace(looked_at, status=latest.status), report, self._now())
+        uid = looked_at.metadata.uid
+        shown = report.with_texts(lambda text: self._hide(uid, text))
+        if report.fields is not None:
+            shown = dataclasses.replace(shown, fields=self._shown(looked_at, report.fields))
+        return status_of(replace(looked_at, status=latest.status), shown, self._now())
+
+    def _shown(self, deployment: BundleDeployment, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Of the other fields only hooks hold text: why one failed. Names are what they are."""
+        uid, hooks = deployment.metadata.uid, fields.get("hooks")
+        if not hooks:
+            return dict(fields)
+        return {**fields, "hooks": tuple(replace(one, message=self._hide(uid, one.message)) for one in hooks)}
 
     async def _patch(self, latest: BundleDeployment, status: BundleDeploymentStatus) -> BundleDeployment:
         metadata = await write_status(

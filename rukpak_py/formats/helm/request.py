@@ -5,8 +5,6 @@ read by our rules of YAML and merged here, so that one document goes to helm, an
 passwords. `null` stays in the merged document: helm takes it as the wish to drop a default of the chart.
 """
 
-import base64
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -16,11 +14,11 @@ from rukpak_py.content import yaml
 from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.core.masking import Mask, Value
 from rukpak_py.formats.helm.values_from import VALUES_FROM
 from rukpak_py.formats.type_defects import kind_of
 
 DEFAULT_RELEASE = "release-name"  # helm's own
-_SHORTEST_HIDDEN = 4  # characters; a shorter one would hide half of every message
 _VALUES = "values"
 _READING = "read chart values: "
 
@@ -48,6 +46,12 @@ class ValuesDocument:
         if not isinstance(values, dict):
             raise ContentError(f"{_READING}{where}values must be an object, got {kind_of(values)}")
         return values
+
+    @property
+    def lines(self) -> list[str]:
+        """Of its text, where it is one."""
+        text = self.document.decode(errors="replace") if isinstance(self.document, bytes) else self.document
+        return text.splitlines() if isinstance(text, str) else []
 
     def _without_values(self, error: ContentError) -> str:
         """What is wrong with YAML may be quoted from it."""
@@ -106,27 +110,21 @@ def merged_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[st
 
 
 def without_secrets(text: str, documents: Sequence[ValuesDocument], limits: Limits) -> str:
-    """A message with every text and number of the secret documents taken out, also as a Secret has it: in Base64."""
-    hidden = {leaf for document in documents if document.is_secret for leaf in _leaves(document.read(limits))}
-    for leaf in sorted(hidden, key=len, reverse=True):  # the longer one first: it may hold a shorter one
-        text = text.replace(leaf, "***")
-    return text
+    """A message with every text and number of the secret documents taken out."""
+    return Mask(secret_values((one for one in documents if one.is_secret), limits)).hide(text)
 
 
-def _spellings(leaf: object) -> set[str]:
-    """How a message may have it: as it is, by line, quoted, in Base64, and numbers as Go prints them."""
-    text = str(leaf)
-    if isinstance(leaf, int | float):
-        mantissa, _, exponent = f"{leaf:e}".partition("e")
-        return {text, f"{leaf:,}", f"{leaf:g}", f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"}
-    if len(text) < _SHORTEST_HIDDEN:
-        return set()
-    quoted = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
-    encoded = {base64.b64encode(part.encode(errors="replace")).decode() for part in (text, text.strip())}
-    return {text, text.strip(), *text.splitlines(), *quoted, *encoded}
+def secret_values(documents: Iterable[ValuesDocument], limits: Limits = DEFAULT_LIMITS) -> Iterator[Value]:
+    """All texts and numbers; of a document that cannot be read, its lines."""
+    for document in documents:
+        try:
+            yield from leaves_of(document.read(limits))
+        except ContentError:
+            yield from document.lines
 
 
-def _leaves(value: object) -> Iterator[str]:
+def leaves_of(value: object) -> Iterator[Value]:
+    """The texts and numbers in it."""
     waiting = [value]
     while waiting:
         match waiting.pop():
@@ -136,5 +134,7 @@ def _leaves(value: object) -> Iterator[str]:
                 waiting += items
             case None | bool():
                 continue
+            case int() | float() | str() as leaf:
+                yield leaf
             case leaf:
-                yield from (part for part in _spellings(leaf) if len(part) >= _SHORTEST_HIDDEN)
+                yield str(leaf)

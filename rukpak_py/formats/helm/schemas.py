@@ -1,8 +1,8 @@
 """Which schemas of a chart's values helm may check: those that need nothing from elsewhere.
 
-Helm fetches what a schema refers to, from web servers and from files of the machine it runs on. Here nothing is fetched:
-values are not checked by schemas at all when one of the chart's or its subcharts' schemas asks for another document,
-or cannot be read exactly as helm reads it.
+Helm fetches what a schema refers to, from web servers and from files of the machine it runs on. Here nothing is
+fetched: values are not checked by schemas at all when one of the chart's or its subcharts' schemas asks for another
+document, or cannot be read exactly as helm reads it.
 
 * A reference that begins with `#` stays in its document, whatever `$id` says there: the libraries of helm look for it
   in what they have in hand. Any other is taken for one to elsewhere, also where an `$id` seems to name the document:
@@ -76,9 +76,6 @@ def _outside(mapping: dict[str, Any]) -> Iterator[str]:
         if not isinstance(reference, str) or reference.startswith("#"):
             continue
         document, _, fragment = reference.partition("#")
-        if key in _IDENTITIES:
-            is_inside = not fragment
-        else:
-            is_inside = document in (_DRAFTS if key == _SCHEMA else _REFERABLE)
-        if not is_inside:
+        drafts = _DRAFTS if key == _SCHEMA else _REFERABLE
+        if fragment if key in _IDENTITIES else document not in drafts:
             yield document

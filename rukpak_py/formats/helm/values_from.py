@@ -32,6 +32,11 @@ class ValuesReference:
     key: str = DEFAULT_KEY
     is_optional: bool = False
 
+    @property
+    def is_secret(self) -> bool:
+        """Values of a ConfigMap can be read by anybody who may list those."""
+        return self.kind == "Secret"
+
 
 def references_of(config: Mapping[str, Any]) -> tuple[ValuesReference, ...]:
     """In their order. ContentError names every entry that is wrong."""

@@ -3,6 +3,7 @@
 Each rendering makes another random token, so a rendering too much shows.
 """
 
+import base64
 import shutil
 from typing import Any
 
@@ -216,3 +217,38 @@ async def test_a_lost_key_installs_nothing_anew(tenant: Tenant, operator: Operat
     newest, _ = await installed(tenant, 2)
     assert newest["options"]["valuesFrom"][1]["digest"].split(":")[1] != entry["renderingDigest"].split(":")[1]
     assert (await data(tenant))["token"] != first["token"]
+
+
+CANARY = "Canary4f1d7c2b9e"
+_CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {a: b}}\n"
+LEAKS = {
+    "a label that the API server quotes": _CONFIG_MAP.replace("a: b", 'a: "{{ .Values.password }}/!"'),
+    "a label in Base64": _CONFIG_MAP.replace("a: b", 'a: "{{ .Values.password | b64enc }}/!"'),
+    "a name": _CONFIG_MAP.replace("name: a", 'name: "{{ .Values.password }}"'),
+    "a name in lower case, and a label": _CONFIG_MAP.replace(
+        "name: a", 'name: "x-{{ .Values.password | lower }}"'
+    ).replace("a: b", 'a: "no/!"'),
+    "a kind that does not exist": _CONFIG_MAP.replace("ConfigMap", "K{{ .Values.password | upper }}x"),
+    "a group that does not exist": _CONFIG_MAP.replace("v1", "{{ .Values.password | lower }}.example.com/v1"),
+    "fail": "{{ fail .Values.password }}",
+    "fail in upper case": "{{ fail (upper .Values.password) }}",
+    "fail in Base64": "{{ fail (b64enc (print `x` .Values.password)) }}",
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+async def test_a_refusal_does_not_say_what_values_of_secrets_hold(
+    tenant: Tenant, operator: Operator, leak: str
+) -> None:
+    await put(tenant, SECRETS, "login", {"shop.yaml": f"password: {CANARY}\n"})
+    await deploy(tenant, await publish(tenant, LEAKS[leak]), config={"valuesFrom": [LOGIN]})
+
+    found = await tenant.until(lambda seen: "***" in str(condition(seen, "Ready").get("message")), what="it is refused")
+
+    said = [operator.log, str(found["status"]["conditions"]), orjson.dumps(await events(tenant)).decode()]
+    forms = {CANARY.lower(), *(_base64(f"{before}{CANARY}") for before in ("", "x"))}
+    assert [form for form in forms for text in said if form in text.lower()] == []
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode().strip("=").lower()

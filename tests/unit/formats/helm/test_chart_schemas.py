@@ -43,11 +43,10 @@ class Elsewhere:
         self.url = f"http://127.0.0.1:{self._server.server_port}/schema.json"
         self._thread = threading.Thread(target=self._server.serve_forever)
 
-    def __enter__(self) -> "Elsewhere":
+    def start(self) -> None:
         self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -55,8 +54,10 @@ class Elsewhere:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Elsewhere]:
-    with Elsewhere(tmp_path / "elsewhere.json") as found:
-        yield found
+    found = Elsewhere(tmp_path / "elsewhere.json")
+    found.start()
+    yield found
+    found.stop()
 
 
 @pytest.fixture(params=["network namespace", "no network namespace"])

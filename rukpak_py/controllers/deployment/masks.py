@@ -1,0 +1,70 @@
+"""Secret values of deployments, taken out of their texts at the border: status, Events, log.
+
+Server messages quote names, labels and kinds, and a template makes those of any value; what a stage says is therefore
+never shown as it is. A mask belongs to one deployment and hides nothing of another one.
+
+The values that were found last count, and those before them: objects that are named after former values are pruned, and
+told of, when the new ones are there. What an earlier process knew is not known. Values of ConfigMaps are no secret,
+and neither is what the BundleDeployment itself says.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from msgspec import to_builtins
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.controllers.ports import Recorder
+from rukpak_py.core.masking import Mask
+from rukpak_py.formats.helm.request import ValuesDocument, leaves_of, secret_values
+
+Hide: TypeAlias = Callable[[str, str], str]  # of the deployment with this uid, in this text
+_Documents: TypeAlias = tuple[ValuesDocument, ...]
+
+
+class SecretMasks:
+    def __init__(self) -> None:
+        self._documents: dict[str, tuple[_Documents, _Documents]] = {}  # by uid: the latest, and those before
+        self._generations: dict[str, int] = {}
+        self._masks: dict[str, Mask] = {}
+
+    def learn(self, deployment: BundleDeployment, documents: Iterable[ValuesDocument]) -> None:
+        """These are the secret values of the deployment now."""
+        uid, found = deployment.metadata.uid, tuple(documents)
+        latest, former = self._documents.get(uid, ((), ()))
+        found = found or latest  # without any, objects that were made of the former ones may still be there
+        if found != latest:
+            latest, former = found, latest or former
+        elif self._generations.get(uid) == deployment.metadata.generation:
+            return
+        self._documents[uid], self._generations[uid] = (latest, former), deployment.metadata.generation
+        public = [deployment.metadata.name, *map(str, leaves_of(to_builtins(deployment.spec)))]
+        self._masks[uid] = Mask(secret_values((*latest, *former)), public)
+
+    def hide(self, uid: str, text: str) -> str:
+        mask = self._masks.get(uid)
+        return mask.hide(text) if mask is not None else text
+
+    def forget(self, uid: str) -> None:
+        """The deployment is gone."""
+        self._documents.pop(uid, None)
+        self._generations.pop(uid, None)
+        self._masks.pop(uid, None)
+
+
+def as_it_is(_uid: str, text: str) -> str:
+    return text
+
+
+class MaskingRecorder:
+    """Events, and the lines of the log that say the same."""
+
+    def __init__(self, recorder: Recorder, hide: Hide) -> None:
+        self._recorder = recorder
+        self._hide = hide
+
+    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        self._recorder.normal(kind, name, uid, reason, self._hide(uid, message))
+
+    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
+        self._recorder.warning(kind, name, uid, reason, self._hide(uid, message))
