@@ -45,7 +45,8 @@ def events_of(chunk: bytes) -> NextEvent:
 
 
 def _unused_letter(chunk: bytes) -> str:
-    return next((letter for code in _PRIVATE if (letter := chr(code)).encode() not in chunk), _BOM)
+    used = set(chunk.decode("utf-8", "replace"))  # once: thousands of searches would read the chunk thousands of times
+    return next((letter for code in _PRIVATE if (letter := chr(code)) not in used), _BOM)
 
 
 def _with_bom_for(next_event: NextEvent, letter: str) -> NextEvent:
