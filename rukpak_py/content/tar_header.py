@@ -14,8 +14,10 @@ END_MARK = bytes(2 * BLOCK)
 _USTAR = b"ustar\x0000"
 _USTAR_MAGIC = b"ustar\0"
 _CHECKSUM = slice(148, 156)
+_BLANK_CHECKSUM = b" " * 8
 _NAME_BYTES = 100
 _PREFIX_BYTES = 155
+_HIGH_BYTES = bytes(range(0x80, 0x100))
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 
@@ -29,7 +31,7 @@ class Header:
 
 
 def parse(block: bytes) -> Header:
-    if _number(block[_CHECKSUM], "checksum") not in _checksums(block):
+    if not _has_checksum(block, _number(block[_CHECKSUM], "checksum")):
         raise ContentError("the archive is damaged: a header has a wrong checksum")
     name = _text(block[:_NAME_BYTES])
     if block[257:263] == _USTAR_MAGIC and (prefix := _text(block[345:500])):
@@ -65,11 +67,17 @@ def _number(field: bytes, what: str) -> int:
     return int(digits or b"0", 8)
 
 
-def _checksums(block: bytes) -> tuple[int, int]:
-    """The sum of the bytes with the checksum itself as blanks; some old tars summed signed bytes."""
-    unsigned = sum(block) - sum(block[_CHECKSUM]) + 8 * ord(" ")
-    high = sum(byte >= 0x80 for byte in block) - sum(byte >= 0x80 for byte in block[_CHECKSUM])
-    return unsigned, unsigned - 256 * high
+def _has_checksum(block: bytes, given: int) -> bool:
+    """The sum of the bytes with the checksum itself as blanks; some old tars summed signed bytes.
+
+    An archive may have millions of headers: nothing here may be a loop over bytes.
+    """
+    summed = block[: _CHECKSUM.start] + _BLANK_CHECKSUM + block[_CHECKSUM.stop :]
+    unsigned = sum(summed)
+    if given == unsigned:
+        return True
+    high = len(summed) - len(summed.translate(None, _HIGH_BYTES))
+    return given == unsigned - 256 * high
 
 
 def _entry(path: bytes, size: int, kind: bytes, mode: int) -> bytes:
