@@ -45,6 +45,11 @@ class Limits:
     spool_bytes: int = _limit(8 * GIB, "size of what arrives for all Bundles together, in temporary files")
     image_manifest_bytes: int = _limit(4 * MIB, "size of the manifest or the index of an image")
     image_entries: int = _limit(1000, "number of entries of the manifest or the index of an image")
+    image_seconds: int = _limit(600, "seconds that a registry may take to send an image")
+    image_answer_seconds: int = _limit(
+        60, "seconds that a registry may take to begin an answer, and to send one that is not a layer"
+    )
+    image_rate: int = _limit(4 * KIB, "bytes of a layer that a registry must send per second, over 30 seconds")
     git_bytes: int = _limit(512 * MIB, "size of what a git server sends, on disk")
     git_seconds: int = _limit(120, "seconds that a git server may take to send a commit")
     inflation_ratio: int = _limit(200, "number of unpacked bytes for each compressed byte")

@@ -19,13 +19,23 @@ from oras.provider import Registry
 from urllib3.exceptions import HTTPError
 
 from rukpak_py.core.errors import AccessError, UnavailableError
+from rukpak_py.core.limits import readable_size
+from rukpak_py.core.text import excerpt
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.tokens import RegistryLogin
-from rukpak_py.sources.image.transport import LONGEST_ANSWER, Connections, Session, chunks_of, read_body, retry_after
+from rukpak_py.sources.image.transport import (
+    LONGEST_ANSWER,
+    Connections,
+    Session,
+    chunks_of,
+    host_of,
+    read_body,
+    redirect_target,
+    retry_after,
+)
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.tls import client_context
-from rukpak_py.sources.urls import joined_url
 
 _MOST_REDIRECTS: Final = 5
 _LONGEST_SAID: Final = 500
@@ -78,9 +88,8 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
     def demand_login(self) -> None:
         """Fail now where a registry asks for a password and there is none."""
         answer = self.ping()
-        challenge = answer.headers.get("WWW-Authenticate", "")
-        if answer.status_code == 401 and challenge.lower().startswith("basic"):
-            self._login.accept(challenge)
+        if answer.status_code == 401:
+            self._login.demand_password(answer.headers.get("WWW-Authenticate", ""))
 
     def do_request(  # noqa: PLR0917 - as the library calls it
         self,
@@ -96,8 +105,9 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         is_own = urlsplit(url)[:2] == self._origin
         answer = self._send(method, url, self._headers(headers, is_own=is_own), **given)
         if answer.status_code == 401 and is_own:
-            self._read(answer)  # to its end, so that the connection is used again
             with _Translated(self, url):
+                # To its end, so that the connection is used again; a page that is too long has nothing to say.
+                answer._content = read_body(answer, LONGEST_ANSWER) or b""  # noqa: SLF001 - see _read
                 is_new = self._login.accept(answer.headers.get("WWW-Authenticate", ""))
             if is_new:
                 answer = self._send(method, url, self._headers(headers, is_own=True), **given)
@@ -112,17 +122,12 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             if not answer.is_redirect:
                 return self.checked(answer)
             answer.close()
-            target = self._location(answer)
+            target = redirect_target(answer)
             if urlsplit(target).scheme != "https" and self.prefix == "https":
                 raise UnavailableError(f"{self._host} asks for a request without TLS, which is refused")
             answer = self.do_request(target, headers=headers, stream=True)
         answer.close()
         raise UnavailableError(f"{self._host} redirects more than {_MOST_REDIRECTS} times")
-
-    def body(self, answer: requests.Response, longest: int) -> bytes | None:
-        """None when it is longer."""
-        with _Translated(self, answer.url):
-            return read_body(answer, longest)
 
     def chunks(self, answer: requests.Response) -> Iterator[bytes]:
         """UnavailableError when they break off."""
@@ -133,14 +138,14 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         """The answer, when it is a success."""
         if answer.is_redirect:
             answer.close()
-            target = self._location(answer).partition("?")[0]  # the rest may be a secret
-            raise UnavailableError(f"{self._host} redirects to {target[:_LONGEST_SAID]}: give the registry itself")
+            target = excerpt(redirect_target(answer).partition("?")[0], _LONGEST_SAID)  # the rest may be a secret
+            raise UnavailableError(f"{self._host} redirects to {target}: give the registry itself")
         if answer.ok:
             return answer
         said = self._said(answer)
         kind = OutOfReachError if answer.status_code in _NOT_FOR_US else UnavailableError
         if urlsplit(answer.url)[:2] != self._origin:
-            raise kind(f"{urlsplit(answer.url).netloc} answers with {answer.status_code}: {said}")
+            raise kind(f"{host_of(answer.url)} answers with {answer.status_code}: {said}")
         if answer.status_code in {401, 403}:
             raise self.refused(said)
         method = answer.request.method
@@ -148,16 +153,13 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             f"the registry answers {method} with {answer.status_code}: {said}", retry_after=retry_after(answer.headers)
         )
 
-    def _location(self, answer: requests.Response) -> str:
-        return joined_url(answer.url, answer.headers["Location"], what=f"what {self._host} redirects to")
-
     def refused(self, why: str) -> AccessError:
         advice = self._advice.login.format(registry=self._reference.registry)
         return AccessError(f"{self._reference.registry} refuses: {why}. {advice}")
 
     def translated(self, error: Exception, url: str) -> OutOfReachError:
         """For users; without the URL, which may hold a credential of a blob store."""
-        host = urlsplit(url).netloc
+        host = host_of(url)
         cause = _cause(error)
         match error:
             case requests.exceptions.SSLError() if isinstance(cause, ssl.SSLCertVerificationError):
@@ -169,7 +171,8 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             case requests.exceptions.InvalidSchema():
                 return OutOfReachError(f"{host} asks for a request without TLS, which is refused")
             case _:
-                return OutOfReachError(f"{host} does not answer: {str(cause).rpartition(': ')[2]}")
+                why = excerpt(str(cause), 2 * _LONGEST_SAID).rpartition(": ")[2]
+                return OutOfReachError(f"{host} does not answer: {excerpt(why, _LONGEST_SAID)}")
 
     def _headers(self, given: dict[str, str] | None, *, is_own: bool) -> dict[str, str]:
         """`identity`: what is compressed on the way would not have the digest."""
@@ -182,9 +185,10 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             return self.session.send_once(method, url, headers=headers, **given)
 
     def _read(self, answer: requests.Response) -> None:
-        body = self.body(answer, LONGEST_ANSWER)
+        with _Translated(self, answer.url):
+            body = read_body(answer, LONGEST_ANSWER)
         if body is None:
-            raise UnavailableError(f"its answer is larger than {LONGEST_ANSWER} bytes")
+            raise UnavailableError(f"its answer is larger than {readable_size(LONGEST_ANSWER)}")
         answer._content = body  # noqa: SLF001 - where the library itself puts what it has read
 
     def _said(self, answer: requests.Response) -> str:
@@ -196,7 +200,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
             said = "; ".join(str(error.get("message") or error.get("code")) for error in errors)
         except (ValueError, KeyError, TypeError, AttributeError, UnavailableError, RecursionError):
             said = ""
-        return self._login.scrubbed(said or answer.reason or "no reason")[:_LONGEST_SAID]
+        return excerpt(self._login.scrubbed(said or answer.reason or "no reason"), _LONGEST_SAID)
 
 
 class _Translated:

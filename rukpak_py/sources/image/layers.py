@@ -27,7 +27,7 @@ _OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."  # notes of an old file system, not content
 _LINKS = frozenset({MemberKind.SYMBOLIC_LINK, MemberKind.HARD_LINK})
 _MOST_PASSES = 3
-_MOST_OTHERS = 100_000  # links of paths that are not kept, and whiteouts
+MOST_OTHERS = 100_000  # links of paths that are not kept, and whiteouts
 
 
 def everything(_path: str) -> bool:
@@ -204,8 +204,8 @@ class ImageFiles:
 
     def _count_other(self) -> None:
         self.others += 1
-        if self.others > _MOST_OTHERS:
-            raise ContentError(f"the image has more than {_MOST_OTHERS} links and whiteouts")
+        if self.others > MOST_OTHERS:
+            raise ContentError(f"the image has more than {MOST_OTHERS} links and whiteouts")
 
     def _count_bytes(self, path: str, size: int) -> None:
         if size > self.limits.file_bytes:

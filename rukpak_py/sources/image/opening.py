@@ -8,8 +8,11 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.docker_config import credentials_for
+from rukpak_py.sources.image.layer_files import tree_of_layers
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
+from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_registries
+from rukpak_py.sources.spool import Spool
 
 _ADVICE: Final = Advice(
     login="Log in with `docker login {registry}`",
@@ -22,9 +25,15 @@ def open_image(reference: ImageReference, *, limits: Limits) -> Tree:
     login = credentials_for(reference)
     plain_http = parse_registries(os.environ.get(PLAIN_HTTP_VARIABLE, ""))
     options = PullOptions(limits=limits, advice=_ADVICE, plain_http=plain_http)
-    pull = ImagePull(reference, [login] if login else [], options)
+    spool = Spool(limits)
     try:
-        pull.resolve()
-        return read_bundle_or_chart(pull.tree)
+        with ReceivedFiles(spool) as files:
+            pull = ImagePull(reference, [login] if login else [], options, files)
+            try:
+                pull.resolve()
+                layers = pull.download()
+            finally:
+                pull.abort()
+            return read_bundle_or_chart(lambda keep: tree_of_layers(layers, keep, limits))
     finally:
-        pull.abort()
+        spool.close()

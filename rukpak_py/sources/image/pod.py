@@ -6,7 +6,6 @@ on where this one ended. A pod that failed is deleted, and made again only after
 the content is stored, `clean_up` deletes the pod, or lets it end and makes it again when somebody deletes it.
 """
 
-from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Final
 
@@ -15,7 +14,6 @@ from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.bundle_files import kept_of_image
 from rukpak_py.sources.image.pod_content import PodContent
 from rukpak_py.sources.image.pod_failures import PodFailures
 from rukpak_py.sources.image.pod_manifest import CONTAINER, FINISH, PodSettings, WantedPod
@@ -28,6 +26,7 @@ from rukpak_py.sources.image.pod_state import (
     situation,
     waiting_message,
 )
+from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import is_digest, parse_image
 from rukpak_py.sources.logins import Logins
 from rukpak_py.sources.ports import Pods, Workers
@@ -44,16 +43,13 @@ class UnpackPods:
         logins: Logins,
         settings: PodSettings,
         *,
-        threads: Executor,
         limits: Limits,
         workers: Workers,
         spool: Spool,
     ) -> None:
-        """`threads`: where content is read."""
         self._pods = pods
         self._logins = logins
         self._settings = settings
-        self._threads = threads
         self._limits = limits
         self._workers = workers
         self._spool = spool
@@ -159,15 +155,16 @@ class UnpackPods:
         return message
 
     async def _read(self, request: FetchRequest, spec: ImageSpec, pod: Pod) -> Fetched | Waiting:
-        await request.content_arrives()
-        content = PodContent(
-            lambda command, end: self._pods.run(request.bundle, CONTAINER, command, end=end),
-            self._threads,
-            keep=kept_of_image(request.provisioner_class),
-            limits=self._limits,
-        )
         try:
-            tree = await content.tree()
+            with ReceivedFiles(self._spool) as files:
+                content = PodContent(
+                    lambda command, end: self._pods.run(request.bundle, CONTAINER, command, end=end),
+                    files,
+                    self._workers,
+                    class_name=request.provisioner_class,
+                    limits=self._limits,
+                )
+                tree = await content.tree(request.content_arrives)
         except UnavailableError as error:
             if _NOT_READABLE not in str(error):
                 raise

@@ -1,8 +1,8 @@
-"""The content of an image, taken out of its unpack pod by `tar`: kept paths only, as one more layer that streams by.
+"""The content of an image, taken out of its unpack pod by `tar`: kept paths only, as one more layer.
 
-The reader is that of layers, so limits, links and what is refused are the same as for an image from its registry, and
-so is the digest. What links lead to is asked for in further rounds, and only when every directory on the way is known
-to be one: what the node mounts into the container (/proc, for one) is not part of the image, and never read.
+What the pod sends goes to files, and a worker process reads all of them once a command has ended. The reader is that of
+layers, so limits, links and what is refused are the same as for an image from its registry, and so is the digest. What
+links lead to is asked for in further rounds: each reading says what is missing (`pod_files`).
 
 Scripts are constants, and paths are their arguments. A script prints a random word when all went well, and waits until
 that has been read: what it said counts only then, and only with exit code 0.
@@ -10,28 +10,29 @@ that has been read: what it said counts only then, and only with exit code 0.
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from concurrent.futures import Executor
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
-from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
-from rukpak_py.content.tree import Tree, clean_path
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import KIB, LINK_HOPS, Limits
-from rukpak_py.sources.image.layers import ImageFiles, Keep, below
-from rukpak_py.sources.image.pod_manifest import MOUNT, TOOL
+from rukpak_py.sources.bundle_files import kept_of_image
+from rukpak_py.sources.image.layers import MOST_OTHERS
+from rukpak_py.sources.image.pod_files import MissingFiles, PodArchive, read_archives
+from rukpak_py.sources.image.pod_manifest import TOOL
+from rukpak_py.sources.image.received_files import ReceivedFiles
+from rukpak_py.sources.ports import Workers
+from rukpak_py.sources.spool import SpoolFile
 
-T = TypeVar("T")
 Run = Callable[[Sequence[str], str], AsyncGenerator[bytes, None]]
 """The output of a command that ends with the word, as `Pods.run`."""
 
 _LISTING_BYTES: Final = 1024 * KIB
 _COMMAND_BYTES: Final = 32 * KIB  # of the paths of one command: they travel in a URL
 _MOST_ROUNDS: Final = 3  # of content; as many as an image is read from its registry
-_MOST_WAYS: Final = 4096  # files and directories that are asked for because links lead through them
-_PIECES: Final = 16  # that wait between the connection and the reader
+_WRITTEN_AT_ONCE: Final = 128 * KIB
+_OTHER_BYTES: Final = 4 * KIB  # of a file, at most: headers and long names
 _END: Final = """
 printf %s "$end"
 read -r end || exit 1
@@ -55,33 +56,47 @@ _ZEROS: Final = f"{TOOL} head -c 1024 /dev/zero"  # an archive of nothing, which
 # Of the paths that are its arguments, the links; the files and directories that are there, with all that is in them.
 _LINKS: Final = _TAR.format(wanted=_LINK, tar=f"{TOOL} tar", options="--no-recursion", zeros=_ZEROS, end=_END)
 _FILES: Final = _TAR.format(wanted=f'{_LINK} || [ -e "$path" ]', tar=f"{TOOL} tar", options="", zeros=_ZEROS, end=_END)
-# What the node mounts, or the runtime makes: not of the image.
-MOUNTED: Final = ("dev", "proc", "sys", MOUNT, "etc/hosts", "etc/hostname", "etc/resolv.conf")
-_is_mounted = below(*MOUNTED)
 
 
 class PodContent:
     """Of the image in whose container `run` runs commands."""
 
-    def __init__(self, run: Run, threads: Executor, *, keep: Keep, limits: Limits) -> None:
+    def __init__(self, run: Run, files: ReceivedFiles, workers: Workers, *, class_name: str, limits: Limits) -> None:
         self._run = run
-        self._threads = threads
-        self._keep = keep
+        self._files = files
+        self._workers = workers
+        self._class_name = class_name
         self._limits = limits
-        self._image = ImageFiles(keep=keep, led_to=below(), limits=limits)
+        self._archives: list[PodArchive] = []
+        self._received = 0
 
-    async def tree(self) -> Tree:
-        names = [name for name in await self._root_names() if self._keep(name)]
-        await self._add(_FILES, names)
+    async def tree(self, content_arrives: Callable[[], Awaitable[None]]) -> Tree:
+        """`content_arrives` is awaited when what was asked for is there, before it is read for the first time."""
+        keep = kept_of_image(self._class_name)
+        await self._add(_FILES, [name for name in await self._root_names() if keep(name)])
+        await content_arrives()
         held: frozenset[str] = frozenset()
-        for _ in range(_MOST_ROUNDS - 1):
-            ends = await self._ends()
-            if ends <= held:
-                break
-            self._image.hold(ends)
-            await self._add(_FILES, sorted(ends - held))
-            held |= ends
-        return await self._in_thread(self._image.tree)
+        looked_at: frozenset[str] = frozenset()
+        rounds, hops = 1, 0
+        while True:
+            found = await self._read(looked_at, is_last=rounds == _MOST_ROUNDS)
+            if isinstance(found, Tree):
+                return found
+            if found.ways:
+                hops += 1
+                if hops >= LINK_HOPS:
+                    raise ContentError(f"links of the image lead through more than {LINK_HOPS} others")
+                looked_at |= found.ways
+                await self._add(_LINKS, sorted(found.ways))
+            else:
+                rounds, hops = rounds + 1, 0
+                await self._add(_FILES, sorted(found.ends - held), holds=found.ends)
+                held |= found.ends
+
+    async def _read(self, looked_at: frozenset[str], *, is_last: bool) -> Tree | MissingFiles:
+        return await self._workers.run(
+            read_archives, self._archives, looked_at, self._class_name, self._limits, is_last=is_last
+        )
 
     async def _root_names(self) -> list[str]:
         listing = bytearray()
@@ -96,94 +111,40 @@ class PodContent:
             raise ContentError("a name in the root directory of the image is not UTF-8") from error
         return sorted(name.removeprefix("/") for name in names.split("\0") if name)
 
-    async def _ends(self) -> frozenset[str]:
-        """Where kept links lead to beside what is held, through whatever other links."""
-        looked_at: set[str] = set()
-        for _ in range(LINK_HOPS):
-            ends, unknown = await self._in_thread(partial(self._links_to_follow, looked_at))
-            if not unknown:
-                return ends
-            looked_at |= unknown
-            await self._add(_LINKS, sorted(unknown))
-        raise ContentError(f"links of the image lead through more than {LINK_HOPS} others")
-
-    def _links_to_follow(self, looked_at: AbstractSet[str]) -> tuple[frozenset[str], set[str]]:
-        """Where links lead to, and what on the way there was not looked at. It takes long where links are many."""
-        ends = self._image.missed()
-        unknown: set[str] = set()
-        for end in ends:
-            clean_path(end, self._limits)
-            _check_is_of_image(end)
-            unknown.update(way for way in _ways_to(end) if way not in looked_at)
-            if len(unknown) + len(looked_at) > _MOST_WAYS:
-                raise ContentError(f"links of the image lead through more than {_MOST_WAYS} files and directories")
-        return ends, unknown
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-    async def _add(self, script: str, paths: Sequence[str]) -> None:
+    async def _add(self, script: str, paths: Sequence[str], *, holds: frozenset[str] = frozenset()) -> None:
         for batch in _batches(paths):
+            file = await asyncio.to_thread(self._files.file)
             async with aclosing(self._output_of(script, *batch)) as pieces:
-                await self._read(pieces)
+                await self._write(pieces, file)
+            self._archives.append(PodArchive(path=file.path, holds=holds))
 
     def _output_of(self, script: str, *paths: str) -> AsyncGenerator[bytes, None]:
         end = secrets.token_hex(16)
         return self._run((TOOL, "sh", "-c", script, "sh", end, *paths), end)
 
-    async def _read(self, pieces: AsyncGenerator[bytes, None]) -> None:
-        """The reader works in a thread; what it has not taken yet is bounded, so a slow one slows the sender down."""
-        loop = asyncio.get_running_loop()
-        bridge = _Bridge(loop)
-        sender = asyncio.create_task(bridge.send(pieces))
-        reader = loop.run_in_executor(self._threads, self._image.add, bridge.chunks())
-        try:
-            await asyncio.shield(reader)
-        finally:
-            sender.cancel()
-            await asyncio.gather(sender, return_exceptions=True)
-            if not reader.done():  # nobody waits for it any more: it gets an end
-                reader.add_done_callback(asyncio.Future.exception)
-                bridge.end()
+    async def _write(self, pieces: AsyncGenerator[bytes, None], file: SpoolFile) -> None:
+        pending = bytearray()
+        async for piece in pieces:
+            self._received += len(piece)
+            self._check_size()
+            pending += piece
+            if len(pending) >= _WRITTEN_AT_ONCE:
+                await asyncio.to_thread(file.write, bytes(pending))
+                pending.clear()
+        await asyncio.to_thread(_finish, file, bytes(pending))
+
+    def _check_size(self) -> None:
+        """What is more than this exceeds a limit of what is kept, too: it need not arrive to be refused."""
+        limits = self._limits
+        if self._received > limits.image_bytes:
+            raise limits.exceeded("image_bytes", "the size of all layers together")
+        if self._received > limits.content_bytes + _OTHER_BYTES * (limits.content_files + MOST_OTHERS):
+            raise limits.exceeded("content_bytes", "the size of the content of the image")
 
 
-class _Bridge:
-    """From the loop to a thread."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._queue: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(_PIECES)
-
-    async def send(self, pieces: AsyncGenerator[bytes, None]) -> None:
-        try:
-            async for piece in pieces:
-                await self._queue.put(piece)
-            await self._queue.put(None)
-        except Exception as error:  # noqa: BLE001 - the reader raises it
-            await self._queue.put(error)
-
-    def chunks(self) -> Iterator[bytes]:
-        """For the thread."""
-        while (piece := asyncio.run_coroutine_threadsafe(self._queue.get(), self._loop).result()) is not None:
-            if isinstance(piece, Exception):
-                raise piece
-            yield piece
-
-    def end(self) -> None:
-        while not self._queue.empty():
-            self._queue.get_nowait()
-        self._queue.put_nowait(UnavailableError("it was ended"))
-
-
-def _check_is_of_image(end: str) -> None:
-    if _is_mounted(end) or any(path.startswith(f"{end}/") for path in MOUNTED):
-        raise ContentError(f"a link points to '/{end}', which is not a file of the image that is read")
-
-
-def _ways_to(path: str) -> Iterator[str]:
-    """The directories around the path, and the path itself."""
-    parts = path.split("/")
-    return ("/".join(parts[: count + 1]) for count in range(len(parts)))
+def _finish(file: SpoolFile, rest: bytes) -> None:
+    file.write(rest)
+    file.complete()
 
 
 def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -1,28 +1,30 @@
-"""An image pulled from its registry to a Tree: by reference to a manifest, and its layers as they stream by.
+"""An image pulled from its registry to files: by reference to a manifest, and its layers as they are.
 
-Everything is verified: the manifest by the digest that was asked for or that the registry announces, whatever it leads
-to by the digest and size that name it, and unpacked layers by the digests in the image's configuration. Nothing of it
-is on disk, and only kept paths are in memory. A blob that breaks off is read on from there.
+Everything is verified while it arrives: the manifest by the digest that was asked for or that the registry announces,
+and whatever it leads to by the digest and size that name it. What unpacked layers have to be is verified by who reads
+them. In memory are chunks only, however many pulls there are. A blob that breaks off is read on from there.
 
-Blocking: call it from threads. `abort` ends it from any other thread.
+Blocking: call it from threads. `abort` ends it from any other thread, and it ends by itself when its registry is too
+slow (`Pace`).
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import requests
 
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
-from rukpak_py.core.limits import MIB, LimitError, Limits
+from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
 from rukpak_py.sources.image.client import Advice, NoTlsError, RegistryClient
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.descriptors import Descriptor, Platform, check_digest, document, new_hash, verified
-from rukpak_py.sources.image.layers import Keep, tree_of_image, unpacked
+from rukpak_py.sources.image.layer_files import LayerFile
 from rukpak_py.sources.image.layout import MOST_INDEXES, host_platform
 from rukpak_py.sources.image.manifests import (
     MANIFEST_TYPES,
@@ -32,6 +34,8 @@ from rukpak_py.sources.image.manifests import (
     layers_of,
     read_document,
 )
+from rukpak_py.sources.image.pace import Pace, TooSlowError
+from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.transport import Connections
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
@@ -39,9 +43,8 @@ from rukpak_py.sources.urls import DEFAULT_PORTS
 
 _MOST_READS: Final = 5  # of one blob, each from where the last one broke off
 _PAUSE_SECONDS: Final = 0.5
-_MOST_READ_ON: Final = 64 * MIB  # of a layer after its content was refused
-T = TypeVar("T")
 _LOOPBACK: Final = parse_networks("127.0.0.0/8,::1/128")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +59,36 @@ class PullOptions:
     plain_http: frozenset[str] = frozenset()
 
 
-class ImagePull:
-    """First `resolve`, then `tree`; `abort` in any case."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Layer:
+    """What is needed of its descriptor, which may be large."""
 
-    def __init__(self, reference: ImageReference, logins: Sequence[RegistryCredentials], options: PullOptions) -> None:
-        """Of the logins the first that the registry takes is used; without any it is asked as by nobody."""
+    blob: Descriptor
+    diff_id: str
+
+
+class ImagePull:
+    """First `resolve`, then `download`; `abort` in any case."""
+
+    def __init__(
+        self,
+        reference: ImageReference,
+        logins: Sequence[RegistryCredentials],
+        options: PullOptions,
+        files: ReceivedFiles,
+    ) -> None:
+        """Of the logins the first that the registry takes is used; without any it is asked as by nobody.
+
+        `files`: where everything goes. The time of the pull begins now.
+        """
         self._reference = reference
         self._logins: Sequence[RegistryCredentials | None] = logins or (None,)
         self._options = options
+        self._files = files
         self._connections = Connections(_policy(reference, options))
+        self._pace = self._connections.pace = Pace(options.limits, self._connections.aborted)
         self._client = self._new_client(self._logins[0], plain_http=False)
-        self._manifest = ImageDocument()
-        self._diff_ids: Sequence[str] = ()
-        self._reading: Iterator[bytes] = iter(())  # the layer
+        self._layers: Sequence[_Layer] = ()
 
     def resolve(self) -> ImageReference:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
@@ -78,14 +98,14 @@ class ImagePull:
         """Ask for the manifest, and for nothing that it leads to: who may read it may have the image."""
         self._with_each_login(self._reach)
 
-    def tree(self, keep: Keep) -> Tree:
-        try:
-            return tree_of_image(self._layers, keep=keep, limits=self._options.limits)
-        except LimitError:
-            raise
-        except ContentError:
-            self._read_on()
-            raise
+    def download(self) -> Sequence[LayerFile]:
+        """The layers, lowest first, as long as the files are there."""
+        paths: dict[str, Path] = {}
+        for layer in self._layers:
+            if layer.blob.digest not in paths:
+                paths[layer.blob.digest] = self._downloaded(layer.blob)
+        self._files.settle()
+        return [LayerFile(path=paths[layer.blob.digest], diff_id=layer.diff_id) for layer in self._layers]
 
     def abort(self) -> None:
         """End it, whoever waits for what; it is of no use after that."""
@@ -114,8 +134,7 @@ class ImagePull:
 
     def _resolve(self, login: RegistryCredentials | None) -> ImageReference:
         digest, found = self._reach(login)
-        self._manifest = self._image(found)
-        self._diff_ids = self._configured()
+        self._layers = self._configured(self._image(found))
         return self._reference.at(digest)
 
     def _new_client(self, login: RegistryCredentials | None, *, plain_http: bool) -> RegistryClient:
@@ -130,13 +149,16 @@ class ImagePull:
 
     def _top(self) -> tuple[str, ImageDocument]:
         wanted = self._reference.digest
-        data, answer = self._get(wanted or self._reference.tag)
-        announced = answer.headers.get("Docker-Content-Digest", "").strip()
-        digest = wanted or f"sha256:{hashlib.sha256(data).hexdigest()}"
-        _check(data, digest)
-        if announced.partition(":")[0] == digest.partition(":")[0]:
-            _check(data, announced)
-        return digest, self._document(data, answer)
+
+        def read(data: bytes, answer: requests.Response) -> tuple[str, ImageDocument]:
+            announced = answer.headers.get("Docker-Content-Digest", "").strip()
+            digest = wanted or f"sha256:{hashlib.sha256(data).hexdigest()}"
+            _check(data, digest)
+            if announced.partition(":")[0] == digest.partition(":")[0]:
+                _check(data, announced)
+            return digest, self._document(data, answer)
+
+        return self._get(wanted or self._reference.tag, read)
 
     def _image(self, found: ImageDocument) -> ImageDocument:
         for _ in range(MOST_INDEXES):
@@ -144,59 +166,78 @@ class ImagePull:
                 return found
             chosen = image_for(found.manifests, self._options.platform)
             new_hash(chosen.digest)  # refuses what is not a digest
-            data, answer = self._get(chosen.digest)
-            for _chunk in verified([data], chosen, damaged=UnavailableError):
-                pass
-            found = self._document(data, answer)
+            found = self._get(chosen.digest, partial(self._chosen, chosen))
         raise ContentError("the image's index leads from index to index and never to an image")
 
-    def _get(self, name: str) -> tuple[bytes, requests.Response]:
+    def _chosen(self, descriptor: Descriptor, data: bytes, answer: requests.Response) -> ImageDocument:
+        for _chunk in verified([data], descriptor, damaged=UnavailableError):
+            pass
+        return self._document(data, answer)
+
+    def _get(self, name: str, read: Callable[[bytes, requests.Response], T]) -> T:
         limits = self._options.limits
+        self._pace.begin()
         answer = self._client.follow(self._client.url(f"manifests/{name}"), {"Accept": ", ".join(MANIFEST_TYPES)})
-        data = self._client.body(answer, limits.image_manifest_bytes)
-        if data is None:
-            raise limits.exceeded("image_manifest_bytes", "the size of the image's manifest")
         if answer.headers.get("Content-Type", "").lower().startswith("text/html"):
+            answer.close()
             raise UnavailableError("the registry, or something before it, answers with a page and not with a manifest")
-        return data, answer
+        chunks = self._client.chunks(answer)
+        found = self._files.document(chunks, limits.image_manifest_bytes, lambda data: read(data, answer))
+        if found is None:
+            answer.close()
+            raise limits.exceeded("image_manifest_bytes", "the size of the image's manifest")
+        return found
 
     def _document(self, data: bytes, answer: requests.Response) -> ImageDocument:
         return read_document(data, answer.headers.get("Content-Type", ""), self._options.limits)
 
-    def _configured(self) -> Sequence[str]:
-        """The digests of the unpacked layers; what cannot be pulled is refused before content is asked for."""
-        layers = layers_of(self._manifest, self._options.limits)
-        config = self._manifest.config
-        if config is None:
+    def _configured(self, manifest: ImageDocument) -> Sequence[_Layer]:
+        """The layers; what cannot be pulled is refused before content is asked for."""
+        limits = self._options.limits
+        layers = layers_of(manifest, limits)
+        if manifest.config is None:
             raise ContentError("the image has no configuration")
-        chunks = verified(self._blob(config), config, damaged=UnavailableError)
-        digests = document("the image's configuration", chunks, Configuration, self._options.limits).rootfs.diff_ids
+        for layer in layers:
+            new_hash(layer.digest)  # refuses what is not a digest
+        digests = self._diff_ids(manifest.config)
         if len(digests) != len(layers):
             raise ContentError(f"the image has {len(layers)} layers, and digests of {len(digests)}")
+        return [
+            _Layer(blob=Descriptor(digest=layer.digest, size=layer.size), diff_id=diff_id)
+            for layer, diff_id in zip(layers, digests, strict=True)
+        ]
+
+    def _diff_ids(self, config: Descriptor) -> Sequence[str]:
+        """The digests of the unpacked layers."""
+        limits = self._options.limits
+        what = "the image's configuration"
+        digests = self._files.document(
+            verified(self._blob(config, is_layer=False), config, damaged=UnavailableError),
+            limits.image_manifest_bytes,
+            lambda data: document(what, [data], Configuration, limits).rootfs.diff_ids,
+        )
+        if digests is None:
+            raise limits.exceeded("image_manifest_bytes", f"the size of {what}")
         return digests
 
-    def _layers(self) -> Iterator[Iterator[bytes]]:
-        limits = self._options.limits
-        for layer, diff_id in zip(layers_of(self._manifest, limits), self._diff_ids, strict=True):
-            self._reading = verified(self._blob(layer), layer, damaged=UnavailableError)
-            yield unpacked(self._reading, diff_id, limits)
+    def _downloaded(self, blob: Descriptor) -> Path:
+        file = self._files.file()
+        for chunk in verified(self._blob(blob, is_layer=True), blob, damaged=UnavailableError):
+            file.write(chunk)
+        file.complete()
+        return file.path
 
-    def _read_on(self) -> None:
-        """To the digest of the layer whose content was refused: what the registry has damaged is not the image's."""
-        left = _MOST_READ_ON
-        for piece in self._reading:
-            left -= len(piece)
-            if left < 0:
-                return
-
-    def _blob(self, blob: Descriptor) -> Iterator[bytes]:
+    def _blob(self, blob: Descriptor, *, is_layer: bool) -> Iterator[bytes]:
         new_hash(blob.digest)  # refuses what is not a digest
         url = self._client.url(f"blobs/{blob.digest}")
+        self._pace.begin()
         position = 0
         failure: UnavailableError | None = None
         for _ in range(_MOST_READS):
             answer = self._client.follow(url, {"Range": f"bytes={position}-"} if position else {})
             skipped = 0 if answer.status_code == 206 else position
+            if is_layer:
+                self._pace.read_layer()
             try:
                 for chunk in self._client.chunks(answer):
                     rest = chunk[skipped:]
@@ -204,6 +245,8 @@ class ImagePull:
                     position += len(rest)
                     yield rest
                 failure = None
+            except TooSlowError:
+                raise
             except UnavailableError as error:
                 failure = error
             if position >= blob.size:

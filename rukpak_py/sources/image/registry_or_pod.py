@@ -54,7 +54,6 @@ def image_source(
         unpacking.pods,
         ports.logins,
         unpacking.settings,
-        threads=direct.threads,
         limits=limits,
         workers=workers,
         spool=spool,

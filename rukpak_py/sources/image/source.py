@@ -1,18 +1,20 @@
 """Content of an image, straight from its registry.
 
+Threads download the layers to temporary files, and a worker process reads them. Only then a place is taken among those
+who hold content in memory: a registry that takes its time holds a thread, and a place in its own lane.
+
 A reference by digest that was unpacked before costs no request, where the Bundle or its deployment has proved access
 to the image. One that has not asks the registry for the manifest first, with its own logins: what is stored is handed
 out when the registry answers with it, and in no other case. Pull secrets are the Bundle's own, then those of the
 service account, as for a pod: one that is missing or broken is no failure by itself, but is told when the registry
 refuses. What blocks runs in threads of its own, so that registries that hang hold nobody else; a job that is cancelled
-ends its connections.
+ends its connections, and removes its files.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rukpak_py.api.names import SourceType
@@ -21,9 +23,10 @@ from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.bundle_files import kept_of_image
 from rukpak_py.sources.image.descriptors import Platform
+from rukpak_py.sources.image.layer_files import LayerFile, read_layers
 from rukpak_py.sources.image.layout import host_platform
+from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.logins import Logins, OwnSecretError, Recipient
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from rukpak_py.sources.image.credentials import Keychain
     from rukpak_py.sources.image.pull import ImagePull
 
-_THREADS: Final = 256  # most of them wait, eight for a host that hangs; how many hold content is bounded elsewhere
+_THREADS: Final = 256  # most of them wait, eight for a host that hangs; each holds some chunks
 T = TypeVar("T")
 
 
@@ -80,21 +83,18 @@ class ImageFetcher:
             return known
         notes: list[str] = []
         keychain = await self._keychain(request, spec, reference, notes)
-        pull: ImagePull | None = None
         try:
-            pull = await self._in_thread(lambda: self._pull(spec, reference, keychain))
-            if (known := await self._proved_now(request, pull)) is not None:
-                return known
-            resolved = await self._in_thread(pull.resolve)
-            await request.content_arrives()
-            tree = await self._in_thread(partial(pull.tree, kept_of_image(request.provisioner_class)))
+            with ReceivedFiles(self._spool) as files:
+                found = await self._download(request, keychain, files)
+                if isinstance(found, Fetched):
+                    return found
+                resolved, layers = found
+                await request.content_arrives()
+                tree = await self._workers.run(read_layers, layers, request.provisioner_class, self._limits)
         except AccessError as error:
             raise AccessError("; ".join([f"{reference} cannot be pulled: {error}", *notes])) from error
         except RukPakError as error:
             raise _of_image(error, reference) from error
-        finally:
-            if pull is not None:
-                pull.abort()  # a thread may still wait
         return Fetched(tree=tree, resolved=_resolved(resolved))
 
     async def unpacked_before(self, request: FetchRequest) -> Fetched | None:
@@ -118,7 +118,24 @@ class ImageFetcher:
         await self._ports.unpacked.prove(access)
         return await self.unpacked_before(request)
 
-    def _pull(self, spec: ImageSpec, reference: ImageReference, keychain: "Keychain") -> "ImagePull":
+    async def _download(
+        self, request: FetchRequest, keychain: "Keychain", files: ReceivedFiles
+    ) -> Fetched | tuple[ImageReference, Sequence[LayerFile]]:
+        """What is stored, or the image by its digest and its layers."""
+        spec, reference = _reference(request.source)
+        pull: ImagePull | None = None
+        try:
+            pull = await self._in_thread(lambda: self._pull(spec, reference, keychain, files))
+            if (known := await self._proved_now(request, pull)) is not None:
+                return known
+            return await self._in_thread(pull.resolve), await self._in_thread(pull.download)
+        finally:
+            if pull is not None:
+                pull.abort()  # a thread may still wait
+
+    def _pull(
+        self, spec: ImageSpec, reference: ImageReference, keychain: "Keychain", files: ReceivedFiles
+    ) -> "ImagePull":
         """The client is large, and loaded only where images are pulled."""
         from rukpak_py.sources.image.client import Advice  # noqa: PLC0415 - see above
         from rukpak_py.sources.image.pull import ImagePull, PullOptions  # noqa: PLC0415 - see above
@@ -136,7 +153,7 @@ class ImageFetcher:
             ca_bundle=spec.ca_bundle,
             plain_http=self._plain_http,
         )
-        return ImagePull(reference, keychain.for_image(reference), options)
+        return ImagePull(reference, keychain.for_image(reference), options, files)
 
     async def _keychain(
         self, request: FetchRequest, spec: ImageSpec, reference: ImageReference, notes: list[str]

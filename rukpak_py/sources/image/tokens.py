@@ -14,17 +14,18 @@ from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
-from oras.auth.utils import parse_auth_header
 
 from rukpak_py.core.errors import AccessError, UnavailableError
+from rukpak_py.sources.image.challenges import parse_challenges
 from rukpak_py.sources.image.credentials import RegistryCredentials
-from rukpak_py.sources.image.transport import LONGEST_ANSWER, Session, read_body, retry_after
+from rukpak_py.sources.image.transport import Session, host_of, read_body, retry_after
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.urls import read_url
 
 NO_TOKEN: Final = "no token for this login"  # noqa: S105 - a message
-_BASIC: Final = re.compile(r"(^|,)\s*basic\b", re.IGNORECASE)
-_BEARER: Final = re.compile(r"(?:^|,)\s*bearer\s+(?P<parameters>.*)", re.IGNORECASE | re.DOTALL)
+_BASIC: Final = "basic"
+_BEARER: Final = "bearer"
+_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 _SHORTEST_LIFE: Final = 60.0  # of tokens whose service does not say; what the specification says of them
 _MARGIN: Final = 5.0  # a token is asked for again before it ends
 _CLIENT: Final = "rukpak"
@@ -81,18 +82,27 @@ class RegistryLogin:
         return {"Authorization": f"Bearer {held.token}"}
 
     def accept(self, header: str) -> bool:
-        """Do what the registry's challenge asks for; False when just that was refused."""
-        if match := _BEARER.search(header):
-            found = parse_auth_header(match["parameters"])
-            challenge = _Challenge(realm=found.realm or "", service=found.service or "", scope=found.scope or "")
-            if not challenge.realm:
-                raise self._refused(NO_TOKEN)
-            self._is_basic = False
-            self._challenge = challenge
-            self._held[challenge] = self._exchange(challenge)
-            return True
-        if not _BASIC.search(header):
+        """Do what the registry's challenge asks for, best with a token; False when just that was refused."""
+        found = parse_challenges(header)
+        for one in found:
+            if one.scheme == _BEARER and (realm := one.parameters.get("realm")):
+                given = {name: one.parameters.get(name, "") for name in ("service", "scope")}
+                challenge = _Challenge(realm=realm, **given)
+                self._is_basic = False
+                self._challenge = challenge
+                self._held[challenge] = self._exchange(challenge)
+                return True
+        if not any(one.scheme == _BASIC for one in found):
             raise self._refused(NO_TOKEN)
+        return self._accept_basic()
+
+    def demand_password(self, header: str) -> None:
+        """Fail where it is what the registry asks for first, and there is none."""
+        found = parse_challenges(header)
+        if found and found[0].scheme == _BASIC:
+            self._accept_basic()
+
+    def _accept_basic(self) -> bool:
         if self._credentials is None or not self._credentials.password:
             raise self._refused("it wants a login")
         was_basic, self._is_basic = self._is_basic, True
@@ -116,8 +126,8 @@ class RegistryLogin:
 
     def _exchange(self, challenge: _Challenge) -> _Held:
         """Asked with an identity token, with user and password, or as nobody."""
-        realm = read_url(challenge.realm, what="the address of its token service")
-        scheme, host = realm.scheme, realm.netloc
+        scheme = read_url(challenge.realm, what="the address of its token service").scheme
+        host = host_of(challenge.realm)
         if scheme != "https" and not (self._plain_http and scheme == "http"):
             raise UnavailableError(f"its token service {host} asks for a request without TLS, which is refused")
         given = {"service": challenge.service, "scope": challenge.scope}
@@ -138,7 +148,7 @@ class RegistryLogin:
             raise kind(
                 f"its token service {host} answers with {answer.status_code}", retry_after=retry_after(answer.headers)
             )
-        return self._decoded(read_body(answer, LONGEST_ANSWER))
+        return self._decoded(read_body(answer))
 
     def _decoded(self, body: bytes | None) -> _Held:
         try:
@@ -146,6 +156,6 @@ class RegistryLogin:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._refused(NO_TOKEN) from error
         token = given.token or given.access_token
-        if not re.fullmatch(r"[\x21-\x7e]+", token):
+        if not _TOKEN.fullmatch(token):
             raise self._refused(NO_TOKEN)
         return _Held(token=token, until=monotonic() + max((given.expires_in or _SHORTEST_LIFE) - _MARGIN, _MARGIN))

@@ -1,16 +1,18 @@
 """HTTP to registries, with `requests`, which the client of `oras` is built on.
 
-Every request has an end: to connect, to the next byte, and, for whoever reads, to the whole (`Connections.abort` ends
-what another thread waits for). What may pass (no answer, 429, 500 to 504) is tried again, a few seconds long; a server
-that wants more patience than that is reported with the time that it wants. Every answer has a longest size. Names
-resolve to addresses that are checked, and just these are connected to. Logins of other programs (~/.netrc)
-are not used.
+Every request has an end: to connect, to the next byte, and, where there is a `Pace`, to the whole, however slowly its
+bytes arrive (`Connections.abort` ends what another thread waits for). What may pass (no answer, 429, 500 to 504) is
+tried again, a few seconds long; a server that wants more patience than that is reported with the time that it wants.
+Every answer has a longest size, and what the libraries would read of it on their own (cookies, bodies of redirects) is
+not read. Names resolve to addresses that are checked, and just these are connected to. Logins of other programs
+(~/.netrc) are not used.
 """
 
 import logging
 import socket
 import ssl
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -33,17 +35,22 @@ from urllib3.util import Retry
 from urllib3.util.connection import create_connection
 
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.limits import KIB, readable_size
+from rukpak_py.core.text import excerpt
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.sources.image.pace import SILENCE_SECONDS, Pace, paced_response
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.proxies import proxy_for
 from rukpak_py.sources.retry_after import retry_after as retry_after_of
-from rukpak_py.sources.urls import DEFAULT_PORTS
+from rukpak_py.sources.urls import DEFAULT_PORTS, joined_url
 
 CONNECT_SECONDS: Final = 10
-READ_SECONDS: Final = 60  # without a byte
-LONGEST_ANSWER: Final = 1024 * 1024  # registries say little; tokens are some kilobytes
+LONGEST_ANSWER: Final = 64 * KIB  # registries say little; tokens are some kilobytes
 LONGEST_WAIT: Final = 10.0  # that a server may ask for before it is asked again
-_CHUNK: Final = 256 * 1024
+LONGEST_URL: Final = 8 * KIB
+_LONGEST_HOST: Final = 255
+_LONGEST_RETRY_AFTER: Final = 64
+_CHUNK: Final = 64 * KIB
 _RETRY_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
 
 
@@ -81,9 +88,14 @@ class PatientRetry(Retry):
         _pool: Any = None,
         _stacktrace: TracebackType | None = None,
     ) -> "PatientRetry":
+        if self.ended is not None and self.ended.is_set():
+            raise ended()
         if response is not None and (retry_after(response.headers) or 0.0) > LONGEST_WAIT:
             raise MaxRetryError(_pool, url or "", ResponseError("it is to be asked later"))  # the answer is handed on
-        return super().increment(method, url, response, error, _pool, _stacktrace)
+        retry = super().increment(method, url, response, error, _pool, _stacktrace)
+        if response is not None:
+            response.close()  # it would be read to its end, wherever that is
+        return retry
 
 
 RETRY: Final = PatientRetry(
@@ -98,7 +110,12 @@ RETRY: Final = PatientRetry(
 
 def retry_after(headers: Any) -> float | None:
     """In seconds; None when the server does not say, or nothing that can be read."""
-    return retry_after_of(headers.get("Retry-After"), datetime.now(UTC))
+    header = headers.get("Retry-After") or ""
+    return retry_after_of(header, datetime.now(UTC)) if len(header) <= _LONGEST_RETRY_AFTER else None
+
+
+def ended() -> UnavailableError:
+    return UnavailableError("it was ended")
 
 
 class Connections:
@@ -107,10 +124,13 @@ class Connections:
     def __init__(self, addresses: AddressPolicy | None) -> None:
         """Without a policy any address is connected to."""
         self.addresses = addresses
-        self._lock = threading.Lock()
-        self._sockets: list[socket.socket] = []  # copies: TLS takes the original away
-        self._sessions: list[requests.Session] = []
         self.aborted = threading.Event()
+        self.pace: Pace | None = None  # before the first session
+        self._lock = threading.Lock()
+        # Copies of their sockets: TLS takes the original away. They go with their connections, of which a server may
+        # demand any number.
+        self._sockets: weakref.WeakKeyDictionary[Any, socket.socket] = weakref.WeakKeyDictionary()
+        self._sessions: list[requests.Session] = []
 
     def open(self, connection: Any, *, is_direct: bool) -> socket.socket:
         host = connection.host.strip("[]")
@@ -119,8 +139,10 @@ class Connections:
             found = _resolved(host, connection.port, self.addresses)
         failure: Exception | None = None
         for address in found:
+            if self.pace is not None:
+                connection.timeout = min(CONNECT_SECONDS, self.pace.patience())
             try:
-                return self._watched(_connected(connection, address))
+                return self._watched(connection, _connected(connection, address))
             except (NewConnectionError, ConnectTimeoutError) as error:
                 failure = error
         raise failure or NewConnectionError(connection, f"{host} has no address")
@@ -136,7 +158,8 @@ class Connections:
         for session in self._sessions:
             session.close()
         with self._lock:
-            sockets, self._sockets = self._sockets, []
+            sockets = list(self._sockets.values())
+            self._sockets.clear()
         for one in sockets:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
@@ -149,12 +172,17 @@ class Connections:
         if self.addresses is not None:
             self.addresses.check_unresolved(host, port)
 
-    def _watched(self, opened: socket.socket) -> socket.socket:
+    def _watched(self, connection: Any, opened: socket.socket) -> socket.socket:
         with self._lock:
             if self.aborted.is_set():
                 opened.close()
-                raise UnavailableError("it was ended")
-            self._sockets.append(opened.dup())
+                raise ended()
+            copy = opened.dup()
+            former = self._sockets.pop(connection, None)
+            self._sockets[connection] = copy
+        if former is not None:
+            former.close()
+        weakref.finalize(connection, copy.close)
         return opened
 
 
@@ -190,6 +218,9 @@ def _pools(connections: Connections, *, is_direct: bool) -> dict[str, type[HTTPC
         def _new_conn(self) -> socket.socket:
             return connections.open(self, is_direct=is_direct)
 
+    if connections.pace is not None:
+        Plain.response_class = Secure.response_class = paced_response(connections.pace)
+
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain
 
@@ -222,6 +253,12 @@ class _Adapter(HTTPAdapter):
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
         """See above."""
 
+    def build_response(self, req: Any, resp: Any) -> requests.Response:
+        """Without cookies: registries need none, and reading them takes the library long."""
+        if (raw := resp._original_response) is not None:  # noqa: SLF001 - where the library looks for them
+            del raw.msg["Set-Cookie"], raw.msg["Set-Cookie2"]
+        return super().build_response(req, resp)
+
 
 class Session(requests.Session):
     """Follows nothing, and goes through the proxy that the environment names."""
@@ -243,6 +280,13 @@ class Session(requests.Session):
     def send_once(self, method: str, url: str, **given: Any) -> requests.Response:
         """The answer, its body unread."""
         parts = urlsplit(url)
+        if len(url) > LONGEST_URL or len(parts.hostname or "") > _LONGEST_HOST:
+            raise UnavailableError(
+                f"it names a URL of more than {readable_size(LONGEST_URL)}, or a host of more than {_LONGEST_HOST} "
+                "characters"
+            )
+        if self.connections.pace is not None:
+            self.connections.pace.ask(parts.netloc)
         proxies = {}
         if parts.scheme in {"http", "https"} and parts.hostname:
             port = parts.port or DEFAULT_PORTS[parts.scheme]
@@ -255,18 +299,34 @@ class Session(requests.Session):
             stream=True,
             allow_redirects=False,
             proxies=proxies,
-            timeout=(CONNECT_SECONDS, READ_SECONDS),
+            timeout=(CONNECT_SECONDS, SILENCE_SECONDS),
             **given,
         )
 
 
+def redirect_target(answer: requests.Response) -> str:
+    """Where a redirect leads to; UnavailableError for what is not a URL."""
+    location = answer.headers["Location"]
+    if len(location) > LONGEST_URL:
+        raise UnavailableError(f"{host_of(answer.url)} redirects to a URL of more than {readable_size(LONGEST_URL)}")
+    return joined_url(answer.url, location, what=f"what {host_of(answer.url)} redirects to")
+
+
+def host_of(url: str) -> str:
+    """For messages: without what may be a credential."""
+    try:
+        return excerpt(urlsplit(url).netloc.rpartition("@")[2], _LONGEST_HOST)
+    except ValueError:
+        return "what is not a host"
+
+
 def chunks_of(answer: requests.Response) -> Iterator[bytes]:
-    """As they arrive and as they are: what a server compresses on its own would not have the digest."""
-    while chunk := answer.raw.read1(_CHUNK, decode_content=False):
+    """As they are: what a server compresses on its own would not have the digest. Segments of any size make a chunk."""
+    while chunk := answer.raw.read(_CHUNK, decode_content=False):
         yield chunk
 
 
-def read_body(answer: requests.Response, longest: int) -> bytes | None:
+def read_body(answer: requests.Response, longest: int = LONGEST_ANSWER) -> bytes | None:
     """None when it is longer."""
     body = bytearray()
     try:

@@ -15,8 +15,10 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.descriptors import Platform
+from rukpak_py.sources.image.layer_files import tree_of_layers
 from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
+from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import ImageReference, parse_image
 from tests.integration.images.registry import (
     PASSWORD,
@@ -31,6 +33,7 @@ from tests.unit.cli.running import CommandLine
 from tests.unit.images import hard_link, layer, symlink, zstd_compressed
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import DOCKER_INDEX, DOCKER_MANIFEST, Contents, Files, digest_of
+from tests.workers import SPOOL
 
 ADVICE = Advice(login="Log in.", certificate="Trust it.", no_tls="Name it.")
 LOGIN = RegistryCredentials(user=USER, password=PASSWORD)
@@ -49,16 +52,16 @@ def contents() -> Contents:
 
 
 def pulled(
-    registry: Registry, name: str, logins: Sequence[RegistryCredentials] = (LOGIN,), **options: Any
+    registry: Registry, name: str, logins: Sequence[RegistryCredentials] = (LOGIN,), **given: Any
 ) -> tuple[ImageReference, Tree]:
-    given = {"addresses": LOOPBACK, "ca_bundle": registry.authority, **options}
-    pull = ImagePull(
-        parse_image(f"{registry.address}/{name}"), logins, PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE, **given)
-    )
-    try:
-        return pull.resolve(), pull.tree(below("manifests"))
-    finally:
-        pull.abort()
+    usual: dict[str, Any] = {"addresses": LOOPBACK, "ca_bundle": registry.authority}
+    options = PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE, **usual | given)
+    with ReceivedFiles(SPOOL) as files:
+        pull = ImagePull(parse_image(f"{registry.address}/{name}"), logins, options, files)
+        try:
+            return pull.resolve(), tree_of_layers(pull.download(), below("manifests"), DEFAULT_LIMITS)
+        finally:
+            pull.abort()
 
 
 def test_tags_and_digests(registry: Registry, contents: Contents) -> None:

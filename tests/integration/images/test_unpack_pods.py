@@ -8,7 +8,6 @@ import random
 import tarfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,19 +86,10 @@ class Bench:
     async def pods(self, **settings: Any) -> AsyncIterator[UnpackPods]:
         watch = CountingWatch(self)
         given: dict[str, Any] = {"tool_image": self.tool, "platform": host_platform(), **settings}
-        with ThreadPoolExecutor() as threads:
-            try:
-                yield UnpackPods(
-                    watch,
-                    logins(),
-                    PodSettings(**given),
-                    threads=threads,
-                    limits=DEFAULT_LIMITS,
-                    workers=WORKERS,
-                    spool=SPOOL,
-                )
-            finally:
-                await watch.close()
+        try:
+            yield UnpackPods(watch, logins(), PodSettings(**given), limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL)
+        finally:
+            await watch.close()
 
     async def bundle_of(self, ref: str, **more: str) -> FetchRequest:
         """A Bundle that no operator looks at, with a pod of its own."""

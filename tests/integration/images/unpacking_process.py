@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -50,13 +49,10 @@ class Work:
         async with Client(await load_connection(Path(self.kubeconfig))) as client:
             watch = UnpackPodWatch(client, self.namespace, on_change=lambda _: None)
             settings = PodSettings(tool_image=self.tool, platform=host_platform())
-            with ThreadPoolExecutor() as threads:
-                pods = UnpackPods(
-                    watch, logins(), settings, threads=threads, limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
-                )
-                while not isinstance(await pods.fetch(request, spec), Fetched):
-                    _tell("waiting")
-                    await asyncio.sleep(PAUSE_SECONDS)
+            pods = UnpackPods(watch, logins(), settings, limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL)
+            while not isinstance(await pods.fetch(request, spec), Fetched):
+                _tell("waiting")
+                await asyncio.sleep(PAUSE_SECONDS)
             await watch.close()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -248,20 +247,13 @@ class NoPods:
 async def test_no_unpack_pod_is_made_with_a_secret_of_the_operator() -> None:
     secrets = Secrets(copy=SourceSecret(own="it is ours"))
     settings = PodSettings(tool_image="", platform=host_platform())
-    with ThreadPoolExecutor(1) as threads:
-        pods = UnpackPods(
-            cast("Any", NoPods()),
-            logins(secrets),
-            settings,
-            threads=threads,
-            limits=DEFAULT_LIMITS,
-            workers=WORKERS,
-            spool=SPOOL,
-        )
-        for name, text in (("copy", "it is ours"), ("rukpak-ca-signer", "holds keys or certificates of the operator")):
-            spec = ImageSource(ref="quay.io/x/y:v1", pull_secret=name)
-            with pytest.raises(OwnSecretError, match=text):
-                await pods.fetch(FetchRequest(bundle="b", uid="1", source=Source(type="image", image=spec)), spec)
+    pods = UnpackPods(
+        cast("Any", NoPods()), logins(secrets), settings, limits=DEFAULT_LIMITS, workers=WORKERS, spool=SPOOL
+    )
+    for name, text in (("copy", "it is ours"), ("rukpak-ca-signer", "holds keys or certificates of the operator")):
+        spec = ImageSource(ref="quay.io/x/y:v1", pull_secret=name)
+        with pytest.raises(OwnSecretError, match=text):
+            await pods.fetch(FetchRequest(bundle="b", uid="1", source=Source(type="image", image=spec)), spec)
 
 
 async def test_many_bundles_at_once_are_warned_of_once_each() -> None:

@@ -67,7 +67,7 @@ def test_many_small_layers_do_not_look_at_everything_again() -> None:
 
 
 def test_whiteouts_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "_MOST_OTHERS", 10)
+    monkeypatch.setattr(layers, "MOST_OTHERS", 10)
     with pytest.raises(ContentError, match="more than 10 links and whiteouts"):
         files(layer({f".wh.{number}": b"" for number in range(11)}))
 

@@ -1,4 +1,4 @@
-"""A layer of 1 GiB passes in constant memory: only what is kept of it is ever held."""
+"""A large layer is downloaded and read in constant memory: only what is kept of it is ever held."""
 
 import hashlib
 import resource
@@ -10,16 +10,20 @@ from threading import Thread
 from typing import Any
 
 from rukpak_py.content.tar import write_tar
-from rukpak_py.core.limits import DEFAULT_LIMITS, GIB, MIB
+from rukpak_py.core.limits import DEFAULT_LIMITS, MIB
 from rukpak_py.sources.image.client import Advice
+from rukpak_py.sources.image.layer_files import tree_of_layers
 from rukpak_py.sources.image.layers import below
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
+from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import parse_image
 from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_registry import OCI_MANIFEST, REPOSITORY, Contents
+from tests.workers import SPOOL
 
-LARGE = GIB
+LARGE = 256 * MIB
 MOST = 24 * MIB  # chunks of sockets and of tars, and the libraries; not a part of the layer
+MOST_OF_DOWNLOAD = 2 * MIB  # chunks, and the pieces that the server of the test has at hand
 PIECE = bytes(range(256)) * 4096  # 1 MiB
 
 
@@ -55,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_layer_of_a_gibibyte_in_constant_memory() -> None:
+def test_a_large_layer_in_constant_memory() -> None:
     contents = Contents()
     found, size = hashlib.sha256(), 0
     for piece in large_layer():
@@ -71,18 +75,23 @@ def test_a_layer_of_a_gibibyte_in_constant_memory() -> None:
         try:
             reference = parse_image(f"127.0.0.1:{server.server_port}/{REPOSITORY}:v1")
             advice = Advice(login="", certificate="", no_tls="")
-            pull = ImagePull(reference, (), PullOptions(limits=DEFAULT_LIMITS, advice=advice))
+            files = ReceivedFiles(SPOOL)
+            pull = ImagePull(reference, (), PullOptions(limits=DEFAULT_LIMITS, advice=advice), files)
             pull.resolve()
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             tracemalloc.start()
-            tree = pull.tree(below("manifests"))
+            layers = pull.download()
+            _, peak_of_download = tracemalloc.get_traced_memory()
+            tree = tree_of_layers(layers, below("manifests"), DEFAULT_LIMITS)
             _, peak = tracemalloc.get_traced_memory()
             tracemalloc.stop()
             grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
         finally:
             pull.abort()
+            files.close()
             server.shutdown()
             thread.join()
     assert dict(tree) == {"manifests/a.yaml": b"a: 1"}
+    assert peak_of_download < MOST_OF_DOWNLOAD
     assert peak < MOST
     assert grown < MOST

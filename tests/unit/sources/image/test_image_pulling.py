@@ -10,6 +10,7 @@ from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
+from rukpak_py.sources.image.received_files import ReceivedFiles
 from tests.unit.images import directory, hard_link, layer, symlink, zstd_compressed
 from tests.unit.sources.image.image_pulls import ADVICE, FILES, pulled, reference, refused
 from tests.unit.sources.image.image_registry import (
@@ -24,6 +25,7 @@ from tests.unit.sources.image.image_registry import (
     digest_of,
 )
 from tests.unit.web_servers import Answer, Asked, Server, serving, tls_of
+from tests.workers import SPOOL
 
 ARM = Platform(os="linux", architecture="arm64")
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -259,12 +261,13 @@ def test_limits_are_those_of_kept_paths(server: Server, contents: Contents) -> N
 
 def test_an_aborted_pull_ends_at_once(server: Server, contents: Contents) -> None:
     contents.image(FILES, tag="v1")
-    pull = ImagePull(reference(server), (), PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE))
+    files = ReceivedFiles(SPOOL)
+    pull = ImagePull(reference(server), (), PullOptions(limits=DEFAULT_LIMITS, advice=ADVICE), files)
 
     def answer(asked: Asked) -> None:
         if "/blobs/" in asked.path:
             pull.abort()
 
     server.answer = answer
-    with pytest.raises((UnavailableError, AccessError)):
+    with files, pytest.raises((UnavailableError, AccessError)):
         pull.resolve()

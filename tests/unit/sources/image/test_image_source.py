@@ -306,9 +306,7 @@ def test_lanes_are_registries(source: ImageFetcher) -> None:
     assert lane("Not An Image") == source.lane(Source(type="image")) == "image"
 
 
-async def test_content_arrives_after_the_manifest_and_before_layers(
-    server: Server, contents: Contents, source: ImageFetcher
-) -> None:
+async def test_content_arrives_after_all_layers(server: Server, contents: Contents, source: ImageFetcher) -> None:
     contents.image(FILES, tag="v1")
     seen: list[list[str]] = []
 
@@ -320,7 +318,7 @@ async def test_content_arrives_after_the_manifest_and_before_layers(
         FetchRequest(bundle="b", uid="u", source=Source(type="image", image=image), content_arrives=content_arrives)
     )
     [before] = seen
-    assert [path.partition("/")[0] for path in before] == ["manifests", "blobs"]  # the configuration
+    assert [path.partition("/")[0] for path in before] == ["manifests", "blobs", "blobs"]  # the configuration, too
 
 
 async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, source: ImageFetcher) -> None:

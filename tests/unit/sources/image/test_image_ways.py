@@ -11,6 +11,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.image.pace import TooSlowError
 from rukpak_py.sources.image.registry_or_pod import RegistryOrPod
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack, OutOfReachError, PodFallbacks, may_help
@@ -98,6 +99,7 @@ def request(ref: str = REF) -> FetchRequest:
         (OutOfReachError("does not answer"), True),
         (AccessError("401"), True),
         (UnavailableError("500"), False),
+        (TooSlowError("a byte now and then"), False),
         (ContentError("a limit, a digest, an archive, an address"), False),
         (ConflictError("somebody else"), False),
     ],
