@@ -73,16 +73,16 @@ async def read_body(request: web.Request, reception: Reception, reviews: Reviews
     too_large = limits.exceeded("review_bytes", "the admission review")
     if (request.content_length or 0) > limits.review_bytes:
         raise too_large
-    body = bytearray()
+    pieces: list[bytes] = []  # a buffer that grows would be copied again and again, and leave holes
     try:
         async with asyncio.timeout(limits.request_seconds):
             while piece := await request.content.readany():
-                if len(body) + len(piece) > limits.review_bytes:
+                if reception.size + len(piece) > limits.review_bytes:
                     raise too_large
                 reviews.add(reception, len(piece))
-                body += piece
+                pieces.append(piece)
     except TimeoutError as error:
         limit = limits.exceeded("request_seconds", "the time that the admission review takes to arrive")
         raise LateError(str(limit)) from error
     reception.is_whole = True
-    return bytes(body)
+    return b"".join(pieces)
