@@ -13,10 +13,10 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git.source import GitFetcher
 from rukpak_py.sources.logins import LoginPolicy
 from rukpak_py.sources.source import Fetched, FetchRequest
+from tests import workers
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
 from tests.source_secrets import STRICT, Secrets, Warnings, logins
-from tests.workers import SPOOL, WORKERS
 
 LOOPBACK = AddressPolicy(allowed=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 NAME = "combo.git"
@@ -51,10 +51,10 @@ def fetcher(
     addresses: AddressPolicy = LOOPBACK,
     policy: LoginPolicy = STRICT,
     warn: Warnings | None = None,
+    **more: Any,
 ) -> GitFetcher:
-    return GitFetcher(
-        logins(secrets, policy, warn=warn), addresses=addresses, limits=limits, workers=WORKERS, spool=SPOOL
-    )
+    given: dict[str, Any] = {"workers": workers.WORKERS, "spool": workers.SPOOL} | more
+    return GitFetcher(logins(secrets, policy, warn=warn), addresses=addresses, limits=limits, **given)
 
 
 async def fetched(source: Source, **given: Any) -> Fetched:

@@ -14,7 +14,6 @@ taken for an abandoned one; its maker notices, and makes another. Blocking: call
 
 import fcntl
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +24,7 @@ from typing import BinaryIO, Self
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits, readable_size, variable_of
+from rukpak_py.sources.removal import remove_directory
 
 _PREFIX = "rukpak-spool-"
 _MOST_TRIES = 5
@@ -71,13 +71,13 @@ class Spool:
         for path in self._parent.glob(f"{_PREFIX}*"):
             if path != self._directory:
                 with suppress(OSError), _locked_by_nobody(path):
-                    shutil.rmtree(path, ignore_errors=True)
+                    remove_directory(path)
 
     def close(self) -> None:
         with self._lock:
             directory, self._directory = self._directory, None
         if directory is not None:
-            shutil.rmtree(directory, ignore_errors=True)
+            remove_directory(directory)
             os.close(self._directory_lock)
 
     def grow(self, share: "SpoolShare", size: int) -> None:

@@ -1,132 +1,140 @@
-"""One fetch, in a thread: a bare repository with one commit in it, and then its files. See `source` for the order.
+"""One fetch: a bare repository with one commit in it, and then its files. See `source` for the order.
 
-What git writes is watched while it writes. A commit is asked for by its hash; servers that send only what has a name
-cost all branches and tags. A hash that is cut short is completed first, by the commits of all branches and tags,
-without their files where the server can leave those out.
+git runs in processes that threads wait for; what it writes is watched while it writes. What it has written is read in
+worker processes alone. A commit is asked for by its hash; servers that send only what has a name cost all branches and
+tags. A hash that is cut short is completed first, by the commits of all branches and tags, without their files where
+the server can leave those out.
+
+Every fetch has a depth, even where it is "everything": with one, git refuses servers that are plain web servers. There
+it would download whatever the server lists, in any number of requests and processes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import Limits, variable_of
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
 from rukpak_py.sources.git import redirects
 from rukpak_py.sources.git.access import GitAccess
-from rukpak_py.sources.git.command import Commands, GitError, StoppedError
-from rukpak_py.sources.git.environment import environment_of, local_environment
+from rukpak_py.sources.git.command import Commands, GitError, StoppedError, knows_no_lazy_fetch
+from rukpak_py.sources.git.environment import environment_of
 from rukpak_py.sources.git.failures import (
-    REDIRECTED,
     explain,
     is_no_connection,
     is_not_sent_by_hash,
+    is_redirected,
     object_format_of,
 )
-from rukpak_py.sources.git.objects import AmbiguousNameError, MissingObjectError, reading
-from rukpak_py.sources.git.reading import NoDirectoryError, read_tree
+from rukpak_py.sources.git.fetched import Commit, FetchedRepository, NoCommit, find_commit, read_content
 from rukpak_py.sources.git.refs import EVERYTHING, LOCAL_REF, RefKind, Revision
 from rukpak_py.sources.git.remote import Remote
+from rukpak_py.sources.git.steps import OutOfTimeError, Steps
 from rukpak_py.sources.git.workspace import Workspace
+from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.proxies import proxy_for
+from rukpak_py.sources.spool import Spool
 
 _MOST_ADDRESSES = 3
-_GRACE_SECONDS = 10.0  # for whoever stops git when its time is over
 _FETCH = ("fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance", "--quiet")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Commit:
-    name: str  # all of its hexadecimal digits
-    tree: str
+_NEWEST = "--depth=1"
+_ALL = "--depth=2147483647"  # the number that means all of the history, to git and to servers
+_WITHOUT_FILES = "--filter=tree:0"
 
 
 class Checkout:
     def __init__(
-        self, remote: Remote, revision: Revision, access: GitAccess, *, addresses: AddressPolicy, limits: Limits
+        self,
+        remote: Remote,
+        revision: Revision,
+        access: GitAccess,
+        *,
+        addresses: AddressPolicy,
+        limits: Limits,
+        threads: Executor,
+        workers: Workers,
+        spool: Spool,
     ) -> None:
         self._remote = remote
         self._revision = revision
         self._access = access
         self._policy = addresses
         self._limits = limits
+        self._workers = workers
+        self._spool = spool
+        self._steps = Steps(threads, seconds=limits.git_seconds, stop=self._stop)
         self._workspace: Workspace | None = None
         self._commands: Commands | None = None
         self._stopped = False
         self._object_format = revision.object_format
 
-    def stop(self) -> None:
+    def close(self) -> None:
+        """When nothing runs any more. Blocks."""
+        if self._workspace is not None:
+            self._workspace.close()
+            self._workspace = None
+
+    async def fetch(self) -> Commit:
+        try:
+            await self._steps.run(self._open)
+            commit = await self._fetch(self._remote)
+        except GitError as error:
+            raise explain(error, self._remote, self._revision, self._access.redacted) from error
+        except OutOfTimeError as error:
+            raise UnavailableError(
+                f"bundle unpack git clone error: {self._remote.shown}: not done within {self._limits.git_seconds} "
+                f"seconds ({variable_of('git_seconds')} sets it)"
+            ) from error
+        except OSError as error:  # no space for a file, or no process
+            raise UnavailableError(
+                f"bundle unpack git clone error: {self._remote.shown}: the operator failed: {error.strerror or error}"
+            ) from error
+        self._in_use().settle()
+        return commit
+
+    async def read(self, commit: Commit, directory: str) -> Tree:
+        return await self._workers.run(read_content, self._fetched(self._in_use().repository), commit.tree, directory)
+
+    def _open(self) -> None:
+        self._workspace = Workspace(self._spool)
+
+    def _stop(self) -> None:
         """From any thread: what runs ends soon."""
         self._stopped = True
         if self._commands is not None:
             self._commands.stop()
 
-    def close(self) -> None:
-        """When nothing runs any more."""
-        if self._workspace is not None:
-            self._workspace.close()
-            self._workspace = None
-
-    def fetch(self) -> Commit:
-        try:
-            self._workspace = Workspace()
-            return self._fetch(self._remote)
-        except GitError as error:
-            raise explain(str(error), self._remote, self._revision, self._access.redacted) from error
-        except OSError as error:
-            raise self._of_this_machine(error) from error
-
-    def read(self, commit: Commit, directory: str) -> Tree:
-        try:
-            with reading(self._git(local_environment(self._in_use().directory))) as objects:
-                return read_tree(objects, commit.tree, directory, self._limits)
-        except NoDirectoryError as error:
-            raise ContentError(
-                f'get subdirectory "{directory}" for repository "{self._remote.shown}": {error}'
-            ) from error
-        except ContentError as error:
-            raise ContentError(f"bundle unpack error: {error}") from error
-        except (MissingObjectError, GitError) as error:
-            raise UnavailableError(
-                f"bundle unpack error: {self._remote.shown}: the server sent an incomplete repository"
-            ) from error
-        except OSError as error:
-            raise self._of_this_machine(error) from error
-
-    def _of_this_machine(self, error: OSError) -> UnavailableError:
-        """No space for a file, or no process."""
-        return UnavailableError(
-            f"bundle unpack git clone error: {self._remote.shown}: the operator failed: {error.strerror or error}"
-        )
-
-    def _fetch(self, remote: Remote) -> Commit:
+    async def _fetch(self, remote: Remote) -> Commit:
         for _ in range(redirects.MOST):
             try:
-                return self._fetch_from_addresses(remote)
+                return await self._fetch_from_addresses(remote)
             except GitError as error:
-                if other := object_format_of(str(error)):
+                if other := object_format_of(error):
                     self._object_format = other
-                    self._in_use().clear()
+                    await self._steps.run(self._in_use().clear)
                     continue
-                if not REDIRECTED.search(str(error)):
+                if not is_redirected(error):
                     raise
-                remote = self._moved(remote)
+                remote = await self._steps.run(partial(self._moved, remote))
         raise ContentError(f"bundle unpack git clone error: {remote.shown}: more than {redirects.MOST} redirects")
 
-    def _fetch_from_addresses(self, remote: Remote) -> Commit:
+    async def _fetch_from_addresses(self, remote: Remote) -> Commit:
         """All at once for curl; ssh takes one."""
-        addresses = self._addresses(remote)
+        addresses = await self._steps.run(partial(self._addresses, remote))
         if not remote.is_ssh:
-            return self._fetch_from(remote, addresses)
+            return await self._fetch_from(remote, addresses)
         *others, last = addresses[:_MOST_ADDRESSES]
         for address in others:
             try:
-                return self._fetch_from(remote, [address])
+                return await self._fetch_from(remote, [address])
             except GitError as error:
-                if not is_no_connection(str(error)):
+                if not is_no_connection(error):
                     raise
-        return self._fetch_from(remote, [last])
+        return await self._fetch_from(remote, [last])
 
     def _addresses(self, remote: Remote) -> Sequence[str]:
         """Behind a proxy, names are the proxy's business; what is an address already is still ours."""
@@ -135,78 +143,75 @@ class Checkout:
             return ()
         return resolve_blocking(remote.host, remote.port, self._policy)
 
-    def _fetch_from(self, remote: Remote, addresses: Sequence[str]) -> Commit:
-        workspace = self._in_use()
-        environment = environment_of(remote, self._access, addresses=addresses, directory=workspace.directory)
+    async def _fetch_from(self, remote: Remote, addresses: Sequence[str]) -> Commit:
+        repository = self._in_use().repository
         revision = self._revision
         if revision.kind is RefKind.COMMIT and not revision.is_full_commit:
-            revision = self._completed(remote, environment)
-        git = self._repository(environment, workspace.repository)
+            revision = await self._completed(remote, addresses)
         try:
-            self._run_fetch(git, "--depth=1", "--", remote.url, *revision.refspecs)
-            return self._commit(git, LOCAL_REF)
+            await self._run_fetch(remote, addresses, repository, _NEWEST, refspecs=revision.refspecs)
         except GitError as error:
-            if revision.kind is not RefKind.COMMIT or not is_not_sent_by_hash(str(error)):
+            if revision.kind is not RefKind.COMMIT or not is_not_sent_by_hash(error):
                 raise
-        self._run_fetch(git, "--", remote.url, *EVERYTHING)
-        return self._commit(git, revision.name)
+            await self._run_fetch(remote, addresses, repository, _ALL, refspecs=EVERYTHING)
+            return await self._commit(repository, revision.name)
+        return await self._commit(repository, LOCAL_REF)
 
-    def _completed(self, remote: Remote, environment: dict[str, str]) -> Revision:
-        """By commits in a repository of their own: one with a filter has gaps, which git would fill by itself."""
-        git = self._repository(environment, self._in_use().commits)
-        self._run_fetch(git, "--filter=tree:0", "--", remote.url, *EVERYTHING)
-        return replace(self._revision, name=self._commit(git, self._revision.name).name)
+    async def _completed(self, remote: Remote, addresses: Sequence[str]) -> Revision:
+        """By commits in a repository of their own: one with a filter has gaps."""
+        commits = self._in_use().commits
+        options = (_ALL, _WITHOUT_FILES) if await self._steps.run(knows_no_lazy_fetch) else (_ALL,)
+        await self._run_fetch(remote, addresses, commits, *options, refspecs=EVERYTHING)
+        return replace(self._revision, name=(await self._commit(commits, self._revision.name)).name)
 
-    def _repository(self, environment: dict[str, str], path: Path) -> Commands:
-        git = self._git(environment, path)
-        if not path.exists():
-            git.run("init", "--bare", "--quiet", "--template=", f"--object-format={self._object_format}", str(path))
-        return git
+    async def _run_fetch(
+        self, remote: Remote, addresses: Sequence[str], path: Path, *options: str, refspecs: Sequence[str]
+    ) -> None:
+        def fetch() -> None:
+            git = self._git(remote, addresses, {"GIT_DIR": str(path)})
+            if not path.exists():
+                git.run("init", "--bare", "--quiet", "--template=", f"--object-format={self._object_format}", str(path))
+            git.run(*_FETCH, *options, "--", remote.url, *refspecs, watch=self._watch)
 
-    def _run_fetch(self, git: Commands, *arguments: str) -> None:
-        git.run(*_FETCH, *arguments, watch=self._watch)
+        await self._steps.run(fetch)
 
     def _watch(self) -> None:
-        if self._in_use().size() > self._limits.git_bytes:
+        if not self._in_use().measure(at_most=self._limits.git_bytes):
             raise self._limits.exceeded("git_bytes", f"what {self._remote.shown} sends")
 
-    def _commit(self, git: Commands, name: str) -> Commit:
-        try:
-            with reading(git) as objects:
-                found, tree = objects.commit(name)
-        except MissingObjectError as error:
-            raise self._revision.missing(self._remote.shown) from error
-        except AmbiguousNameError as error:
-            raise self._revision.ambiguous() from error
-        return Commit(name=found, tree=tree)
+    async def _commit(self, path: Path, name: str) -> Commit:
+        match await self._workers.run(find_commit, self._fetched(path), name):
+            case NoCommit.MISSING:
+                raise self._revision.missing(self._remote.shown)
+            case NoCommit.AMBIGUOUS:
+                raise self._revision.ambiguous()
+            case Commit() as commit:
+                return commit
 
     def _moved(self, remote: Remote) -> Remote:
-        workspace = self._in_use()
-        environment = environment_of(
-            remote, self._access, addresses=self._addresses(remote), directory=workspace.directory
-        )
-        trace = workspace.directory / "trace"
+        trace = self._in_use().directory / "trace"
         trace.unlink(missing_ok=True)
-        git = self._git(environment | redirects.tracing(trace))
+        git = self._git(remote, self._addresses(remote), redirects.tracing(trace))
         try:
-            git.run("ls-remote", "--quiet", "--", remote.url, "HEAD")
+            git.run("ls-remote", "--quiet", "--", remote.url, "HEAD", watch=self._watch)
         except GitError:
             moved = redirects.redirected(remote, trace)
             self._access.check(moved)
             return moved
         return remote  # not any more
 
-    def _git(self, environment: dict[str, str], repository: Path | None = None) -> Commands:
-        workspace = self._in_use()
-        git = Commands(
-            workspace.directory,
-            environment | {"GIT_DIR": str(repository or workspace.repository)},
-            seconds=self._limits.git_seconds + _GRACE_SECONDS,
-        )
+    def _git(self, remote: Remote, addresses: Sequence[str], more: dict[str, str]) -> Commands:
+        directory = self._in_use().directory
+        environment = environment_of(remote, self._access, addresses=addresses, directory=directory) | more
+        git = Commands(directory, environment, limits=self._limits, redacted=self._access.redacted)
         self._commands = git
         if self._stopped:
             raise StoppedError
         return git
+
+    def _fetched(self, path: Path) -> FetchedRepository:
+        directory = self._in_use().directory
+        return FetchedRepository(path=path, directory=directory, shown=self._remote.shown, limits=self._limits)
 
     def _in_use(self) -> Workspace:
         if self._workspace is None:

@@ -1,34 +1,53 @@
-"""git as processes of this machine, all of one fetch together, run from a thread and stopped from anywhere.
+"""git as processes of this machine, all of one command together, run from a thread and stopped from anywhere.
 
-Each has a process group of its own, so that its helpers (git-remote-https, ssh, index-pack) end with it. It sees only
-the environment that it is given: nothing of the operator's, and no configuration of the system or of a user. `timeout`
-ends the group of an operator that was killed: git would wait for as long as a server holds the connection.
+Each command has a process group of its own, so that its helpers (git-remote-https, ssh, index-pack) end with it. It
+sees only the environment that it is given: nothing of the operator's, and no configuration of the system or of a user.
+`launcher` bounds what each process may take; how many there are, and what they write together, is watched while they
+run. `timeout` ends the group when its time is over, or when the thread that waits for it is gone with its process.
+
+What git writes to stderr is a server's text: it is cut here, secrets are redacted before, and nobody sees the rest.
 """
 
 import os
 import selectors
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING
 
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import MIB, Limits
+from rukpak_py.core.text import excerpt
+from rukpak_py.sources.git.processes import GroupProcesses
 
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # without git, other sources still work
 
 from git.cmd import Git
+from git.exc import CommandError
 
 if TYPE_CHECKING:
     import subprocess
 
 NOISE_BYTES = 2_000_000  # that a server may say on a fetch, beside the content
+SAID_CHARACTERS = 16_384  # of them anything here reads
+_LAUNCHER = str(Path(__file__).with_name("launcher.py"))
+_GRACE_SECONDS = 10.0  # for whoever stops git when its time is over
+_ALLOWANCE = MIB  # that a file may be larger than all files may be together, so that the watch is what refuses it
 _TICK_SECONDS = 0.05
+_REST = 20  # times as long as a check takes, until the next one
 _REAP_SECONDS = 1.0  # after SIGKILL
 _PIECE = 65536
+_SHELL_SIGNAL = 128  # and the number of the signal that ended a program: how `timeout` says it
 _KEPT = frozenset({"PATH", "LANGUAGE", "LC_ALL"})  # GitPython sets the latter two
+
+
+# The first releases of each series that know GIT_NO_LAZY_FETCH.
+_NO_LAZY_FETCH = ((2, 39, 4), (2, 40, 2), (2, 41, 1), (2, 42, 2), (2, 43, 4), (2, 44, 1))
 
 
 class StoppedError(Exception):
@@ -36,7 +55,35 @@ class StoppedError(Exception):
 
 
 class GitError(Exception):
-    """git ended with an error; the text is what it wrote, for `failures.explain`."""
+    """git ended with an error.
+
+    `said`: what it wrote, cut, for `failures` to find the reason in. The text is the same with secrets redacted.
+    """
+
+    def __init__(self, said: str, shown: str | None = None) -> None:
+        super().__init__(said if shown is None else shown)
+        self.said = said
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
+def git_error(written: bytes, redacted: Callable[[str], str] = _unchanged) -> GitError:
+    """Redacted before it is cut: half a secret would not be found any more."""
+    text = written.decode(errors="replace")
+    return GitError(excerpt(text, SAID_CHARACTERS), excerpt(redacted(text), SAID_CHARACTERS))
+
+
+@cache
+def knows_no_lazy_fetch() -> bool:
+    """Whether git can be told not to fetch what a repository with a filter has left out. Blocks."""
+    try:
+        version = (*Git().version_info, 0, 0)[:3]
+    except (CommandError, IndexError):  # there is none, which its first use says better
+        return False
+    of_series = next((first for first in _NO_LAZY_FETCH if first[:2] == version[:2]), _NO_LAZY_FETCH[-1])
+    return version >= of_series
 
 
 def _nothing() -> None:
@@ -44,11 +91,18 @@ def _nothing() -> None:
 
 
 class Commands:
-    def __init__(self, directory: Path, environment: Mapping[str, str], *, seconds: float) -> None:
-        """`seconds`: a process is of no use for longer, even when nobody is there any more to stop it."""
+    def __init__(
+        self,
+        directory: Path,
+        environment: Mapping[str, str],
+        *,
+        limits: Limits,
+        redacted: Callable[[str], str] = _unchanged,
+    ) -> None:
         self._git = Git(str(directory))
         self._environment = dict(environment)
-        self._bound = ("timeout", "--signal=KILL", f"{seconds:g}")
+        self._limits = limits
+        self._redacted = redacted
         self._live: list[Git.AutoInterrupt] = []
         self._lock = Lock()
         self._stopped = False
@@ -59,17 +113,23 @@ class Commands:
         """Until git has ended. `watch` is called often meanwhile; what it raises ends git."""
         said = bytearray()
         with self.started(*arguments, with_stdout=False, environment=environment) as process:
+            check = _paced(self._process_check(process.pid), watch)
             for piece in _pieces(_open(process.stderr)):
                 said += piece
                 if len(said) > NOISE_BYTES:
                     raise ContentError(f"the server sent more than {NOISE_BYTES} bytes of messages")
-                watch()
+                check()
             watch()
             code = process.wait()
         if self._stopped:
             raise StoppedError
         if code:
-            raise GitError(said.decode(errors="replace"))
+            error = git_error(bytes(said), self._redacted)
+            if _used_up_its_time(code, error.said):
+                raise self._limits.exceeded(
+                    "git_processor_seconds", "the number of seconds of processor time that git needs"
+                ) from error
+            raise error
 
     @contextmanager
     def started(
@@ -82,11 +142,12 @@ class Commands:
         """A process that ends, with all its children, at the end of the block at the latest."""
         given = self._environment | dict(environment or {})
         hidden = (f"--unset={name}" for name in sorted(os.environ) if name not in given and name not in _KEPT)
+        command = ["env", *hidden, *self._launcher(), *self._timeout(), "git", *arguments]
         with self._lock:
             if self._stopped:
                 raise StoppedError
             started = self._git.execute(
-                ["env", *hidden, *self._bound, "git", *arguments],
+                command,
                 as_process=True,
                 env=given,
                 istream=istream,
@@ -108,9 +169,23 @@ class Commands:
             for started in self._live:
                 _kill(started.proc)
 
-    @property
-    def is_stopped(self) -> bool:
-        return self._stopped
+    def _launcher(self) -> Iterator[str]:
+        limits = self._limits
+        bounds = (os.getpid(), limits.git_memory_bytes, limits.git_bytes + _ALLOWANCE, limits.git_processor_seconds)
+        yield from (sys.executable, "-I", "-S", _LAUNCHER, *map(str, bounds))
+
+    def _timeout(self) -> tuple[str, ...]:
+        """A process is of no use for longer, even when nobody is there any more to stop it."""
+        return ("timeout", "--signal=KILL", f"{self._limits.git_seconds + _GRACE_SECONDS:g}")
+
+    def _process_check(self, group: int) -> Callable[[], None]:
+        processes = GroupProcesses(group)
+
+        def check() -> None:
+            if processes.count() > self._limits.git_processes:
+                raise self._limits.exceeded("git_processes", "the number of processes of git for this repository")
+
+        return check
 
     def _end(self, started: Git.AutoInterrupt, process: "subprocess.Popen[bytes]") -> None:
         with self._lock:
@@ -122,6 +197,15 @@ class Commands:
             if stream is not None:
                 with suppress(BrokenPipeError):
                     stream.close()
+
+
+def _used_up_its_time(code: int, said: str) -> bool:
+    """Git itself, or a helper of which it says so; what a server says stands behind `remote: `."""
+    number = signal.SIGXCPU.value
+    by_helper = any(
+        one.startswith("error: ") and one.endswith(f" died of signal {number}") for one in said.splitlines()
+    )
+    return by_helper or code in {-number, _SHELL_SIGNAL + number}
 
 
 def _of(started: Git.AutoInterrupt) -> "subprocess.Popen[bytes]":
@@ -145,6 +229,23 @@ def _reap(group: int) -> None:
             if os.waitpid(-group, os.WNOHANG) == (0, 0):
                 os.killpg(group, signal.SIGKILL)  # one of them is ours, so the number is still theirs
                 time.sleep(_TICK_SECONDS)  # in the thread of this git; the end of a killed process comes without a word
+
+
+def _paced(*checks: Callable[[], None]) -> Callable[[], None]:
+    """All of them, as often as costs a small part of the time."""
+    due = 0.0
+
+    def check() -> None:
+        nonlocal due
+        before = time.monotonic()
+        if before < due:
+            return
+        for one in checks:
+            one()
+        after = time.monotonic()
+        due = after + max(_TICK_SECONDS, _REST * (after - before))
+
+    return check
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:

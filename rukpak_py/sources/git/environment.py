@@ -2,7 +2,7 @@
 
 All configuration comes as GIT_CONFIG_COUNT, so no secret and no text of a user is ever an argument. Configuration of
 the system and of users, hooks, templates, prompts, credential helpers, redirects and remote helpers are cut off. A
-host is reached only at the addresses that were checked.
+host is reached only at the addresses that were checked. Whatever git writes is in its private directory.
 """
 
 import os
@@ -42,6 +42,7 @@ _CONFIGURATION: Mapping[str, str] = {
     "core.askPass": "",
     "core.fsync": "none",  # the repository lives for one fetch
     "core.bigFileThreshold": "32m",
+    "core.deltaBaseCacheLimit": "16m",
     "credential.helper": "",
     "fetch.recurseSubmodules": "false",
     "fetch.unpackLimit": "1",
@@ -85,11 +86,13 @@ def _environment(directory: Path, *, protocol: str) -> dict[str, str]:
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(directory),
+        "TMPDIR": str(directory),
         "GIT_ALLOW_PROTOCOL": protocol,
         "GIT_ALLOC_LIMIT": _LARGEST_ALLOCATION,
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_LAZY_FETCH": "1",  # what is missing would be fetched by git in git in git
         "GIT_TERMINAL_PROMPT": "0",
     }
 

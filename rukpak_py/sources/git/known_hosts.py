@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from rukpak_py.sources.git.remote import Remote
 
 _HASHED = "|1|"
+_LONGEST_PATTERN = 1023  # for ssh
 
 
 def alias_of(remote: Remote, known_hosts: str) -> str:
@@ -36,27 +37,27 @@ def _patterns(known_hosts: str) -> Iterator[str]:
 def _matches(pattern: str, name: str) -> bool:
     if pattern.startswith(_HASHED):
         return _is_hash_of(pattern, name)
-    return _fits(pattern.lower(), name.lower())
+    return len(pattern) <= _LONGEST_PATTERN and _is_like(name.lower(), pattern.lower())
 
 
-def _fits(pattern: str, name: str) -> bool:
-    """`*` and `?` as in ssh. After a failure only the last `*` takes more: as a regular expression, ten of them with
-    little between would be tried in all their combinations.
-    """
-    at = position = 0
-    star, taken = -1, 0
-    while position < len(name):
-        if at < len(pattern) and pattern[at] == "*":
-            star, taken = at, position
+def _is_like(name: str, pattern: str) -> bool:
+    """`*` and `?`; it goes back to the last `*` only, so its steps are at most one length times the other."""
+    at = in_pattern = 0
+    after_star, taken = -1, 0
+    while at < len(name):
+        wanted = pattern[in_pattern] if in_pattern < len(pattern) else ""
+        if wanted == "*":
+            in_pattern += 1
+            after_star, taken = in_pattern, at
+        elif wanted in {"?", name[at]}:
             at += 1
-        elif at < len(pattern) and pattern[at] in {"?", name[position]}:
-            at, position = at + 1, position + 1
-        elif star >= 0:
+            in_pattern += 1
+        elif after_star >= 0:
             taken += 1
-            at, position = star + 1, taken
+            at, in_pattern = taken, after_star
         else:
             return False
-    return not pattern[at:].strip("*")
+    return not pattern[in_pattern:].strip("*")
 
 
 def _is_hash_of(pattern: str, name: str) -> bool:

@@ -1,6 +1,7 @@
 """The objects of a repository by one `git cat-file --batch`: exactly the bytes that were committed, no filter applied.
 
-The size of an object is known before its content is read, so a limit refuses it without having it in memory.
+The size of an object is known before its content is read, so a limit refuses it without having it in memory. All of
+this is for worker processes: what is in a repository is the work of others.
 """
 
 import subprocess
@@ -10,11 +11,13 @@ from dataclasses import dataclass
 from typing import IO
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.sources.git.command import Commands, GitError, StoppedError
+from rukpak_py.sources.git.command import Commands, git_error
 
 _WINDOW = 500  # requests of 41 or 65 bytes: what fits into a pipe, so neither side waits for the other
 LINK_MODE, DIRECTORY_MODE, SUBMODULE_MODE = 0o120000, 0o040000, 0o160000
 _TYPE_BITS = 0o170000
+_LONGEST_ANSWER = 1024  # of the line before an object
+_LAST_WORDS = 65536  # bytes: what a pipe holds
 
 
 class MissingObjectError(Exception):
@@ -35,10 +38,11 @@ class Objects:
     """Reads one after the other; for one thread."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", commands: Commands) -> None:
-        if process.stdin is None or process.stdout is None:
-            raise AssertionError("both streams are pipes")
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise AssertionError("all streams are pipes")
         self._requests: IO[bytes] = process.stdin
         self._answers: IO[bytes] = process.stdout
+        self._messages: IO[bytes] = process.stderr
         self._commands = commands
 
     def commit(self, name: str) -> tuple[str, str]:
@@ -78,7 +82,7 @@ class Objects:
             raise self._ended() from error
 
     def _answer(self, check: Callable[[int], None]) -> tuple[str, bytes]:
-        head = self._answers.readline().decode(errors="replace").split()
+        head = self._answers.readline(_LONGEST_ANSWER).decode(errors="replace").split()
         match head:
             case [*_, "missing"]:
                 raise MissingObjectError
@@ -92,7 +96,8 @@ class Objects:
         raise self._ended()
 
     def _ended(self) -> Exception:
-        return StoppedError() if self._commands.is_stopped else GitError("git cat-file ended early")
+        self._commands.stop()  # so that its messages have an end
+        return git_error(self._messages.read(_LAST_WORDS))
 
 
 @contextmanager

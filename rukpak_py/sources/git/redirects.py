@@ -4,7 +4,7 @@ A server that moved a repository on the same host is followed, from http to http
 trace of the answer.
 """
 
-import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,8 +14,9 @@ from rukpak_py.sources.git.remote import Remote, parse_remote, shown
 from rukpak_py.sources.urls import joined_url
 
 MOST = 5
-_LOCATION = re.compile(r"Recv header: location: *(\S+)", re.IGNORECASE)
 _ASKED = "/info/refs"
+_LOCATION = "recv header: location:"
+_LONGEST_LINE = 8192  # of the trace
 _TRACE_BYTES = 1 << 20
 
 
@@ -29,8 +30,7 @@ def redirected(remote: Remote, trace: Path) -> Remote:
 
     UnavailableError when it is not a URL at all.
     """
-    with trace.open(errors="replace") as file:
-        found = _LOCATION.findall(file.read(_TRACE_BYTES))
+    found = list(_locations(trace))
     if not found:
         raise ContentError(f"bundle unpack git clone error: {remote.shown}: redirected, but not said where")
     what = f"bundle unpack git clone error: {remote.shown}: what the server redirects to"
@@ -48,6 +48,16 @@ def redirected(remote: Remote, trace: Path) -> Remote:
     if moved.host != remote.host or not same_port:
         raise _refused(remote, url)
     return replace(moved, shown=remote.shown, user=remote.user, password=remote.password)
+
+
+def _locations(trace: Path) -> Iterator[str]:
+    """As the headers have them; a line that is too long for any URL of a repository is none."""
+    with trace.open(errors="replace") as file:
+        lines = file.read(_TRACE_BYTES).splitlines()
+    for line in lines:
+        at = line.lower().find(_LOCATION) if len(line) <= _LONGEST_LINE else -1
+        if at >= 0 and (words := line[at + len(_LOCATION) :].split()):
+            yield words[0]
 
 
 def _refused(remote: Remote, url: str) -> ContentError:

@@ -1,14 +1,13 @@
 """Content of a directory of a git repository, at one commit.
 
-git runs in processes that a thread waits for, never the event loop. The end of a fetch, by whatever cause, is the end
-of its processes and of its private directory. Content is in memory only after `content_arrives`.
+git runs in processes that a thread waits for, never the event loop; what it wrote is read in worker processes. The end
+of a fetch, by whatever cause, is the end of its processes and of its private directory. Content is in memory only after
+`content_arrives`.
 """
 
 import asyncio
 import posixpath
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -16,22 +15,19 @@ from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import GitRef
 from rukpak_py.api.source import GitSource as GitSpec
 from rukpak_py.api.source import Source as SourceSpec
-from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import Limits, variable_of
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git.access import access_to
 from rukpak_py.sources.git.checkout import Checkout
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import Remote, parse_remote, shown
-from rukpak_py.sources.git.workspace import remove_abandoned
 from rukpak_py.sources.logins import Logins
 from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
 from rukpak_py.sources.spool import Spool
 
 _THREADS = 256  # of which most wait, eight for a host that hangs: lanes and the budget for content bound the work
-
-T = TypeVar("T")
 
 
 class GitFetcher:
@@ -50,7 +46,6 @@ class GitFetcher:
         self._workers = workers
         self._spool = spool
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="git")
-        self._threads.submit(remove_abandoned)
 
     def lane(self, source: SourceSpec) -> str:
         try:
@@ -66,42 +61,25 @@ class GitFetcher:
         directory = clean_directory(spec)
         checkout = await self._checkout(spec, remote, request)
         try:
-            commit = await self._run(checkout, checkout.fetch, remote)
+            commit = await checkout.fetch()
             await request.content_arrives()
-            tree = await self._run(checkout, lambda: checkout.read(commit, directory), remote)
+            tree = await checkout.read(commit, directory)
         finally:
-            await asyncio.shield(self._in_thread(checkout.close))
+            await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._threads, checkout.close))
         return Fetched(tree=tree, resolved=replace(request.source, git=_pinned(spec, commit.name)))
 
     async def _checkout(self, spec: GitSpec, remote: Remote, request: FetchRequest) -> Checkout:
         access = await access_to(remote, spec, self._logins, request)
-        return Checkout(remote, revision_of(spec.ref), access, addresses=self._addresses, limits=self._limits)
-
-    async def _run(self, checkout: Checkout, work: Callable[[], T], remote: Remote) -> T:
-        """In a thread that has ended when this ends."""
-        running = self._in_thread(work)
-        seconds = self._limits.git_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await asyncio.shield(running)
-        except TimeoutError as error:
-            await _stop(checkout, running)
-            raise UnavailableError(
-                f"bundle unpack git clone error: {remote.shown}: not done within {seconds} seconds "
-                f"({variable_of('git_seconds')} sets it)"
-            ) from error
-        except BaseException:  # most often it was cancelled: its processes end first
-            await _stop(checkout, running)
-            raise
-
-    def _in_thread(self, work: Callable[[], T]) -> "asyncio.Future[T]":
-        return asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-
-async def _stop(checkout: Checkout, running: "asyncio.Future[T]") -> None:
-    checkout.stop()
-    await asyncio.wait([running])
-    running.exception()  # that it was stopped is no news: asyncio would log it as never retrieved
+        return Checkout(
+            remote,
+            revision_of(spec.ref),
+            access,
+            addresses=self._addresses,
+            limits=self._limits,
+            threads=self._threads,
+            workers=self._workers,
+            spool=self._spool,
+        )
 
 
 def clean_directory(spec: GitSpec) -> str:

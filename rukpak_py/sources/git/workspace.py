@@ -1,89 +1,75 @@
-"""The private directory of a fetch: for a bare repository and for keys, gone at the end whatever happens.
+"""The private directory of a fetch, in the spool: for a bare repository, for keys and for whatever git writes.
 
-A process that was killed leaves its directories behind, keys included. Each directory is locked by who uses it, so
-whoever starts, or makes a directory, recognises those, and removes them. One that was made a moment ago, and is not
-locked yet, may be taken for one of them; its maker notices, and makes another one.
+It is gone at the end whatever happens; what a killed operator leaves behind goes with its spool. What is in it counts
+for the spool's budget. Blocking: call it from threads.
 """
 
-import fcntl
-import os
-import shutil
-import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from os import DirEntry, scandir
 from pathlib import Path
 
-from rukpak_py.core.errors import UnavailableError
+from rukpak_py.sources.removal import remove_directory
+from rukpak_py.sources.spool import Spool
 
-_PREFIX = "rukpak-git-"
-_MOST_TRIES = 5
+_BLOCK = 4096  # bytes that an entry takes at least: a server decides how many refs there are, each in a file
+_REMOVALS = 20
+_PAUSE_SECONDS = 0.05  # a process that was killed may still finish a system call
 
 
 class Workspace:
-    """Blocks. `repository` is inside, so that nothing else is ever part of it."""
+    """`repository` is inside, so that nothing else is ever part of it."""
 
-    def __init__(self, parent: Path | None = None) -> None:
-        remove_abandoned(parent)
-        self.directory, self._lock = _made_and_locked(_temporary(parent))
+    def __init__(self, spool: Spool) -> None:
+        self.directory = spool.directory()
+        self._share = spool.share()
         self.repository = self.directory / "repository"
         self.commits = self.directory / "commits"
 
     def close(self) -> None:
-        """By descriptor: a link that somebody put in the place of a directory is not followed."""
-        shutil.rmtree(self.directory, ignore_errors=True)
-        os.close(self._lock)
+        """Links are not followed."""
+        for _ in range(_REMOVALS):
+            remove_directory(self.directory)
+            if not self.directory.exists():
+                break
+            time.sleep(_PAUSE_SECONDS)
+        self._share.release()
 
     def clear(self) -> None:
         """Begin again."""
         for repository in (self.repository, self.commits):
-            shutil.rmtree(repository, ignore_errors=True)
+            remove_directory(repository)
 
-    def size(self) -> int:
-        """On disk, while git writes."""
-        return sum(_sizes(self.directory))
+    def measure(self, *, at_most: int) -> bool:
+        """Whether what git wrote so far takes at most so many bytes on disk; UnavailableError without room for it.
 
+        The walk ends once it is more, so it has a bounded number of steps.
+        """
+        size = 0
+        for one in _sizes(self.directory):
+            size += one
+            if size > at_most:
+                return False
+        self._share.set(size)
+        return True
 
-def remove_abandoned(parent: Path | None = None) -> None:
-    """What processes that were killed have left behind."""
-    for path in _temporary(parent).glob(f"{_PREFIX}*"):
-        with suppress(OSError), _locked_by_nobody(path):
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _temporary(parent: Path | None) -> Path:
-    return Path(parent or tempfile.gettempdir())
-
-
-def _made_and_locked(parent: Path) -> tuple[Path, int]:
-    for _ in range(_MOST_TRIES):
-        directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # 0700
-        with suppress(FileNotFoundError):
-            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if directory.exists():
-                return directory, lock
-            os.close(lock)
-    raise UnavailableError(f"somebody removes the temporary directories of git in {parent}")
+    def settle(self) -> None:
+        """Nothing is written any more."""
+        self._share.settle()
 
 
-@contextmanager
-def _locked_by_nobody(path: Path) -> Iterator[None]:
-    """OSError when somebody has it locked, or when it is not ours."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        if os.fstat(descriptor).st_uid != os.geteuid():
-            raise PermissionError(path)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
+def _sizes(top: Path) -> Iterator[int]:
+    """Of each entry, in whole blocks."""
+    found = [str(top)]
+    while found:
+        with suppress(OSError), scandir(found.pop()) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    yield _size(entry)
+                    if entry.is_dir(follow_symlinks=False):
+                        found.append(entry.path)
 
 
-def _sizes(directory: Path) -> Iterator[int]:
-    with suppress(FileNotFoundError), os.scandir(directory) as entries:
-        for entry in entries:
-            with suppress(FileNotFoundError):
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _sizes(Path(entry.path))
-                else:
-                    yield entry.stat(follow_symlinks=False).st_size
+def _size(entry: DirEntry[str]) -> int:
+    return max(-(-entry.stat(follow_symlinks=False).st_size // _BLOCK), 1) * _BLOCK

@@ -18,6 +18,7 @@ from rukpak_py.api.source import GitRef
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git import command
+from rukpak_py.sources.git.command import GitError
 from rukpak_py.sources.git.failures import explain
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import parse_remote
@@ -164,7 +165,7 @@ async def test_answers_of_servers(private: GitWebServer, status: int, error: typ
 def test_the_name_of_the_repository_does_not_say_what_failed() -> None:
     remote = parse_remote("https://tls.example.com/certificates/hasDot.git")
     said = f"fatal: unable to access '{remote.url}/': The requested URL returned error: 503"
-    failed = explain(said, remote, revision_of(GitRef(branch="main")), lambda text: text)
+    failed = explain(GitError(said), remote, revision_of(GitRef(branch="main")), lambda text: text)
     assert isinstance(failed, UnavailableError)
     assert "the server is not available" in str(failed)
 
@@ -176,7 +177,7 @@ async def test_a_server_of_plain_files_is_refused(private: GitWebServer) -> None
         return web.Response(text=f"{'1' * 40}\trefs/heads/main\n" if "refs" in request.path else "")
 
     private.answer = refs
-    assert "the URL is not that of a git repository" in await failure(ContentError, private)
+    assert "plain web server, but git's smart protocol is needed" in await failure(ContentError, private)
 
 
 async def test_a_web_page_is_no_repository(private: GitWebServer) -> None:
@@ -357,8 +358,9 @@ async def test_c12_every_process_is_cut_off_from_configuration(
 
 async def test_a_machine_without_git(private: GitWebServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "env").symlink_to("/usr/bin/env")
+    for program in ("env", "timeout"):
+        (tmp_path / "bin" / program).symlink_to(f"/usr/bin/{program}")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     text = await failure(UnavailableError, private)
-    assert "the fetch failed - env: " in text
+    assert "the fetch failed - timeout: " in text
     assert "No such file or directory" in text

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import fcntl
 import gc
 import os
 import subprocess
@@ -19,8 +18,10 @@ from aiohttp import web
 
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.git import checkout, command
-from rukpak_py.sources.git.workspace import Workspace, remove_abandoned
+from rukpak_py.sources.git import command
+from rukpak_py.sources.git.workspace import Workspace
+from rukpak_py.sources.spool import Spool
+from tests import workers
 from tests.git_fetching import NAME, fetched_from, fetcher, git_source, request
 from tests.git_repositories import Link, Repository
 from tests.git_web_server import GitWebServer
@@ -36,6 +37,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "temporary"
     directory.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(directory))
+    monkeypatch.setattr(workers, "SPOOL", Spool(DEFAULT_LIMITS))
     return directory
 
 
@@ -45,15 +47,17 @@ async def nothing_left(temporary: Path) -> None:
 
 
 def left_in(temporary: Path) -> list[str]:
-    return [*map(str, temporary.iterdir()), *processes(temporary)]
+    """But for the directory of the spool itself, which stays for the next fetch."""
+    used = workers.SPOOL.used
+    return [*map(str, temporary.glob("*/*")), *processes(temporary), *([f"{used} bytes of the spool"] if used else [])]
 
 
 def modes(temporary: Path) -> list[int]:
-    return [path.stat().st_mode & 0o777 for path in temporary.iterdir()]
+    return [path.stat().st_mode & 0o777 for path in (*temporary.iterdir(), *temporary.glob("*/*"))]
 
 
 def packs(temporary: Path) -> list[Path]:
-    return list(temporary.glob("*/repository/objects/pack/*.pack"))
+    return list(temporary.glob("*/*/repository/objects/pack/*.pack"))
 
 
 def processes(temporary: Path) -> list[str]:
@@ -97,7 +101,7 @@ async def test_a_fetch_that_is_cancelled(git_web: GitWebServer, temporary: Path)
     git_web.answer = hang
     fetch = asyncio.create_task(fetched_from(git_web))
     await started(git_web)
-    assert modes(temporary) == [0o700]
+    assert modes(temporary) == [0o700, 0o700]
     assert any("remote-https" in one for one in processes(temporary))
     before = time.monotonic()
     fetch.cancel()
@@ -311,40 +315,6 @@ async def test_a_connection_that_breaks(git_repository: Repository, git_web: Git
     await nothing_left(temporary)
 
 
-def test_what_a_killed_process_left_behind(temporary: Path) -> None:
-    """Its keys, too. What is in use, and what others made, stays."""
-    abandoned, used, other = (temporary / name for name in ("rukpak-git-a", "rukpak-git-u", "other"))
-    for directory in (abandoned, used, other):
-        (directory / "inner").mkdir(parents=True)
-        (directory / "key").write_text("secret")
-    (temporary / "rukpak-git-link").symlink_to(other)
-    lock = os.open(used, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    new = Workspace()
-    assert new.directory.exists()
-    remove_abandoned()
-    assert new.directory.exists()
-    new.close()
-    os.close(lock)
-    assert sorted(path.name for path in temporary.iterdir()) == ["other", "rukpak-git-link", "rukpak-git-u"]
-    assert (other / "key").exists()
-
-
-def test_a_directory_that_is_taken_for_an_abandoned_one(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between being made and being locked it is; its maker makes another one."""
-    lock = fcntl.flock
-    removals = iter([remove_abandoned])
-
-    def late(descriptor: int, operation: int) -> None:
-        next(removals, lambda: None)()  # somebody is quicker
-        lock(descriptor, operation)
-
-    monkeypatch.setattr(fcntl, "flock", late)
-    used = Workspace()
-    assert [used.directory] == list(temporary.iterdir())
-    used.close()
-
-
 async def test_no_space_for_a_private_directory(
     git_web: GitWebServer, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,7 +322,7 @@ async def test_no_space_for_a_private_directory(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("tempfile.mkdtemp", full)
-    with pytest.raises(UnavailableError, match="the operator failed: No space left on device"):
+    with pytest.raises(UnavailableError, match="content cannot be kept in a temporary file: No space left on device"):
         await fetched_from(git_web)
     await nothing_left(temporary)
 
@@ -362,7 +332,7 @@ async def test_git_ends_although_nobody_is_there_to_stop_it(
 ) -> None:
     """As after SIGKILL of the operator, while the server holds the connection."""
     git_web.answer = hang
-    monkeypatch.setattr(checkout, "_GRACE_SECONDS", -117.0)  # of 120
+    monkeypatch.setattr(command, "_GRACE_SECONDS", -117.0)  # of 120
     monkeypatch.setattr(command, "_kill", lambda _: None)
     with pytest.raises(UnavailableError):
         await fetched_from(git_web)
@@ -371,20 +341,21 @@ async def test_git_ends_although_nobody_is_there_to_stop_it(
 
 def test_c20_a_link_in_the_private_directory_is_not_followed(temporary: Path, tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("x")
-    used = Workspace()
+    used = Workspace(Spool(DEFAULT_LIMITS, temporary))
     (used.directory / "link").symlink_to(tmp_path)
     used.close()
     assert (tmp_path / "precious").exists()
-    assert list(temporary.iterdir()) == []
+    assert list(temporary.glob("*/*")) == []
 
 
 AS_PROCESS_1 = """
 import ctypes, os, sys
 from pathlib import Path
+from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.git.command import Commands
 
 assert ctypes.CDLL(None).prctl(36, 1) == 0, "PR_SET_CHILD_SUBREAPER"
-commands = Commands(Path(sys.argv[1]), dict(os.environ), seconds=60)
+commands = Commands(Path(sys.argv[1]), dict(os.environ), limits=DEFAULT_LIMITS)
 with commands.started("-c", "alias.x=!echo begun; sleep 50 & sleep 60", "x") as process:
     print(process.stdout.readline())
 try:

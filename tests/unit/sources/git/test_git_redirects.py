@@ -1,6 +1,6 @@
 """Redirects: followed on the same host, never with credentials to another, never to an address that is not checked."""
 
-import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aiohttp import web
@@ -16,6 +16,7 @@ from tests.git_fetching import LOOPBACK, NAME, fetched, git_source
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
 from tests.source_secrets import Secrets
+from tests.workers import SPOOL, WORKERS
 
 FILES = {"manifests/a.yaml": b"a: 1\n"}
 LOGIN = ("jane", "opensesame")
@@ -64,12 +65,22 @@ async def test_a_login_is_checked_again_where_a_redirect_leads(moved: GitWebServ
 
     access = GitAccess(user=LOGIN[0], password=LOGIN[1], ca_bundle=moved.ca_bundle, check=refuse)
     remote = parse_remote(moved.url("combo"))
-    checkout = Checkout(remote, revision_of(GitRef(branch="main")), access, addresses=LOOPBACK, limits=DEFAULT_LIMITS)
-    try:
-        with pytest.raises(AccessError, match="not there"):
-            await asyncio.to_thread(checkout.fetch)
-    finally:
-        checkout.close()
+    with ThreadPoolExecutor() as threads:
+        checkout = Checkout(
+            remote,
+            revision_of(GitRef(branch="main")),
+            access,
+            addresses=LOOPBACK,
+            limits=DEFAULT_LIMITS,
+            threads=threads,
+            workers=WORKERS,
+            spool=SPOOL,
+        )
+        try:
+            with pytest.raises(AccessError, match="not there"):
+                await checkout.fetch()
+        finally:
+            checkout.close()
     assert [one.url for one in seen] == [moved.url(NAME)]
     assert not [request for request in moved.requests if request.path.startswith(f"/{NAME}/")]
 
