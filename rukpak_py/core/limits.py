@@ -52,7 +52,7 @@ class Limits:
     image_rate: int = _limit(4 * KIB, "bytes of a layer that a registry must send per second, over 30 seconds")
     git_bytes: int = _limit(512 * MIB, "size of all files that git writes for a Bundle, on disk")
     git_seconds: int = _limit(120, "seconds that a git server may take to send a commit")
-    git_processor_seconds: int = _limit(60, "seconds of processor time that one process of git may take")
+    git_processor_seconds: int = _limit(60, "seconds of processor time that one git command may take")
     git_memory_bytes: int = _limit(512 * MIB, "memory of one process of git")
     git_processes: int = _limit(64, "number of processes that one git command may have")
     inflation_ratio: int = _limit(200, "number of unpacked bytes for each compressed byte")

@@ -37,12 +37,13 @@ NOISE_BYTES = 2_000_000  # that a server may say on a fetch, beside the content
 SAID_CHARACTERS = 16_384  # of them anything here reads
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 _GRACE_SECONDS = 10.0  # for whoever stops git when its time is over
-_ALLOWANCE = MIB  # that a file may be larger than all files may be together, so that the watch is what refuses it
+# What the kernel allows beyond the limits, so that the watch is what refuses it, and says why.
+_ALLOWED_BYTES = MIB
+_ALLOWED_SECONDS = 5
 _TICK_SECONDS = 0.05
 _REST = 20  # times as long as a check takes, until the next one
 _REAP_SECONDS = 1.0  # after SIGKILL
 _PIECE = 65536
-_SHELL_SIGNAL = 128  # and the number of the signal that ended a program: how `timeout` says it
 _KEPT = frozenset({"PATH", "LANGUAGE", "LC_ALL"})  # GitPython sets the latter two
 
 
@@ -124,12 +125,7 @@ class Commands:
         if self._stopped:
             raise StoppedError
         if code:
-            error = git_error(bytes(said), self._redacted)
-            if _used_up_its_time(code, error.said):
-                raise self._limits.exceeded(
-                    "git_processor_seconds", "the number of seconds of processor time that git needs"
-                ) from error
-            raise error
+            raise git_error(bytes(said), self._redacted)
 
     @contextmanager
     def started(
@@ -171,8 +167,9 @@ class Commands:
 
     def _launcher(self) -> Iterator[str]:
         limits = self._limits
-        bounds = (os.getpid(), limits.git_memory_bytes, limits.git_bytes + _ALLOWANCE, limits.git_processor_seconds)
-        yield from (sys.executable, "-I", "-S", _LAUNCHER, *map(str, bounds))
+        bounds = (os.getpid(), limits.git_memory_bytes, limits.git_bytes + _ALLOWED_BYTES)
+        seconds = limits.git_processor_seconds + _ALLOWED_SECONDS
+        yield from (sys.executable, "-I", "-S", _LAUNCHER, *map(str, (*bounds, seconds)))
 
     def _timeout(self) -> tuple[str, ...]:
         """A process is of no use for longer, even when nobody is there any more to stop it."""
@@ -182,8 +179,12 @@ class Commands:
         processes = GroupProcesses(group)
 
         def check() -> None:
-            if processes.count() > self._limits.git_processes:
-                raise self._limits.exceeded("git_processes", "the number of processes of git for this repository")
+            processes.look()
+            if processes.count > self._limits.git_processes:
+                raise self._limits.exceeded("git_processes", "the number of processes that git starts")
+            if processes.processor_seconds > self._limits.git_processor_seconds:
+                what = "the number of seconds of processor time that git needs for the repository"
+                raise self._limits.exceeded("git_processor_seconds", what)
 
         return check
 
@@ -197,15 +198,6 @@ class Commands:
             if stream is not None:
                 with suppress(BrokenPipeError):
                     stream.close()
-
-
-def _used_up_its_time(code: int, said: str) -> bool:
-    """Git itself, or a helper of which it says so; what a server says stands behind `remote: `."""
-    number = signal.SIGXCPU.value
-    by_helper = any(
-        one.startswith("error: ") and one.endswith(f" died of signal {number}") for one in said.splitlines()
-    )
-    return by_helper or code in {-number, _SHELL_SIGNAL + number}
 
 
 def _of(started: Git.AutoInterrupt) -> "subprocess.Popen[bytes]":

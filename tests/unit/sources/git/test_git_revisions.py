@@ -10,6 +10,7 @@ import pytest
 from rukpak_py.api.source import GitRef
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.sources.git import checkout
 from tests.git_fetching import fetched, fetched_from, git_source
 from tests.git_repositories import Link, Repository
 from tests.git_web_server import GitWebServer
@@ -135,6 +136,17 @@ async def test_the_start_of_a_hash_does_not_cost_the_files_of_the_history(
 
 
 @pytest.mark.parametrize("given", ["branch", "tag", "commit", "start"])
+async def test_an_old_git_gets_the_files_of_the_history_too(
+    git_repository: Repository, git_web: GitWebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be told to leave a repository with gaps as it is."""
+    monkeypatch.setattr(checkout, "knows_no_lazy_fetch", lambda: False)
+    commit = git_repository.commit(FILES)
+    result = await fetched_from(git_web, commit=commit[:8])
+    assert dict(result.tree) == FILES
+    assert commit_of(result) == commit
+
+
 async def test_a_repository_with_sha_256(git_web: GitWebServer, given: str) -> None:
     repository = Repository.create(git_web.root / "new.git", object_format="sha256")
     wanted = repository.commit(FILES | {"link": Link("README.md")})
