@@ -66,6 +66,7 @@ UPSTREAM_BUNDLE_FINALIZER = f"{GROUP}/delete-cached-bundle"  # never added, only
 FIELD_MANAGER_PREFIX = "rukpak/"  # followed by the name of the deployment
 CA_FIELD_MANAGER_PREFIX = "rukpak-ca/"  # the same, for the `caBundle` fields that the signer fills
 FIELD_MANAGER = "rukpak"  # for our own kinds and bookkeeping
+EVENT_COMPONENT = "rukpak"  # the source and reporting component of our Events
 CA_KEY = "ca.crt"  # of Secrets that say whom to trust
 
 # Provisioner classes

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from rukpak_py.api.names import HOSTS_ANNOTATION
+from rukpak_py.api.names import FIELD_MANAGER, HOSTS_ANNOTATION
 from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.logs import about
@@ -120,7 +120,7 @@ class WebhookConfigurations:
     async def apply(self, manifest: dict[str, Any]) -> None:
         name = manifest["metadata"]["name"]
         body = canonical_json(manifest)
-        await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager="rukpak", force=True)
+        await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager=FIELD_MANAGER, force=True)
 
 
 class SystemConfigMaps:

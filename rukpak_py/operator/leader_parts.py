@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EventReason
+from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
 from rukpak_py.api.template_hash import specs_equal
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
@@ -90,7 +90,7 @@ class LeaderParts:
         self.content = StoredContent(settings.storage_dir, limits, self.processes.lane(RENDERERS), helm=settings.helm)
         self._uploads = UploadDirectory(settings.upload_dir, settings.limits)
         self._budget = ContentBudget()
-        self.recorder = EventRecorder(client, component="rukpak", instance=settings.pod_name)
+        self.recorder = EventRecorder(client, component=EVENT_COMPONENT, instance=settings.pod_name)
         self._events = Events(self.recorder)
         self.inventory = Inventory(
             client,

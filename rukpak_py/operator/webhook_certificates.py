@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.api.names import OPERATOR_DEPLOYMENT, WEBHOOK_CONFIGURATION, SecretName
+from rukpak_py.api.names import EVENT_COMPONENT, OPERATOR_DEPLOYMENT, WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
@@ -123,7 +123,7 @@ class _Reporter:
         self._client = writer
         self._namespace = settings.system_namespace
         self._is_in_cluster = bool(settings.pod_address)
-        self._recorder = EventRecorder(writer, component="rukpak", instance=settings.pod_name)
+        self._recorder = EventRecorder(writer, component=EVENT_COMPONENT, instance=settings.pod_name)
 
     def start(self) -> None:
         self._recorder.start()

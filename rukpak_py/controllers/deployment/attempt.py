@@ -8,7 +8,8 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.owner import Owner
-from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey, DeploymentState
+from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.state import ContentFacts, DeploymentState
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes, is_nondeterministic
 from rukpak_py.formats.helm.request import ValuesDocument
@@ -69,19 +70,16 @@ class Attempt:
 
     @property
     def content(self) -> ContentKey:
-        """What identifies the objects that are wanted. Pruning is part of it: switched on again, it has to look for
-        what was kept meanwhile. Options that say nothing add nothing, so that a new release finds what an old one left.
-        """
-        others = structs.replace(self.options, install_namespace="", create_namespace=False).digest
+        """What identifies the objects that are wanted."""
         bundle, deployment = self.classes
-        return (
-            self.deployment.metadata.uid,
-            self.bundle.status.digest,
-            self.install_namespace,
-            str(self.makes_namespace),
-            str(self.deployment.spec.prune.enabled),
-            *([others] if others else []),
-            *([bundle] if bundle != deployment else []),
+        return ContentKey(
+            deployment=self.deployment.metadata.uid,
+            digest=self.bundle.status.digest,
+            install_namespace=self.install_namespace,
+            makes_namespace=self.makes_namespace,
+            prunes=self.deployment.spec.prune.enabled,
+            options=structs.replace(self.options, install_namespace="", create_namespace=False).digest,
+            bundle_class=bundle if bundle != deployment else "",
         )
 
     @property

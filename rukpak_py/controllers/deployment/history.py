@@ -21,9 +21,10 @@ from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
+from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
-from rukpak_py.controllers.deployment.state import applied_digest, differences
+from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.core.objects import ObjectKey
 
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
+from rukpak_py.controllers.deployment.applied_digest import proves
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.state import applied_digest
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -19,14 +19,14 @@ def recall(active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]) ->
     """From the first list alone. `active`: an attempt with what the history says is installed."""
     if active is None:
         return False
-    return _trust_if_equal(active, [*without_kept(owned, active.deployment.status.kept).values()])
+    return _trust_if_proven(active, [*without_kept(owned, active.deployment.status.kept).values()])
 
 
 def recall_from_content(
     active: Attempt, wanted: Collection[ObjectKey], owned: Mapping[ObjectKey, ObservedObject]
 ) -> bool:
     """The same where more is there than was applied: what left the content and was not pruned yet."""
-    return _trust_if_equal(active, [live for key, live in owned.items() if key in wanted])
+    return _trust_if_proven(active, [live for key, live in owned.items() if key in wanted])
 
 
 def recall_untouched(active: Attempt, desired: Iterable[Desired], owned: Mapping[ObjectKey, ObservedObject]) -> None:
@@ -39,13 +39,11 @@ def recall_untouched(active: Attempt, desired: Iterable[Desired], owned: Mapping
         active.state.untouched = active.content
 
 
-def _trust_if_equal(active: Attempt, lives: list[ObservedObject]) -> bool:
+def _trust_if_proven(active: Attempt, lives: list[ObservedObject]) -> bool:
     status = active.deployment.status
-    is_equal = (
-        bool(status.applied_digest)
-        and status.digest == active.bundle.status.digest
-        and status.applied_digest == applied_digest(lives, active.content, with_uids=active.is_nondeterministic)
+    is_proven = status.digest == active.bundle.status.digest and proves(
+        status.applied_digest, lives, active.content, with_uids=active.is_nondeterministic
     )
-    if is_equal:
+    if is_proven:
         active.state.trust(active.content, lives)
-    return is_equal
+    return is_proven

@@ -23,9 +23,10 @@ from rukpak_py.apply.serving_certificates import wanted_certificates
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, installed_rendering
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.state import ContentFacts, ContentKey
+from rukpak_py.controllers.deployment.state import ContentFacts
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.errors import ContentError
@@ -134,27 +135,27 @@ class Renderer:
         """What was installed was rendered again, and differs; or cannot be rendered again."""
         return bool(self._lost) and _loss_of(attempt) in self._lost
 
-    def drop_superseded(self, uid: str, wanted: ContentKey = ()) -> None:
-        """Nothing is rendered any more for what was wanted before. Empty: nobody can say what is wanted now."""
-        self._jobs.drop_superseded(uid, slot=WANTED, but=wanted)
+    def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
+        """Nothing is rendered any more for what was wanted before. None: nobody can say what is wanted now."""
+        self._jobs.drop_superseded(uid, slot=WANTED, but=wanted.job if wanted is not None else ())
 
     def forget(self, uid: str) -> None:
         """The deployment is gone."""
         self._jobs.drop(uid)
-        for key in [key for key in self._kept if key[0] == uid]:
+        for key in [key for key in self._kept if key.deployment == uid]:
             self._size -= self._kept.pop(key).size
-        for key in [key for key in self._errors if key[0] == uid]:
+        for key in [key for key in self._errors if key.deployment == uid]:
             del self._errors[key]
-        self._lost = {lost for lost in self._lost if lost.content[0] != uid}
+        self._lost = {lost for lost in self._lost if lost.content.deployment != uid}
 
     async def close(self) -> None:
         await self._jobs.close()
 
     async def _made(self, attempt: Attempt) -> "_Made | NotRendered":
-        finished = self._jobs.take(attempt.content)
+        finished = self._jobs.take(attempt.content.job)
         if finished is not None:
             return finished.result()
-        if self._jobs.is_running(attempt.content):
+        if self._jobs.is_running(attempt.content.job):
             return NotRendered.RUNNING
         stored = await self._renderings.load(attempt) if attempt.is_nondeterministic else None
         if stored is not None:
@@ -190,7 +191,7 @@ class Renderer:
         work, lane = (render_once, VARYING_LANE) if attempt.is_nondeterministic else (render, LANE)
         width = VARYING_LANE_WIDTH if attempt.is_nondeterministic else LANE_WIDTH
         self._jobs.start(
-            metadata.name, attempt.content, work, lane=lane, deadline=RENDER_SECONDS, width=width, slot=slot
+            metadata.name, attempt.content.job, work, lane=lane, deadline=RENDER_SECONDS, width=width, slot=slot
         )
 
     async def _refreshed(self, attempt: Attempt, kept: Rendered) -> Rendered:

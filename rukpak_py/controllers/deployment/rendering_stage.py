@@ -8,11 +8,11 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.failure_reports import unloadable
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, StageResult, waiting_to_begin
-from rukpak_py.controllers.deployment.state import ContentKey
 from rukpak_py.controllers.deployment.status import not_corrected
 from rukpak_py.controllers.outcome import WAIT, Outcome, again, retry
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
@@ -56,8 +56,8 @@ class RenderingStage:
                 attempt.state.waits.over("content")
                 return rendered
 
-    def drop_superseded(self, uid: str, wanted: ContentKey = ()) -> None:
-        """Nothing is rendered any more for what was wanted before. Empty: nobody can say what is wanted now."""
+    def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
+        """Nothing is rendered any more for what was wanted before. None: nobody can say what is wanted now."""
         self._renderer.drop_superseded(uid, wanted)
 
     def why_lost(self, attempt: Attempt) -> str:

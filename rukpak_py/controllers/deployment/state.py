@@ -4,7 +4,6 @@ Small parts with one subject each; `DeploymentStates` is their one owner, and re
 that is still under way when its deployment goes cannot bring its state back.
 """
 
-import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from rukpak_py.api.template_hash import template_hash
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.serving_certificates import WantedCertificates
+from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
@@ -31,9 +31,6 @@ FILLED_BY_OTHERS = frozenset(
         GroupKind("", "PersistentVolumeClaim"),
     }
 )
-
-ContentKey = tuple[str, ...]
-PRUNING = 4  # where a ContentKey says whether objects are pruned
 
 
 class DriftBackoff:
@@ -77,9 +74,9 @@ class PendingWaits:
     """How long something has been waited for: a wait is reported only when it lasts."""
 
     def __init__(self) -> None:
-        self._since: dict[str, tuple[ContentKey, float]] = {}
+        self._since: dict[str, tuple[ContentKey | None, float]] = {}
 
-    def waited(self, what: str, now: float, content: ContentKey = ()) -> float:
+    def waited(self, what: str, now: float, content: ContentKey | None = None) -> float:
         """From the first call for this content on, until `over`."""
         if what not in self._since or self._since[what][0] != content:
             self._since[what] = content, now
@@ -136,8 +133,8 @@ class ContentFacts:
 @dataclass(slots=True)
 class DeploymentState:
     applied: LastApplied = field(default_factory=LastApplied)
-    content: ContentKey = ()  # content and options of which everything was applied; empty: unknown, or half of it
-    untouched: ContentKey = ()  # content after which nothing else was applied; what it has may have drifted
+    content: ContentKey | None = None  # of which everything was applied; None: unknown, or half of it
+    untouched: ContentKey | None = None  # after which nothing else was applied; what it has may have drifted
     bundle: str = ""  # the Bundle of the template as it was at the last look
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
     drift: DriftBackoff = field(default_factory=DriftBackoff)
@@ -146,7 +143,7 @@ class DeploymentState:
     former: FormerObjects = field(default_factory=FormerObjects)
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
-    free_of_olm: ContentKey = ()  # content whose package OLM did not manage when it was asked
+    free_of_olm: ContentKey | None = None  # content whose package OLM did not manage when it was asked
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 
@@ -163,20 +160,20 @@ class DeploymentState:
         while len(self.facts) > REMEMBERED_CONTENTS:
             del self.facts[next(iter(self.facts))]  # what was rendered longest ago
 
-    def waited(self, what: str, content: ContentKey = ()) -> float:
+    def waited(self, what: str, content: ContentKey | None = None) -> float:
         return self.waits.waited(what, monotonic(), content)
 
     def is_applied(self, content: ContentKey) -> bool:
         return self.content == content
 
     def is_untouched(self, content: ContentKey) -> bool:
-        return bool(self.untouched) and _objects(self.untouched) == _objects(content)
+        return self.untouched is not None and self.untouched.has_same_objects(content)
 
     def applying(self, content: ContentKey) -> None:
         """Until all of it is applied nothing is as it was applied: neither the old content nor the new."""
-        self.content = ()
+        self.content = None
         if not self.is_untouched(content):
-            self.untouched = ()
+            self.untouched = None
 
     def mark_applied(self, content: ContentKey, keys: set[ObjectKey], hidden: Container[ObjectKey]) -> None:
         """All of this content is applied. What is not part of it any more is looked for before pruning ends."""
@@ -227,21 +224,3 @@ def differences(applied: LastApplied, owned: Mapping[ObjectKey, ObservedObject])
     fields = applied.fields
     found = {key for key, live in owned.items() if fields.get(key) != live.fields or live.is_deleted}
     return found | (fields.keys() - owned.keys())
-
-
-def applied_digest(lives: Iterable[ObservedObject], content: ContentKey, *, with_uids: bool = False) -> str:
-    """One hash over what was applied and what the server made of it: after a restart it tells drift from one list.
-
-    `with_uids`: of content that holds what is secret to readers of the status. Who does not see the objects cannot
-    guess their uids, and so not what is in them.
-    """
-    digest = hashlib.sha256(repr(content).encode())
-    for live in sorted(lives, key=lambda live: live.key):
-        uid = (live.uid,) if with_uids else ()
-        digest.update(repr((*live.key, live.applied, live.fields, *uid)).encode())
-    return "sha256:" + digest.hexdigest()
-
-
-def _objects(content: ContentKey) -> ContentKey:
-    """What identifies the objects alone: whether what left the content is pruned changes none of them."""
-    return (*content[:PRUNING], *content[PRUNING + 1 :])

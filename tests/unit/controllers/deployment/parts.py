@@ -15,6 +15,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cluster import Capabilities, Cluster, CrdFacts
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
@@ -166,6 +167,13 @@ def with_status(one: Attempt, **fields: Any) -> Attempt:
     """The next attempt, after the status was written."""
     status = replace(one.deployment.status, **fields)
     return attempt(of=replace(one.deployment, status=status), bundle=one.bundle, state=one.state, options=one.options)
+
+
+def content_key(digest: str = "sha256:1", **other: Any) -> ContentKey:
+    return ContentKey(deployment="uid-of-shop", digest=digest, **{"install_namespace": "ns", **other})
+
+
+FORMER = content_key("sha256:former")
 
 
 def settled(one: Attempt, *lives: ObservedObject) -> Attempt:

@@ -31,6 +31,7 @@ from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed, owned
 from tests.unit.controllers.deployment.parts import (
+    FORMER,
     ToldEvents,
     attempt,
     controlled_clock,
@@ -149,11 +150,11 @@ async def test_a_deployment_that_changed_or_went_meanwhile_is_looked_at_again_be
 ) -> None:
     bench.record.failing = refusal(error)
     one = attempt()
-    one.state.content = ("former",)
+    one.state.content = FORMER
     result = await bench.unfinished(one, bench.planned(one, A))
     assert (result.report, result.wrote_nothing, result.outcome.after) == (None, True, 1.0)
     assert bench.engine.plans == []
-    assert one.state.content == ("former",), "what is installed is untouched"
+    assert one.state.content == FORMER, "what is installed is untouched"
 
 
 # Drift or not
@@ -164,9 +165,9 @@ async def test_from_the_first_write_of_new_content_on_nothing_is_as_it_was_appli
     bench: Bench, wanted: list[Desired], *, is_as_before: bool
 ) -> None:
     one = attempt()
-    one.state.content = ("former",)
+    one.state.content = FORMER
     await bench.apply(one, bench.planned(one, *wanted))
-    assert one.state.is_applied(("former",)) is is_as_before
+    assert one.state.is_applied(FORMER) is is_as_before
 
 
 async def test_what_is_written_to_settled_content_is_drift_and_told(bench: Bench) -> None:
@@ -218,7 +219,7 @@ async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_r
 async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench) -> None:
     one = settled(attempt())
     one.state.drift.corrected([key("a")] * CORRECTIONS_BEFORE_BACKOFF, bench.clock.now)
-    one.state.content = ("former",)
+    one.state.content = FORMER
     applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
     assert isinstance(applied, AppliedContent)
     assert not applied.resting

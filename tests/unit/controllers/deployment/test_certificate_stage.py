@@ -18,7 +18,7 @@ from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, ContentF
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.outcome import DONE, again, both, retry
 from rukpak_py.core.objects import ObjectKey
-from tests.unit.controllers.deployment.parts import attempt
+from tests.unit.controllers.deployment.parts import attempt, content_key
 
 if TYPE_CHECKING:
     from rukpak_py.apply.inventory import Inventory
@@ -121,11 +121,11 @@ async def test_secrets_of_former_content_are_removed(one: Attempt, expected: lis
 def test_the_facts_that_were_used_last_are_remembered() -> None:
     state = DeploymentState()
     for number in range(REMEMBERED_CONTENTS):
-        state.rendered((str(number),), ContentFacts())
-    state.rendered(("0",), ContentFacts())
-    state.rendered(("new",), ContentFacts())
-    assert ("0",) in state.facts
-    assert ("1",) not in state.facts
+        state.rendered(content_key(str(number)), ContentFacts())
+    state.rendered(content_key("0"), ContentFacts())
+    state.rendered(content_key("new"), ContentFacts())
+    assert content_key("0") in state.facts
+    assert content_key("1") not in state.facts
     assert len(state.facts) == REMEMBERED_CONTENTS
 
 

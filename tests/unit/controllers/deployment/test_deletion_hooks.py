@@ -13,12 +13,13 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
+from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
-from rukpak_py.controllers.deployment.state import ContentKey, DeploymentStates
+from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.outcome import WAIT, Outcome, retry
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import Object

@@ -29,7 +29,7 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, live
-from tests.unit.controllers.deployment.parts import FakeCluster, attempt, settled, target_of
+from tests.unit.controllers.deployment.parts import FORMER, FakeCluster, attempt, settled, target_of
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
 
@@ -185,7 +185,7 @@ async def test_an_upgrade_is_tried_out_first(
     bench: Bench, of: BundleDeployment, active: Attempt | None, *, is_settled: bool, dry_runs: int
 ) -> None:
     one = attempt(of=of)
-    one.state.content = one.content if is_settled else ("former",)
+    one.state.content = one.content if is_settled else FORMER
     bench.engine.failures = [FAILED]
     refusal = await bench.refusal(one, active)
     assert bench.engine.dry_runs == dry_runs

@@ -18,13 +18,14 @@ from rukpak_py.api.bundle_deployment import (
 )
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import installed_fields, options_of_active
-from rukpak_py.controllers.deployment.state import ContentFacts, applied_digest
+from rukpak_py.controllers.deployment.state import ContentFacts
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.unit.apply.lives import live, owned
-from tests.unit.controllers.deployment.parts import BASKET, attempt, kinds, ours, settled, with_status
+from tests.unit.controllers.deployment.parts import BASKET, attempt, content_key, kinds, ours, settled, with_status
 from tests.unit.controllers.fakes import LATER, NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
 
@@ -210,7 +211,7 @@ def test_what_is_installed_is_kept_with_the_options_it_was_installed_with(
 
 
 def test_options_that_say_nothing_add_nothing_to_what_identifies_the_content() -> None:
-    assert attempt().content == ("uid-of-shop", DIGEST, "ns", "False", "True")
+    assert attempt().content == content_key(DIGEST)
 
 
 @pytest.mark.parametrize(

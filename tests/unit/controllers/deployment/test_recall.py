@@ -12,12 +12,13 @@ from rukpak_py.api.names import PRUNE_ANNOTATION, Reason
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
-from rukpak_py.controllers.deployment.state import applied_digest, differences
+from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from tests.manifests import config_map

@@ -370,7 +370,7 @@ async def test_of_what_is_wanted_only_the_latest_is_rendered(provisioner: str) -
         bench.renderer.drop_superseded(wanted.deployment.metadata.uid, wanted.content)
         assert len(bench.renderer._jobs) == 2
     content.gate.set()
-    await until(lambda: not any(map(bench.renderer._jobs.is_running, (installed.content, wanted.content))))
+    await until(lambda: not any(bench.renderer._jobs.is_running(one.content.job) for one in (installed, wanted)))
     assert content.renders == 2
     assert isinstance(await bench.renderer.rendered(wanted), Rendered)
     assert isinstance(await bench.renderer.rendered(installed), Rendered)
@@ -407,4 +407,4 @@ async def test_nothing_is_started_for_a_deployment_that_went_while_its_content_w
     one = attempt(bundle=unpacked(digest=FILES.digest))
     one.state.has_ended = True
     assert await bench.renderer.rendered(one) is NotRendered.RUNNING
-    assert not bench.renderer._jobs.is_running(one.content)
+    assert not bench.renderer._jobs.is_running(one.content.job)

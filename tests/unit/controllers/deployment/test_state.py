@@ -1,8 +1,6 @@
 """What is remembered between two looks: what was applied, how long something was waited for, who keeps changing it."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
@@ -16,15 +14,15 @@ from rukpak_py.controllers.deployment.state import (
     DriftBackoff,
     FormerObjects,
     PendingWaits,
-    applied_digest,
     differences,
 )
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 from tests.unit.apply.lives import OWNER, key, live, managed, owned
-from tests.unit.controllers.deployment.parts import BASKET, ours
+from tests.unit.controllers.deployment.parts import BASKET, content_key, ours
 
-CONTENT = ("uid", "digest", "ns")
+CONTENT = content_key()
+NEXT = content_key("sha256:2")
 
 
 def after_applying(*names: str) -> DeploymentState:
@@ -58,32 +56,6 @@ def test_what_is_missing_extra_changed_or_going_differs(
     assert differences(after_applying(*applied).applied, shown) == set(map(key, different))
 
 
-# The digest of what was applied
-
-
-def test_the_digest_is_of_what_was_applied_and_what_became_of_it() -> None:
-    here = [*ours("a", "b").values()]
-    digest = applied_digest(here, CONTENT)
-    assert applied_digest(reversed(here), CONTENT) == digest, "the order of the watch does not matter"
-    replaced = [live(**owned(one.key.name, resourceVersion="99", uid="new")) for one in here]
-    assert applied_digest(replaced, CONTENT) == digest
-    assert applied_digest(replaced, CONTENT, with_uids=True) != applied_digest(here, CONTENT, with_uids=True)
-    for other in (
-        applied_digest(here[:1], CONTENT),
-        applied_digest(here, (*CONTENT, "x")),
-        applied_digest([here[0], live(**owned("b", annotations={"core.rukpak.io/applied": "x"}))], CONTENT),
-        applied_digest([here[0], live(**owned("b", managedFields=[]))], CONTENT),
-        applied_digest([here[0], live(**owned("c"))], CONTENT),
-    ):
-        assert other != digest
-
-
-@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), st.lists(st.sampled_from("abc"), max_size=3))
-def test_no_two_states_share_a_digest(one: list[str], other: list[str]) -> None:
-    same = applied_digest(ours(*one).values(), CONTENT) == applied_digest(ours(*other).values(), CONTENT)
-    assert same is (set(one) == set(other))
-
-
 # Waits
 
 
@@ -102,10 +74,10 @@ def test_a_wait_is_counted_from_its_first_moment_until_it_is_over() -> None:
 
 def test_a_wait_of_other_content_starts_anew() -> None:
     waits = PendingWaits()
-    assert waits.waited("schema", 10.0, ("old",)) == 0
-    assert waits.waited("schema", 50.0, ("old",)) == 40.0
-    assert waits.waited("schema", 50.0, ("new",)) == 0
-    assert waits.waited("schema", 55.0, ("new",)) == 5.0
+    assert waits.waited("schema", 10.0, CONTENT) == 0
+    assert waits.waited("schema", 50.0, CONTENT) == 40.0
+    assert waits.waited("schema", 50.0, NEXT) == 0
+    assert waits.waited("schema", 55.0, NEXT) == 5.0
 
 
 def resting_after(drift: DriftBackoff, now: float) -> float:
@@ -202,8 +174,8 @@ def test_what_left_the_content_becomes_former_and_is_no_longer_expected() -> Non
     state.conflicts = frozenset({key("x")})
     state.created.record([key("a")], {key("a"): "u"})
     state.former.add([key("b")])
-    state.mark_applied(("new",), {key("b"), key("d")}, hidden=())
-    assert state.is_applied(("new",))
+    state.mark_applied(NEXT, {key("b"), key("d")}, hidden=())
+    assert state.is_applied(NEXT)
     assert set(state.applied.fields) == {key("b")}
     assert state.former.keys == {key("a"), key("c")}
     assert not state.conflicts

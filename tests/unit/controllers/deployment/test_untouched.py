@@ -6,22 +6,25 @@ import orjson
 import pytest
 
 from rukpak_py.api.install_options import InstallOptions
-from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, PLAIN_CLASS
+from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, HELM_CLASS, PLAIN_CLASS
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.recall import recall_untouched
-from rukpak_py.controllers.deployment.state import ContentKey, DeploymentState
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import ObjectKey
 from tests.manifests import config_map
 from tests.unit.apply.lives import desired, live, owned
+from tests.unit.controllers.deployment.parts import content_key
 
-INSTALLED: ContentKey = ("uid", "sha256:1", "ns", "False", "True")
-NOT_PRUNED: ContentKey = ("uid", "sha256:1", "ns", "False", "False")
-NEXT: ContentKey = ("uid", "sha256:2", "ns", "False", "True")
-MOVED: ContentKey = ("uid", "sha256:1", "elsewhere", "False", "True")
-WITH_OPTIONS: ContentKey = (*INSTALLED, "sha256:options")
+INSTALLED = content_key()
+NOT_PRUNED = content_key(prunes=False)
+NEXT = content_key("sha256:2")
+MOVED = content_key(install_namespace="elsewhere")
+WITH_OPTIONS = content_key(options="sha256:options")
+OF_ANOTHER_CLASS = content_key(bundle_class=HELM_CLASS)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,7 @@ WITH_OPTIONS: ContentKey = (*INSTALLED, "sha256:options")
         ((NEXT,), False),
         ((MOVED,), False),
         ((WITH_OPTIONS,), False),
+        ((OF_ANOTHER_CLASS,), False),
         ((NEXT, INSTALLED), False),  # half of each
     ],
 )
@@ -47,7 +51,7 @@ def test_content_is_untouched_until_objects_of_another_are_applied(
 
 
 def test_nothing_is_untouched_before_anything_is_known() -> None:
-    assert not DeploymentState().is_untouched(())
+    assert not DeploymentState().is_untouched(INSTALLED)
 
 
 def attempt(digest: str = "sha256:1") -> Attempt:

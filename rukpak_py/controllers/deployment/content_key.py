@@ -1,0 +1,30 @@
+"""What identifies the content of a deployment: the objects that it wants, and whether others are deleted.
+
+A key ends up in `status.appliedDigest`, as canonical JSON. A field that has its default is left out, so a release that
+adds one with a default changes no digest of a deployment that does not use it.
+"""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rukpak_py.api.reading import to_json
+from rukpak_py.core.objects import canonical_json
+
+
+class ContentKey(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    deployment: str  # its uid
+    digest: str  # of the Bundle's content
+    install_namespace: str = ""  # empty: the content chooses
+    makes_namespace: bool = False
+    prunes: bool = True  # switched on again, it has to look for what was kept meanwhile
+    options: str = ""  # digest of the other options; empty: each has its default
+    bundle_class: str = ""  # where it is not the class of the deployment
+
+    def has_same_objects(self, other: "ContentKey") -> bool:
+        """Whether what left the content is deleted changes none of its objects."""
+        return replace(self, prunes=other.prunes) == other
+
+    @property
+    def job(self) -> tuple[str, ...]:
+        """The key of its rendering among the jobs, which begins with the uid."""
+        return self.deployment, canonical_json(to_json(self)).decode()
