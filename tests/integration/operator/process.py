@@ -89,6 +89,10 @@ class Operator:
     def exit_code(self) -> int | None:
         return self._process.poll() if self._process is not None else None
 
+    def upgrade(self) -> None:
+        """The next start runs the code of today."""
+        self._tree = None
+
     def launch(self) -> None:
         """Start without waiting for anything."""
         assert not self.is_running

@@ -1,13 +1,7 @@
-"""A newer operator takes over what the first one has installed, and applies nothing of it again.
-
-The first operator is the code of a commit of this repository, run from a folder of its own with the libraries of today.
-"""
+"""A newer operator takes over what the first one has installed, and applies nothing of it again."""
 
 import shutil
-import subprocess
-import tarfile
 from collections.abc import AsyncIterator
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -19,33 +13,22 @@ from tests.integration.definitions import definitions, install
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import Calls, has_seen, settled
 from tests.integration.operator.process import Operator
+from tests.integration.operator.releases import code_of
+from tests.integration.operator.releases import writes as all_writes
 from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
 from tests.manifests import Document, config_map, crd, service, thing, workload
 
-ROOT = Path(__file__).parents[3]
 FIRST_RELEASE = "e625ede721ee610a01bd607f1dc8f6dafddd1372"  # the first commit whose operator installed bundles
-# Once for each object: the options of what is installed, and where the content of the Bundle can be downloaded.
+# Once for each object: the options of what is installed and the present form of its digest, and where the content of
+# the Bundle can be downloaded.
 RECORDED = {("patch", "bundledeployments/status", "200"): 1, ("patch", "bundles/status", "200"): 1}
-READING = frozenset({"get", "list", "watch"})
 NEEDED = frozenset({"secrets", "validatingwebhookconfigurations"})  # certificates: counted by their own tests
 Identity = dict[tuple[str, str], tuple[str, str]]  # kind and name: uid and resourceVersion
 
 
 @pytest.fixture(scope="module")
 def first_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with its code and its CRDs."""
-    command = ["git", "-C", str(ROOT), "archive", FIRST_RELEASE, "rukpak_py", "config/crds"]
-    try:
-        done = subprocess.run(command, capture_output=True, check=True)
-    except FileNotFoundError:
-        pytest.skip("git, which has the code of the first release, is not installed")
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.decode(errors="replace").strip()
-        pytest.skip(f"the code of the first release is not in the history of this clone: {reason}")
-    folder = tmp_path_factory.mktemp("first-release")
-    with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return code_of(FIRST_RELEASE, tmp_path_factory.mktemp("first-release"))
 
 
 @pytest.fixture
@@ -106,8 +89,7 @@ async def upgraded(tenant: Tenant, operators: StartOperator, former: Operator, s
 
 
 def writes(sent: Calls) -> Calls:
-    """With dry-runs."""
-    return Calls({call: count for call, count in sent.items() if call[0] not in READING and call[1] not in NEEDED})
+    return Calls({call: count for call, count in all_writes(sent).items() if call[1] not in NEEDED})
 
 
 @pytest.mark.parametrize("store_is_lost", [False, True], ids=["store kept", "store lost"])
@@ -136,6 +118,8 @@ async def test_an_upgrade_of_the_operator_applies_nothing(
     after = await tenant.ready()
     options = after["status"]["history"][0].pop("options")
     assert options == {}
+    former, present = before["status"].pop("appliedDigest"), after["status"].pop("appliedDigest")
+    assert (former[:7], present[:10]) == ("sha256:", "v2:sha256:")
     assert after["status"] == before["status"]
 
 
