@@ -1,0 +1,68 @@
+"""`status.appliedDigest`, in both forms that count as proof."""
+
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment.applied_digest import applied_digest
+from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.former_applied_digest import former_applied_digest
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from tests.unit.goldens.pinned import check
+
+PLAIN = ContentKey(deployment="uid-1", digest="sha256:11", install_namespace="ns")
+FULL = ContentKey(
+    deployment="uid-1",
+    digest="sha256:11",
+    install_namespace="ns",
+    makes_namespace=True,
+    prunes=False,
+    options="sha256:22",
+    bundle_class="core-rukpak-io-helm",
+)
+CHOOSING = ContentKey(deployment="uid-1", digest="sha256:11", bundle_class="core-rukpak-io-registry")
+WITH_OPTIONS = ContentKey(deployment="uid-1", digest="sha256:11", install_namespace="ns", options="sha256:22")
+
+
+def observed(kind: str, name: str, *, group: str = "", namespace: str = "ns", fields: str = "f") -> ObservedObject:
+    return ObservedObject(
+        key=ObjectKey(group, kind, namespace, name),
+        gvk=GroupVersionKind(group, "v1", kind),
+        uid=f"uid-of-{name}",
+        version=7,
+        owner_uid="uid-1",
+        labelled_for="shop",
+        controller=None,
+        applied=f"sha256:{name}",
+        fields=fields,
+        is_deleted=False,
+        outlives=False,
+    )
+
+
+LIVES = (
+    observed("Secret", 'ä\'s "quoted"'),
+    observed("ConfigMap", "a", fields=""),
+    observed("ClusterRole", "r", group="rbac.authorization.k8s.io", namespace=""),
+)
+
+
+def test_the_digest_of_what_is_installed() -> None:
+    found = {
+        "of nothing": applied_digest((), PLAIN),
+        "plain content": applied_digest(LIVES, PLAIN),
+        "with uids": applied_digest(LIVES, PLAIN, with_uids=True),
+        "with other options": applied_digest(LIVES, WITH_OPTIONS),
+        "with a namespace that the content chooses": applied_digest(LIVES, CHOOSING),
+        "with every field": applied_digest(LIVES, FULL),
+    }
+    check("status.appliedDigest", found)
+
+
+def test_the_former_form_of_that_digest() -> None:
+    found = {
+        "of nothing": former_applied_digest((), PLAIN),
+        "plain content": former_applied_digest(LIVES, PLAIN),
+        "with uids": former_applied_digest(LIVES, PLAIN, with_uids=True),
+        "with other options": former_applied_digest(LIVES, WITH_OPTIONS),
+        "with a namespace that the content chooses": former_applied_digest(LIVES, CHOOSING),
+        "with every field": former_applied_digest(LIVES, FULL),
+    }
+    check("status.appliedDigest, former form", found)

@@ -1,0 +1,66 @@
+"""The template hash and names of Bundles, which clients of the original compute too, and `Bundle.status.specDigest`."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rukpak_py.api.bundle_deployment import BundleTemplate
+from rukpak_py.api.template_hash import bundle_name, spec_digest, template_hash
+from tests.unit.api.test_template_hash_vectors import VECTORS
+from tests.unit.goldens.pinned import check
+
+PEM = "-----BEGIN CERTIFICATE-----"
+AUTH = {"secret": {"name": "s"}, "insecureSkipVerify": True}
+SOURCES: dict[str, dict[str, Any]] = {
+    "image": {"type": "image", "image": {"ref": "example.com/a:v1", "pullSecret": "p", "caBundle": PEM}},
+    "git": {
+        "type": "git",
+        "git": {
+            "repository": "https://example.com/a?x=1&y=<2>",
+            "directory": "d",
+            "ref": {"branch": "main"},
+            "auth": AUTH,
+            "caBundle": PEM,
+        },
+    },
+    "http": {
+        "type": "http",
+        "http": {"url": "https://example.com/c.tgz", "auth": AUTH, "sha256": "0", "caBundle": PEM},
+    },
+    "configMaps": {"type": "configMaps", "configMaps": [{"configMap": {"name": "c"}, "path": "p"}, {"configMap": {}}]},
+    "upload": {"type": "upload", "upload": {}},
+}
+METADATA = {
+    "name": "n",
+    "namespace": "ns",
+    "labels": {"b": "2", "a": "1"},
+    "annotations": {"ü": "x<y"},
+    "finalizers": ["f"],
+}
+
+
+def read(source: dict[str, Any], metadata: dict[str, Any] | None = None) -> BundleTemplate:
+    spec = {"provisionerClassName": "core-rukpak-io-plain", "source": source}
+    return msgspec.convert({"metadata": metadata or {}, "spec": spec}, BundleTemplate)
+
+
+def test_template_hashes() -> None:
+    found = {kind: template_hash(read(source)) for kind, source in SOURCES.items()}
+    found["with metadata"] = template_hash(read(SOURCES["image"], METADATA))
+    check("template hash", found)
+
+
+@pytest.mark.parametrize(("document", "expected"), VECTORS)
+def test_template_hashes_of_the_original(document: dict[str, Any], expected: str) -> None:
+    assert template_hash(msgspec.convert(document, BundleTemplate)) == expected, "computed by the original operator"
+
+
+def test_names_of_bundles() -> None:
+    digest = "2k37wna19uuvfzh9qt6ae1teim7mxpo8rx8r5wh29lh9"
+    names = ("a", "a-name-that-needs-all-of-the-forty-five-bytes1")
+    check("names of Bundles", {name: bundle_name(name, digest) for name in names})
+
+
+def test_spec_digests() -> None:
+    check("Bundle.status.specDigest", {kind: spec_digest(read(source).spec) for kind, source in SOURCES.items()})
