@@ -1,7 +1,7 @@
 """What identifies the content of a deployment: the objects that it wants, and whether others are deleted.
 
-A key ends up in `status.appliedDigest`, as canonical JSON. A field that has its default is left out, so a release that
-adds one with a default changes no digest of a deployment that does not use it.
+A key ends up in `status.appliedDigest` as canonical JSON, under the names of its fields. A field that has its default
+is left out, so a release that adds one with a default changes no digest of a deployment that does not use it.
 """
 
 from msgspec import Struct

@@ -10,9 +10,7 @@ CSV = csv_document(
     owned=[owned_crd()],
     deployments=[deployment()],
     permissions=[permission(rules=[GET_PODS])],
-    cluster_permissions=[
-        permission("demo-sa-with-a-name-that-is-cut-because-of-its-length-in-bytes", rules=[GET_PODS])
-    ],
+    cluster_permissions=[permission("demo-sa-with-a-name-that-is-cut-because-it-is-long", rules=[GET_PODS])],
     webhooks=[
         webhook("validate.demo.example.com"),
         webhook("mutate.demo.example.com", kind="Mutating"),
