@@ -292,7 +292,11 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         ),
     ] = ()
     applied_digest: Annotated[
-        str, doc("One hash over all installed objects; used to detect drift after a restart.")
+        str,
+        doc(
+            "One hash over all installed objects, with the version of its form in front; used to detect drift after a"
+            " restart.",
+        ),
     ] = ""
     history: Annotated[
         tuple[Installation, ...], doc("The last five installations, newest first.", maxItems=HISTORY)

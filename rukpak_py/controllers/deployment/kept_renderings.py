@@ -5,7 +5,8 @@ once is used again after a restart. When it is lost, it is rendered again; only 
 installed counts as the same. What differs is never stored in its place.
 
 Beside content and options nothing is part of the key: neither a new kind in the cluster nor a new version of it changes
-what is installed.
+what is installed. A key is the name of a file and, as `revision`, part of statuses. It has no version in front; another
+form gets one, and what has the former name is still found for a release.
 
 The digest stands in the status. Of a rendering with Secrets, or with values from elsewhere, it is keyed, because the
 plain one would tell a guessed password from a wrong one. Once that key is lost, what is stored still counts by its

@@ -1,11 +1,22 @@
 """`status.appliedDigest`, in both forms that count as proof."""
 
+from dataclasses import replace
+
+import pytest
+
+from rukpak_py.api import install_options
+from rukpak_py.api.bundle_deployment import Override, Prune, RecordedValues
+from rukpak_py.api.install_options import InstallOptions
+from rukpak_py.api.reading import to_json
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.former_applied_digest import former_applied_digest
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
-from tests.unit.goldens.pinned import check
+from tests.unit.controllers import values
+from tests.unit.controllers.deployment.parts import attempt
+from tests.unit.controllers.values import unpacked
+from tests.unit.goldens.pinned import check, use_pinned_names
 
 PLAIN = ContentKey(deployment="uid-1", digest="sha256:11", install_namespace="ns")
 FULL = ContentKey(
@@ -66,3 +77,27 @@ def test_the_former_form_of_that_digest() -> None:
         "with every field": former_applied_digest(LIVES, FULL),
     }
     check("status.appliedDigest, former form", found)
+
+
+def test_what_identifies_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digest of the other options has a golden of its own; here it names them."""
+    use_pinned_names(monkeypatch, install_options, values)
+    monkeypatch.setattr(InstallOptions, "digest", property(lambda options: " ".join(to_json(options))))
+    chosen = InstallOptions(
+        install_namespace="ns",
+        create_namespace=True,
+        provisioner_class_name="core-rukpak-io-helm",
+        watch_namespaces=("a",),
+        overrides=(Override(kind="ConfigMap", name="a", force=True),),
+        config={"values": "a: 1"},
+        values_from=(RecordedValues(kind="Secret", name="s", key="k", digest="hmac-sha256:1:2"),),
+    )
+    bundle = unpacked(digest="sha256:11")
+    choosing = replace(attempt(bundle=bundle), install_namespace="")
+    full = attempt(bundle=bundle, options=chosen, makes_namespace=True, prune=Prune(enabled=False))
+    found = {
+        "of plain content": attempt(bundle=bundle).content,
+        "of content that chooses its namespace": choosing.content,
+        "with every option": full.content,
+    }
+    check("what identifies content", {name: to_json(content) for name, content in found.items()})

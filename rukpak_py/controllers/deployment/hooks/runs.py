@@ -2,6 +2,9 @@
 
 Hooks belong to a rendering, not to a deployment: what is installed already runs none, whatever else of the spec
 changes. Going back to older content is an upgrade like any other, so events of rollbacks never come.
+
+The mark of a run stands in statuses and on objects of hooks. It has no version in front; another form gets one, and a
+run is known by its former mark, too, for a release: a hook that is not known by its mark runs again.
 """
 
 import hashlib
