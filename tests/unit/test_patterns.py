@@ -21,14 +21,6 @@ MOST_STEPS = 50
 GROWTH = 2.6  # of the steps where the text doubles; 2 for a pattern that is linear, 4 for one that is quadratic
 SOME_STEPS = 10_000  # that bounded repeats may take beside that, in a short text
 
-# Patterns that are repaired elsewhere, with the reason. Empty: none may be.
-_ELSEWHERE = "is replaced on another branch"
-KNOWN: dict[str, str] = {
-    "repository .*not found|returned error: (404|410)|does not appear to be a git repository": _ELSEWHERE,
-    "transport '.*' not allowed": _ELSEWHERE,
-    r"connect to (host|address) .* port \d+": _ELSEWHERE,
-}
-
 
 def _steps(matcher: Matcher, method: str, text: Any, most: int) -> int:
     budget = Budget(most=most)
@@ -62,9 +54,6 @@ def _is_slow(matcher: Matcher, method: str, pattern: re.Pattern[Any], text: Call
 @pytest.mark.parametrize("found", collected(), ids=str)
 def test_a_pattern_takes_time_in_proportion_to_its_text(found: Found) -> None:
     slow = slow_text(found.pattern, found.methods)
-    if found.pattern.pattern in KNOWN:
-        assert slow, f"not slow any more: take {found.pattern.pattern!r} out of KNOWN"
-        return
     assert slow is None, "use possessive repeats (`*+`), bounded ones, or a loop of your own"
 
 

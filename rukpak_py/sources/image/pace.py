@@ -156,9 +156,9 @@ def paced_response(pace: Pace) -> type[HTTPResponse]:
             self._stream = _PacedStream(sock, pace)
             super().__init__(self._stream, *args, **more)  # type: ignore[arg-type]  # of a socket it is the file that counts
 
-        def begin(self) -> None:
+        def begin(self, *args: Any, **more: Any) -> None:  # newer versions of Python give it a limit
             self._stream.left = LONGEST_HEADERS
-            super().begin()
+            super().begin(*args, **more)
             self._stream.left = None
 
     return Response
