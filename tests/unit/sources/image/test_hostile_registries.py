@@ -28,7 +28,7 @@ MOST_SENT = 64 * MIB  # of what never ends: before somebody hangs up, buffers of
 REFUSED: dict[Attack, tuple[type[RukPakError], str]] = {
     Attack.REDIRECTS: (UnavailableError, "redirects more than 5 times"),
     Attack.REDIRECT_BODY: (UnavailableError, "redirects more than 5 times"),
-    Attack.REDIRECT_INVALID: (UnavailableError, "redirects to what is not a URL"),
+    Attack.REDIRECT_INVALID: (UnavailableError, "redirects to is not a valid URL"),
     Attack.REDIRECT_LONG: (UnavailableError, "redirects to a URL of more than 8 KiB"),
     Attack.HEADERS: (UnavailableError, "an answer has more than 128 KiB of headers"),
     Attack.COOKIES: (ContentError, "what the registry has is not an image"),
