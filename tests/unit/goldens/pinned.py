@@ -50,5 +50,5 @@ def use_pinned_names(monkeypatch: pytest.MonkeyPatch, *modules: ModuleType) -> N
     for subject, pinned in subjects().items():
         for name, value in pinned["values"].items() if subject.startswith("names: ") else ():
             for module in modules:
-                if isinstance(value, str) and hasattr(module, name):
+                if isinstance(value, str | int) and hasattr(module, name):
                     monkeypatch.setattr(module, name, value)

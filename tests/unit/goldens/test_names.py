@@ -28,3 +28,12 @@ def test_names_in_clusters(subject: str) -> None:
 def test_every_name_is_pinned() -> None:
     pinned = {name for subject in SUBJECTS for name in subjects()[subject]["values"]}
     assert {name for name in vars(names) if not name.startswith("_")} - IMPORTED - FUNCTIONS - pinned == set()
+
+
+def test_a_golden_that_fails_says_what_the_change_does() -> None:
+    with pytest.raises(pytest.fail.Exception) as failed:
+        check("Lease", {"name": "another", "holder": "core-1_10.0.0.1"})
+    message = str(failed.value)
+    assert "name\n  was 'core.rukpak.io'\n  is  'another'" in message
+    assert "On clusters that run the former release: " + subjects()["Lease"]["changed"] in message
+    assert "holder" not in message
