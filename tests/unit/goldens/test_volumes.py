@@ -2,7 +2,9 @@
 
 import stat
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedOptions, RecordedValues
@@ -49,11 +51,21 @@ def listing(directory: Path) -> dict[str, str]:
     return found
 
 
+def checksum_file(directory: Path, digest: str) -> dict[str, Any]:
+    """Its values depend on how the compression is built; its fields do not."""
+    name = f"{digest.replace(':', '-')}.tgz.json"
+    found: dict[str, Any] = orjson.loads((directory / "checksums" / name).read_bytes())
+    return found
+
+
 def test_content_on_disk(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.link("shop-1", store.put(TREE, OTHER), StoredForm.CONVERTED)
     store.link("shop-2", store.put(OTHER))
-    check("content on disk", {"digest": TREE.digest, "files": listing(tmp_path)})
+    sums = {name: type(value).__name__ for name, value in checksum_file(tmp_path, OTHER.digest).items()}
+    version = checksum_file(tmp_path, OTHER.digest)["version"]
+    found = {"digest": TREE.digest, "files": listing(tmp_path), "checksum": sums, "version of checksums": version}
+    check("content on disk", found)
 
 
 def test_uploads_on_disk(tmp_path: Path) -> None:
