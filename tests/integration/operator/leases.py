@@ -18,5 +18,11 @@ async def holder(tenant: Tenant) -> str:
     return ""
 
 
+async def term(tenant: Tenant) -> tuple[str, int]:
+    """Who holds it, and how often it has changed hands: the same as long as it was not lost."""
+    spec = (await tenant.read(LEASES, tenant.system, LEASE))["spec"]
+    return spec["holderIdentity"], spec.get("leaseTransitions", 0)
+
+
 async def leads(operator: Operator) -> bool:
     return await operator.metric("rukpak_leader") == 1
