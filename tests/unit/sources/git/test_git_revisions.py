@@ -135,7 +135,6 @@ async def test_the_start_of_a_hash_does_not_cost_the_files_of_the_history(
     assert commit_of(result) == wanted
 
 
-@pytest.mark.parametrize("given", ["branch", "tag", "commit", "start"])
 async def test_an_old_git_gets_the_files_of_the_history_too(
     git_repository: Repository, git_web: GitWebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +146,7 @@ async def test_an_old_git_gets_the_files_of_the_history_too(
     assert commit_of(result) == commit
 
 
+@pytest.mark.parametrize("given", ["branch", "tag", "commit", "start"])
 async def test_a_repository_with_sha_256(git_web: GitWebServer, given: str) -> None:
     repository = Repository.create(git_web.root / "new.git", object_format="sha256")
     wanted = repository.commit(FILES | {"link": Link("README.md")})

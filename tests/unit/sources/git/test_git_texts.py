@@ -1,10 +1,9 @@
 """What servers, Secrets and traces say is read in a bounded number of steps, however it was written."""
 
 import re
-import re._constants as constants
-import re._parser as parser
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -21,6 +20,8 @@ from rukpak_py.sources.git.redirects import redirected
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import parse_remote
 
+constants: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
 REMOTE = parse_remote("https://git.example.com/a.git")
 
 
