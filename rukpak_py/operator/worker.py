@@ -44,12 +44,12 @@ def main() -> None:
     memory, seconds, processor_seconds = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the operator, which then ends its workers
     _bound_memory(memory)
-    with os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
+    # Without the operator there is nobody to answer; closing the pipe fails then, too.
+    with suppress(BrokenPipeError), os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
         _send(answers, _framed(CallAnswer(CallOutcome.READY)))
-        with suppress(BrokenPipeError):
-            while _serve(requests, answers, int(seconds) + GRACE_SECONDS, processor_seconds):
-                pass
+        while _serve(requests, answers, int(seconds) + GRACE_SECONDS, processor_seconds):
+            pass
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int, processor_seconds: float) -> bool:

@@ -98,7 +98,8 @@ def asked_of(server: Server) -> list[Asked]:
 
 
 def names_in(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
+    """What arrives at the moment: in the directory that each operator has for it."""
+    return [path.name for path in folder.glob("*/*")]
 
 
 def partial_files(operator: Operator) -> list[str]:

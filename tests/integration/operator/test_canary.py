@@ -34,6 +34,7 @@ from tests.unit.web_servers import Answer, Asked
 USER = "someone"
 ECHO = "echo"  # of paths and tags where a server repeats what it was given
 GIT_NEEDS = ("git", "proxy")  # in its environment
+GIT_LAUNCHER = "sources/git/launcher.py"  # becomes git
 
 
 @dataclass
@@ -267,7 +268,7 @@ def check_processes(observer: Observer, canaries: Canaries) -> None:
         program = Path(arguments.partition("\n")[0]).name
         programs.add(program)
         assert canaries.found_in(arguments) == [], arguments
-        but = () if "python" in program else GIT_NEEDS
+        but = GIT_NEEDS if "python" not in program or GIT_LAUNCHER in arguments else ()
         assert canaries.found_in(environment, but=but) == [], (arguments, environment)
     assert {"git", "ssh"} <= programs
     assert any("python" in program for program in programs), programs
