@@ -30,7 +30,7 @@ from rukpak_py.api.admission import (
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH, GROUP
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
-from rukpak_py.core.limits import DEFAULT_LIMITS, LimitError, Limits
+from rukpak_py.core.limits import DEFAULT_LIMITS, KIB, LimitError, Limits
 from rukpak_py.core.logs import BoundedLog
 from rukpak_py.server.access import identity_of
 from rukpak_py.server.listener import PortSettings, admit, receiving
@@ -46,6 +46,7 @@ from rukpak_py.server.review import (
 )
 
 LOOK_UPS = 16  # at a time, for one review
+LARGE_OBJECT = 64 * KIB
 LOOK_UP_SECONDS = 8.0  # the API server waits for 10
 IDLE_SECONDS = 120.0  # an API server ends connections that it has not used for 90 s; it must be the one that does
 _LOG = logging.getLogger(__name__)
@@ -102,13 +103,14 @@ class Admission:
         self._config_maps = config_maps
         self._bundles = bundles
         self._limits = limits
+        self._reading = asyncio.Lock()
 
     async def bundle(self, request: AdmissionRequest) -> Denials:
         _expect(request, GROUP, BUNDLE_PLURAL)
         if request.operation not in {"CREATE", "UPDATE"}:
             return ()
-        new = self._bundle_spec(request.object, "object")
-        old = self._bundle_spec(request.old_object, "oldObject") if request.operation == "UPDATE" else None
+        new = await self._bundle_spec(request.object, "object")
+        old = await self._bundle_spec(request.old_object, "oldObject") if request.operation == "UPDATE" else None
         if denials := denials_without_look_ups(old=old, new=new):
             return denials
         flags = await self._flags(referenced_config_maps(new))
@@ -134,10 +136,19 @@ class Admission:
             case _:
                 return ()
 
-    def _bundle_spec(self, raw: msgspec.Raw, what: str) -> BundleSpec:
-        """No API server sends a larger one, and its items are made before they can be counted."""
-        if len(memoryview(raw)) > self._limits.object_bytes:
+    async def _bundle_spec(self, raw: msgspec.Raw, what: str) -> BundleSpec:
+        """No API server sends a larger one, and its items are made before they can be counted.
+
+        Large ones are read one after the other, each in a turn of the event loop of its own: a hundred that arrive
+        together would hold everything else up.
+        """
+        size = len(memoryview(raw))
+        if size > self._limits.object_bytes:
             raise self._limits.exceeded("object_bytes", f"{what} of the review")
+        if size > LARGE_OBJECT:
+            async with self._reading:
+                await asyncio.sleep(0)
+                return read_object(raw, what, BundleObject).spec
         return read_object(raw, what, BundleObject).spec
 
     async def _flags(self, names: Sequence[str]) -> dict[str, bool | None]:

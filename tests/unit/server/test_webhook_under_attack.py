@@ -21,10 +21,12 @@ from rukpak_py.api.source import CONFIG_MAPS_AT_MOST
 from rukpak_py.core import x509
 from rukpak_py.core.limits import KIB, MIB, Limits
 from rukpak_py.core.x509 import KeyPair
+from rukpak_py.server import admission
 from rukpak_py.server.admission import LOOK_UPS, Admission, ReviewClients, webhook_app, webhook_port
 from rukpak_py.server.certificates import load_pair
 from rukpak_py.server.listener import Address, Listener, PortSettings
 from rukpak_py.server.receiving import Reception, ReviewsInFlight
+from rukpak_py.server.review import read_object, read_review
 from rukpak_py.server.server_tls import ServerTls
 from tests.hostile.client import Attack, attacking, review_of
 from tests.waiting import until
@@ -307,3 +309,28 @@ async def test_strangers_leave_places_to_clients_with_a_certificate() -> None:
     ):
         assert bench.listener.connections <= limits.webhook_connections // 2
         assert (await bench.review(by=client_of(CLIENT_AUTHORITY, "kube-apiserver")))[0] == 200
+
+
+async def test_large_reviews_are_read_one_in_each_turn_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timers, the lease among them, come in between."""
+    turn = 0
+    read_in: list[int] = []
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    def noted(*given: Any) -> Any:
+        read_in.append(turn)
+        return read_object(*given)
+
+    monkeypatch.setattr(admission, "read_object", noted)
+    known = Known()
+    judge = Admission(system_namespace="system", config_maps=known, bundles=known)
+    review = read_review(json.dumps(review_of([{"configMap": {"name": "n" * 50}}] * 2000)).encode())
+    turns = asyncio.create_task(count_turns())
+    await asyncio.gather(*(judge.bundle(review) for _ in range(20)))
+    turns.cancel()
+    assert len(set(read_in)) == 20
