@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from rukpak_py.core import logs
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.operator.event_loop import Loop
+from rukpak_py.operator.memory_limit import return_large_buffers
 from rukpak_py.operator.open_files import raise_open_files
 from rukpak_py.operator.process import run
 from rukpak_py.operator.settings import read_settings
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None, *, limits: WatchdogLimits | Non
     """`limits`: how long the process bears what it cannot work with."""
     settings = read_settings(sys.argv[1:] if arguments is None else arguments)
     logs.set_up(settings.log_level, settings.log_format)
+    return_large_buffers()
     raise_open_files(settings.limits)
     gc.set_threshold(100_000, 50, 100)  # what watches decode is kept: the default would walk all of it all the time
     try:

@@ -1,5 +1,9 @@
-"""How much memory a worker process may take, so that no content gets the container killed and the operator with it."""
+"""How much memory a worker process may take, so that no content gets the container killed and the operator with it.
 
+The operator's own process gives memory back as soon as it is free, see `return_large_buffers`.
+"""
+
+import ctypes
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -11,6 +15,9 @@ WITHOUT_LIMIT = 512 * MIB
 FLOOR = 128 * MIB  # less than this a worker cannot do its work in
 _NO_LIMIT = 1 << 50  # cgroup v1 writes "none" as a number close to 2**63
 
+_M_MMAP_THRESHOLD = -3
+_LARGE = 128 * 1024  # bytes
+
 _MEMBERSHIP = Path("/proc/self/cgroup")
 _CGROUPS = Path("/sys/fs/cgroup")
 
@@ -21,6 +28,16 @@ def worker_memory(workers: int, container: int | None) -> int:
         return WITHOUT_LIMIT
     share = (container - OPERATOR) // workers
     return max(share // MIB * MIB, FLOOR)
+
+
+def return_large_buffers() -> None:
+    """Have each large buffer mapped by itself, so that it goes back to the system when it is freed.
+
+    The C library begins so, and then keeps ever larger buffers on its heap, where small ones between them hold them:
+    requests of some megabytes, a hundred at a time, left the process with hundreds of megabytes for ever.
+    """
+    with suppress(AttributeError, OSError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def container_memory(membership: Path = _MEMBERSHIP, cgroups: Path = _CGROUPS) -> int | None:

@@ -35,6 +35,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._deadline: asyncio.TimerHandle | None = None
         self._admission: asyncio.TimerHandle | None = None
+        self._is_over = False
         self.transport: asyncio.Transport | None = None  # once aiohttp has the connection
         self.is_admitted = False
         self.phase = Phase.ARRIVING
@@ -42,7 +43,7 @@ class Connection:
 
     def admitted_within(self, seconds: float) -> None:
         """The connection ends unless it is admitted in time, whatever it does."""
-        self._admission = self._loop.call_later(seconds, self.end)
+        self._admission = self._ends_in(seconds)
 
     def admit(self) -> None:
         self.is_admitted = True
@@ -51,7 +52,7 @@ class Connection:
     def arriving(self, seconds: float) -> None:
         """A request begins; the connection ends when it is not complete in time."""
         self._enter(Phase.ARRIVING)
-        self._deadline = self._loop.call_later(seconds, self.end)
+        self._deadline = self._ends_in(seconds)
 
     def receiving(self) -> None:
         """The body of the request, which has its own deadline, is part of what has to arrive."""
@@ -71,15 +72,21 @@ class Connection:
     def idle(self, seconds: float) -> None:
         """The answer is made; the connection ends when it was not taken, or no request came after it, in time."""
         self._enter(Phase.IDLE)
-        self._deadline = self._loop.call_later(seconds, self.end)
+        self._deadline = self._ends_in(seconds)
 
     def end(self) -> None:
         self.ended()
         self._end(self)
 
     def ended(self) -> None:
+        """No deadline is of interest any more, also none of a handler that ends later."""
+        self._is_over = True
         _cancel(self._deadline)
         _cancel(self._admission)
+
+    def _ends_in(self, seconds: float) -> asyncio.TimerHandle | None:
+        """A timer would hold the connection, with its buffers for TLS, after its end."""
+        return None if self._is_over else self._loop.call_later(seconds, self.end)
 
     def _enter(self, phase: Phase) -> None:
         _cancel(self._deadline)

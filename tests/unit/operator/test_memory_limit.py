@@ -1,5 +1,7 @@
 """How much memory a worker process gets, from what the container has."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,36 @@ def test_the_lowest_limit_around_the_process_counts(
     if membership is not None:
         (tmp_path / "membership").write_text(membership)
     assert container_memory(tmp_path / "membership", tmp_path / "cgroup") == expected
+
+
+FREED = """
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+from rukpak_py.operator.memory_limit import return_large_buffers
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+return_large_buffers()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+libc.free.argtypes = [ctypes.c_void_p]
+libc.free(libc.malloc(8 << 20))  # from here on the C library would keep buffers of that size
+before = resident()
+small, large = [], []
+for _ in range(64):
+    large.append(libc.malloc(1 << 20))
+    ctypes.memset(large[-1], 1, 1 << 20)
+    small.append(libc.malloc(1024))
+for one in large:
+    libc.free(one)
+print(resident() - before)
+"""
+
+
+def test_large_buffers_go_back_to_the_system_when_they_are_free() -> None:
+    done = subprocess.run([sys.executable, "-c", FREED], capture_output=True, check=True, timeout=60)
+    assert int(done.stdout) < 16 * MIB, "of 64 MiB"

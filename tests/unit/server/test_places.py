@@ -1,5 +1,8 @@
 """Which connection of a port gives way to a new one."""
 
+import asyncio
+import gc
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -88,3 +91,21 @@ async def test_the_body_of_a_request_belongs_to_its_arrival() -> None:
     connection.answering()
     connection.receiving()
     assert (connection.phase, connection.since) == (Phase.ARRIVING, began)
+
+
+async def test_a_connection_that_has_ended_is_held_by_no_deadline() -> None:
+    """Its handler may end later, and would keep it, with its buffers, for another while."""
+    ended: list[Connection] = []
+    connection = Connection(ended.append)
+    connection.arriving(3600)
+    connection.end()
+    connection.idle(0)
+    connection.arriving(0)
+    connection.admitted_within(0)
+    await asyncio.sleep(0.01)
+    assert ended == [connection]
+    gone = weakref.ref(connection)
+    ended.clear()
+    del connection
+    gc.collect()
+    assert gone() is None
