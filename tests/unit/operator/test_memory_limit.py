@@ -77,7 +77,7 @@ small, large = [], []
 for _ in range(64):
     large.append(libc.malloc(1 << 20))
     ctypes.memset(large[-1], 1, 1 << 20)
-    small.append(libc.malloc(1024))
+    small.append(libc.malloc(100 << 10))
 for one in large:
     libc.free(one)
 print(resident() - before)
