@@ -41,6 +41,7 @@ class WorkerDiedError(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(_ending(code))
         self.used_up_its_time = code == -signal.SIGPROF
+        self.was_killed = code == -signal.SIGKILL  # by others: the kernel, which has no memory left, or somebody
 
 
 class WorkerProcess:

@@ -5,7 +5,8 @@
 * A call that takes too long, needs too much memory, or whose process dies, costs that process and nobody else's call.
   It is run once more, in a new process: it may have been the machine, or what earlier calls left behind. What fails
   there too, used up its processor time, or needed too much memory of a process that had done nothing else, is a
-  `ContentError`: it would fail again, for ever.
+  `ContentError`: it would fail again, for ever. What ends by SIGKILL there too is an `UnavailableError`: no content
+  sends that, but a kernel without memory does.
 * A process ends after a bounded number of calls, and with it the memory that it gathered, or when it idles.
 """
 
@@ -35,9 +36,10 @@ Result = TypeVar("Result")
 class _AttemptError(Exception):
     """What the process of a call came to; its text ends a sentence that begins with the content."""
 
-    def __init__(self, text: str, *, is_final: bool = False) -> None:
+    def __init__(self, text: str, *, is_final: bool = False, was_killed: bool = False) -> None:
         super().__init__(text)
         self.is_final = is_final
+        self.was_killed = was_killed
 
 
 class WorkerProcesses:
@@ -81,6 +83,8 @@ class WorkerProcesses:
                 return cast("Result", await self._attempt(request, is_first=False))
             except _AttemptError as second:
                 LOG.warning("a worker process failed again: reading content %s", second)
+                if second.was_killed:
+                    raise UnavailableError(f"reading this content {second}") from second
                 raise ContentError(f"reading this content {second}") from second
 
     def lane(self, width: int) -> "WorkerLane":
@@ -110,6 +114,9 @@ class WorkerProcesses:
             if error.used_up_its_time:
                 text = f"takes more than {self._processor_seconds:g} s of processor time; make it smaller"
                 raise _AttemptError(text, is_final=True) from error
+            if error.was_killed:
+                text = f"was cut short: a worker process {error}; the operator or its node may be short of memory"
+                raise _AttemptError(text, was_killed=True) from error
             text = f"ended a worker process, which {error}; make it smaller, or report this if the content is correct"
             raise _AttemptError(text) from error
         finally:
