@@ -11,6 +11,7 @@ import io
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
@@ -49,6 +50,8 @@ class ArchiveFile:
         self._open_file = open_file
         self._in_memory = in_memory
         self._file: ArchiveStore | None = None
+        self._opening = Lock()
+        self._is_closed = False
         self._hash = hashlib.sha256()
         self._pending = bytearray()
         self.size = 0  # of what was added
@@ -60,6 +63,8 @@ class ArchiveFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        with self._opening:  # a thread that nobody waits for any more may be about to open it
+            self._is_closed = True
         if self._file is not None:
             self._file.close()
 
@@ -107,8 +112,11 @@ class ArchiveFile:
     def _write(self) -> None:
         pending, self._pending = bytes(self._pending), bytearray()
         self._hash.update(pending)
-        if self._file is None:
-            self._file = self._open_file()
+        with self._opening:
+            if self._is_closed:
+                return
+            if self._file is None:
+                self._file = self._open_file()
         self._file.write(pending)
 
     def _finish(self) -> None:
