@@ -108,8 +108,12 @@ class Spool:
 
     def _made(self) -> Path:
         with self._lock:
-            if self._directory is None or not self._directory.exists():
-                self._directory, self._directory_lock = _made_and_locked(self._parent)
+            if self._directory is not None and self._directory.exists():
+                return self._directory
+            if self._directory is not None:  # somebody removed it
+                self._directory = None
+                os.close(self._directory_lock)
+            self._directory, self._directory_lock = _made_and_locked(self._parent)
             return self._directory
 
 

@@ -96,6 +96,17 @@ def test_the_directory_comes_back_when_it_was_removed(tmp_path: Path) -> None:
         assert file.path.read_bytes() == b"x"
 
 
+def test_a_directory_that_was_removed_leaves_no_descriptor(tmp_path: Path) -> None:
+    one = spool(tmp_path)
+    opened = set()
+    for _ in range(3):
+        with one.file() as file:
+            opened.add(sum(1 for _ in Path("/proc/self/fd").iterdir()))
+        file.path.parent.rmdir()
+    assert len(opened) == 1
+    one.close()
+
+
 def test_closing_removes_everything(tmp_path: Path) -> None:
     one = spool(tmp_path)
     with one.file() as file:
