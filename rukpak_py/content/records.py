@@ -13,6 +13,9 @@ to its uid, so without it the content is fetched anew from the source of its own
 digest of its status. A status that somebody wrote can keep that Bundle from its content; it brings other content into
 nobody's. Without the record of an image its registry is asked.
 
+An operator from before there were records left none, and the sources of its Bundles may be gone. So the first process
+that keeps records takes over what its predecessor had linked to the name of a Bundle, where the status has that digest.
+
 Blocking: call it from threads. OSErrors come out as StoreUnavailableError.
 """
 
@@ -91,6 +94,11 @@ class RecordStore:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._lock = threading.Lock()  # proofs are added to what is there
+
+    def exists(self) -> bool:
+        """Whether an operator that keeps records has used this store."""
+        with disk.reporting_failures("the content store", self._directory / FOLDER):
+            return (self._directory / FOLDER).exists()
 
     def bundles(self) -> dict[str, BundleRecord]:
         """All that can be read, by uid."""

@@ -132,6 +132,12 @@ class Store:
                     os.unlink(temporary, dir_fd=root)
                 raise
 
+    def is_linked(self, bundle_name: str, digest: str) -> bool:
+        """Whether this content is there, and was served under the Bundle's name when somebody last looked."""
+        forms = {_content_name(digest, form) for form in StoredForm}
+        with self._opened() as (root, content, _):
+            return disk.is_file(content, _content_name(digest)) and _target(root, _link_name(bundle_name)) in forms
+
     def unlink(self, bundle_name: str) -> None:
         name = _link_name(bundle_name)
         with self._opened() as (root, *_):
@@ -224,22 +230,25 @@ class Store:
         return None
 
     def _is_as_its_digest(self, folders: _Folders, digest: str, name: str, file: BufferedReader) -> bool:
-        """Of a file without a checksum, which gets one."""
-        if name != _content_name(digest) or self._read(file, digest) is None:
+        """Of a file of an operator that kept no checksums. It gets one.
+
+        A converted form has no digest of its own: it is one that gzip's checksum and length say is whole.
+        """
+        if self._read(file, digest if name == _content_name(digest) else None) is None:
             return False
         with suppress(OSError):  # on a disk that cannot be written it is found out again
             self._checks.write(folders.checksums, name, checksum_of(file))
         return True
 
-    def _read(self, file: BufferedReader, digest: str) -> Tree | None:
-        """None: it is not the archive of a tree with this digest."""
+    def _read(self, file: BufferedReader, digest: str | None) -> Tree | None:
+        """None: it is not the archive of a tree, or of one with another digest than this."""
         try:
             tree = read_archive(iter(lambda: file.read(_CHUNK), b""), limits=self._limits)
         except ContentError:
             return None  # it was whole when it was written, so the disk has damaged it
         finally:
             file.seek(0)
-        return tree if tree.digest == digest else None
+        return tree if digest in {None, tree.digest} else None
 
     def _discard(self, folders: _Folders, digest: str, why: str) -> None:
         """Without its original no form counts, so that one goes first."""

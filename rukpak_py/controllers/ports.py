@@ -40,6 +40,9 @@ class Content(Protocol):
     async def link(self, bundle: str, digest: str, form: StoredForm) -> None:
         """Make the stored content reachable under the Bundle's name, in this form if it has it."""
 
+    async def is_linked(self, bundle: str, digest: str) -> bool:
+        """Whether the operator itself linked this content to the Bundle's name, and it is stored."""
+
     async def unlink(self, bundle: str) -> None: ...
 
     def is_content_of(self, digest: str, *, bundle: str, deployment: str) -> bool:
@@ -63,6 +66,10 @@ class Records(Protocol):
 
     def of(self, uid: str) -> BundleRecord | None:
         """Of the Bundle with this uid. None: it was never unpacked, or its record is lost."""
+
+    @property
+    def are_new(self) -> bool:
+        """This process is the first that keeps records beside this content: an operator without records made it."""
 
     def expect(self, record: BundleRecord) -> None:
         """It counts from now on, and is lost with this process until `keep`."""

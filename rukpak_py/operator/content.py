@@ -91,6 +91,9 @@ class StoredContent:
     async def link(self, bundle: str, digest: str, form: StoredForm) -> None:
         await asyncio.to_thread((await self._store()).link, bundle, digest, form)
 
+    async def is_linked(self, bundle: str, digest: str) -> bool:
+        return await asyncio.to_thread((await self._store()).is_linked, bundle, digest)
+
     async def unlink(self, bundle: str) -> None:
         await asyncio.to_thread((await self._store()).unlink, bundle)
 

@@ -29,10 +29,12 @@ class ContentRecords:
         self._bundles: dict[str, BundleRecord] = {}  # by uid
         self._unwritten: dict[str, BundleRecord] = {}
         self._recent: dict[str, float] = {}  # by the uid of a Bundle or of a deployment
+        self.are_new = False
         self._writing = asyncio.Lock()  # what is recorded during a sweep is written after it
 
     async def open(self) -> None:
         """Read what an earlier process wrote."""
+        self.are_new = self.are_new or not await asyncio.to_thread(self._store.exists)
         found = await asyncio.to_thread(self._store.bundles)
         self._bundles = found | self._bundles
         try:

@@ -11,9 +11,9 @@ from enum import Enum, auto
 
 from msgspec import structs
 
-from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.names import BundlePhase
-from rukpak_py.api.source import Source
+from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle import status as bundle_status
@@ -90,6 +90,23 @@ class Pinning:
                 self._records.withdraw(record)
         if is_written:
             await self._records.keep(record)
+
+    async def adopt(self, bundle: Bundle) -> BundleRecord | None:
+        """Record what an operator without records unpacked: its link and the status agree. None: nothing like that.
+
+        Of `resolvedSource` only the pin counts, as wherever there is no record.
+        """
+        if not self._records.are_new or not is_pinned(bundle):
+            return None
+        if not await self._content.is_linked(bundle.metadata.name, bundle.status.digest):
+            return None
+        source = pinned_source(bundle)
+        if source.image is not None:
+            source = structs.replace(source, image=ImageSource(ref=source.image.ref))  # its login stays in the spec
+        says = self._as_the_status_says(bundle)
+        record = structs.replace(says, deployment=self._deployment_uid(bundle), source=source)
+        await self._records.keep(record)
+        return record
 
     async def report_contradiction(self, bundle: Bundle, record: BundleRecord) -> None:
         await self._content.unlink(bundle.metadata.name)

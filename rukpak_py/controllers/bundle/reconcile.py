@@ -159,6 +159,10 @@ class BundleReconciler:
                 await self._pinning.pin_again(bundle, record)
                 self._settle(uid)
                 return DONE
+            case RecordSituation.NO_RECORD, None if (adopted := await self._pinning.adopt(bundle)) is not None:
+                await self._pinning.pin_again(bundle, adopted)
+                self._settle(uid)
+                return DONE
             case _:
                 return None
 

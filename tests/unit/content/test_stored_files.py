@@ -212,11 +212,31 @@ def test_a_file_without_a_checksum_that_has_not_its_digest_is_lost(tmp_path: Pat
     assert not store.has(TREE.digest)
 
 
-def test_a_converted_form_without_a_checksum_is_lost_with_its_content(store: Store) -> None:
-    """It has no digest of its own that could say what it is."""
-    (store.directory / "checksums" / f"{FORMS[StoredForm.CONVERTED]}.json").unlink()
+def test_a_converted_form_of_an_operator_that_kept_no_checksums_is_served(store: Store) -> None:
+    checksum = store.directory / "checksums" / f"{FORMS[StoredForm.CONVERTED]}.json"
+    before = checksum.read_bytes()
+    checksum.unlink()
+    assert read(store, StoredForm.CONVERTED) is not None
+    assert checksum.read_bytes() == before
+
+
+def test_a_converted_form_without_a_checksum_that_is_cut_off_is_lost_with_its_content(store: Store) -> None:
+    name = FORMS[StoredForm.CONVERTED]
+    (store.directory / "checksums" / f"{name}.json").unlink()
+    path = store.directory / "content" / name
+    path.write_bytes(path.read_bytes()[:-1])
     assert read(store, StoredForm.CONVERTED) is None
     assert not store.has(TREE.digest)
+
+
+def test_what_was_linked_to_the_name_of_a_bundle(store: Store) -> None:
+    assert not store.is_linked("b", TREE.digest)
+    for form in StoredForm:
+        store.link("b", TREE.digest, form)
+        assert store.is_linked("b", TREE.digest)
+        assert not store.is_linked("b", f"sha256:{1:064}")
+    (store.directory / "content" / NAME).unlink()
+    assert not store.is_linked("b", TREE.digest), "it is lost"
 
 
 def test_checksums_go_with_their_files(store: Store) -> None:

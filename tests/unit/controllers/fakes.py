@@ -178,6 +178,9 @@ class FakeContent:
             raise UnavailableError("not there")
         self.links[bundle] = digest
 
+    async def is_linked(self, bundle: str, digest: str) -> bool:
+        return self.links.get(bundle) == digest and digest in self.stored
+
     async def unlink(self, bundle: str) -> None:
         self.links.pop(bundle, None)
 
@@ -202,6 +205,7 @@ class FakeRecords:
     kept: dict[str, BundleRecord] = field(default_factory=dict)
     expected: dict[str, BundleRecord] = field(default_factory=dict)
     images: list[tuple[ImageAccess, str]] = field(default_factory=list)
+    are_new: bool = False
 
     def of(self, uid: str) -> BundleRecord | None:
         return self.kept.get(uid) or self.expected.get(uid)

@@ -69,6 +69,13 @@ async def test_what_is_expected_counts_and_is_on_disk_once_it_is_kept(records: C
     assert (records.of("u"), await on_disk(tmp_path)) == (RECORD, {"u": RECORD})
 
 
+async def test_only_the_first_process_that_keeps_records_finds_them_new(tmp_path: Path) -> None:
+    first, next_one = ContentRecords(tmp_path), ContentRecords(tmp_path)
+    await first.open()
+    await next_one.open()
+    assert (first.are_new, next_one.are_new) == (True, False)
+
+
 async def test_whose_content_it_is(records: ContentRecords) -> None:
     await records.keep(RECORD)
     assert records.is_content_of(DIGEST, bundle="u", deployment="")

@@ -143,6 +143,31 @@ async def test_stored_content_without_a_record_counts_as_lost_until_it_was_fetch
     assert bench.content.links == {"b": FILES.digest}
 
 
+async def test_what_an_operator_without_records_had_linked_is_taken_over_without_a_fetch(bench: Bench) -> None:
+    """Its source may be gone."""
+    await bench.content.keep(FILES)
+    bench.content.links["b"] = FILES.digest
+    bench.records.are_new = True
+    bench.put(pinned())
+    bench.reconciler.request_content(bench.stored)  # its deployment looked first
+    assert await bench.reconcile() == DONE
+    assert bench.records.kept == {"uid-of-b": record_of(pinned())}
+    assert (bench.content.links, bench.sources.asked) == ({"b": FILES.digest}, [])
+    assert bench.news == ["b"], "its deployment looks again"
+
+
+@pytest.mark.parametrize(("are_new", "linked"), [(False, FILES), (True, OTHER_FILES)], ids=["later", "other link"])
+async def test_a_link_that_proves_nothing_is_not_taken_over(bench: Bench, linked: Tree, *, are_new: bool) -> None:
+    """Later a Bundle that was made anew, under the name of another, could be given the content of that one."""
+    for files in (FILES, OTHER_FILES):
+        await bench.content.keep(files)
+    bench.content.links["b"] = linked.digest
+    bench.records.are_new = are_new
+    bench.put(pinned())
+    await bench.reconcile()
+    assert (bench.records.kept, bench.content.links) == ({}, {})
+
+
 async def test_a_digest_that_somebody_wrote_before_there_was_a_record_harms_its_bundle_only(bench: Bench) -> None:
     await bench.content.keep(OTHER_FILES)  # of another Bundle
     bench.put(with_status(pinned(), digest=OTHER_FILES.digest))
