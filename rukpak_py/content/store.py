@@ -134,6 +134,8 @@ class Store:
 
     def is_linked(self, bundle_name: str, digest: str) -> bool:
         """Whether this content is there, and was served under the Bundle's name when somebody last looked."""
+        if not _DIGEST.fullmatch(digest):
+            return False  # a status may say anything
         forms = {_content_name(digest, form) for form in StoredForm}
         with self._opened() as (root, content, _):
             return disk.is_file(content, _content_name(digest)) and _target(root, _link_name(bundle_name)) in forms

@@ -231,6 +231,7 @@ def test_a_converted_form_without_a_checksum_that_is_cut_off_is_lost_with_its_co
 
 def test_what_was_linked_to_the_name_of_a_bundle(store: Store) -> None:
     assert not store.is_linked("b", TREE.digest)
+    assert not store.is_linked("b", "../anything")
     for form in StoredForm:
         store.link("b", TREE.digest, form)
         assert store.is_linked("b", TREE.digest)
