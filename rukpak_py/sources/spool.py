@@ -9,7 +9,8 @@ and is tried again later. So a server that sends a lot takes space from itself, 
 
 A private directory holds the files. A process that was killed leaves it behind, keys included, and the next one
 removes it: each directory is locked by its process. One that was made a moment ago, and is not locked yet, may be
-taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads.
+taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads. Shares alone never wait
+for the disk.
 """
 
 import fcntl
@@ -36,7 +37,8 @@ class Spool:
         self._given = parent
         self._directory: Path | None = None
         self._directory_lock = -1
-        self._lock = Lock()
+        self._making = Lock()  # of the directory: it may wait for the disk, and for another process
+        self._lock = Lock()  # of the numbers: the event loop takes it
         self._growing: set[SpoolShare] = set()
         self.used = 0
 
@@ -74,7 +76,7 @@ class Spool:
                     remove_directory(path)
 
     def close(self) -> None:
-        with self._lock:
+        with self._making:
             directory, self._directory = self._directory, None
         if directory is not None:
             remove_directory(directory)
@@ -107,7 +109,7 @@ class Spool:
             share.size = 0
 
     def _made(self) -> Path:
-        with self._lock:
+        with self._making:
             if self._directory is not None and self._directory.exists():
                 return self._directory
             if self._directory is not None:  # somebody removed it

@@ -7,6 +7,7 @@ import pytest
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.sources import spool as module
 from rukpak_py.sources.spool import Spool
 
 
@@ -105,6 +106,19 @@ def test_a_directory_that_was_removed_leaves_no_descriptor(tmp_path: Path) -> No
         file.path.parent.rmdir()
     assert len(opened) == 1
     one.close()
+
+
+def test_shares_do_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = spool(tmp_path)
+    made = module._made_and_locked
+
+    def make(parent: Path) -> tuple[Path, int]:
+        assert not one._lock.locked(), "the event loop would wait"
+        return made(parent)
+
+    monkeypatch.setattr(module, "_made_and_locked", make)
+    with one.file():
+        pass
 
 
 def test_closing_removes_everything(tmp_path: Path) -> None:
