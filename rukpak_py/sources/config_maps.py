@@ -17,6 +17,8 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
 
+_SHOWN = 100  # characters of a path that is too long
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigMap:
@@ -56,7 +58,7 @@ async def fetch(
         raise ContentError("bundle source configmaps configuration is unset")
     paths: dict[str, list[str]] = {}  # by ConfigMap, so that each is read once and let go before the next
     for item in items:
-        paths.setdefault(item.config_map.name, []).append(item.path)
+        paths.setdefault(item.config_map.name, []).append(_folder(item.path, limits))
     files = _Files(limits)
     for name, folders in paths.items():
         data = (await config_maps.get(name)).data
@@ -65,6 +67,13 @@ async def fetch(
             for key, value in data.items():
                 files.add(posixpath.normpath(posixpath.join(folder, key)), value, giver=name)
     return files.build()
+
+
+def _folder(path: str, limits: Limits) -> str:
+    """Judged as it was written: normalising what is long costs as much again for each key of the ConfigMap."""
+    if len(path.encode(errors="surrogatepass")) > limits.path_bytes:
+        raise limits.exceeded("path_bytes", f"the length of path {path[:_SHOWN]!r}…")
+    return posixpath.normpath(path) if path else ""
 
 
 class _Files:

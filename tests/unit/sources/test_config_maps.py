@@ -8,7 +8,7 @@ import pytest
 from rukpak_py.api.source import ConfigMapReference, ConfigMapSource, Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, variable_of
+from rukpak_py.core.limits import DEFAULT_LIMITS, LimitError, Limits, variable_of
 from rukpak_py.sources.config_maps import ConfigMap, ConfigMapsSource, fetch
 from rukpak_py.sources.source import FetchRequest
 
@@ -134,3 +134,12 @@ async def test_content_is_announced_when_the_first_answer_is_there_and_before_mo
     request = FetchRequest(bundle="b", uid="u", source=source, content_arrives=content_arrives)
     await ConfigMapsSource(maps, DEFAULT_LIMITS).fetch(request)
     assert read_before[0] == ["a"]
+
+
+async def test_a_path_that_is_long_only_as_it_is_written_is_refused_before_any_key_is_joined_to_it() -> None:
+    maps = Maps(a={f"{number}": b"" for number in range(20_000)})
+    with pytest.raises(LimitError) as error:
+        await fetched(maps, item("a", "a/../" * 280_000))
+    assert maps.read == []
+    assert variable_of("path_bytes") in str(error.value)
+    assert len(str(error.value)) < 300
