@@ -9,8 +9,8 @@ and is tried again later. So a server that sends a lot takes space from itself, 
 
 A private directory holds the files. A process that was killed leaves it behind, keys included, and the next one
 removes it: each directory is locked by its process. One that was made a moment ago, and is not locked yet, may be
-taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads. Shares alone never wait
-for the disk.
+taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads. Shares
+alone never wait for the disk.
 """
 
 import fcntl
