@@ -5,8 +5,8 @@
 * A call that takes too long, needs too much memory, or whose process dies, costs that process and nobody else's call.
   It is run once more, in a new process: it may have been the machine, or what earlier calls left behind. What fails
   there too, used up its processor time, or needed too much memory of a process that had done nothing else, is a
-  `ContentError`: it would fail again, for ever. What ends by SIGKILL there too is an `UnavailableError`: no content
-  sends that, but a kernel without memory does.
+  `ContentError`: it would fail again, for ever. What ends by SIGKILL there too, or took too long without using up its
+  processor time, is an `UnavailableError`: a kernel without memory does the one, a busy machine the other.
 * A process ends after a bounded number of calls, and with it the memory that it gathered, or when it idles.
 """
 
@@ -24,6 +24,7 @@ from rukpak_py.operator.worker_process import WorkerDiedError, WorkerProcess, pi
 LOG = logging.getLogger(__name__)
 
 WORKERS = 3
+NEED_ALL = 2  # of them need all of their memory at a time; where three do, the kernel ends one, and it is tried again
 CALLS_PER_PROCESS = 400
 CALL_SECONDS = 120.0
 PROCESSOR_SECONDS = 60.0
@@ -36,10 +37,10 @@ Result = TypeVar("Result")
 class _AttemptError(Exception):
     """What the process of a call came to; its text ends a sentence that begins with the content."""
 
-    def __init__(self, text: str, *, is_final: bool = False, was_killed: bool = False) -> None:
+    def __init__(self, text: str, *, is_final: bool = False, may_pass: bool = False) -> None:
         super().__init__(text)
         self.is_final = is_final
-        self.was_killed = was_killed
+        self.may_pass = may_pass
 
 
 class WorkerProcesses:
@@ -61,7 +62,7 @@ class WorkerProcesses:
         self._seconds = seconds
         self._processor_seconds = processor_seconds
         self._idle_seconds = idle_seconds
-        self._memory = memory or worker_memory(workers, container_memory())
+        self._memory = memory or worker_memory(min(workers, NEED_ALL), container_memory())
         self._turns = asyncio.Semaphore(workers)
         self._processes: set[WorkerProcess] = set()
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the one that was used last comes last
@@ -83,7 +84,7 @@ class WorkerProcesses:
                 return cast("Result", await self._attempt(request, is_first=False))
             except _AttemptError as second:
                 LOG.warning("a worker process failed again: reading content %s", second)
-                if second.was_killed:
+                if second.may_pass:
                     raise UnavailableError(f"reading this content {second}") from second
                 raise ContentError(f"reading this content {second}") from second
 
@@ -107,8 +108,8 @@ class WorkerProcesses:
         except TimeoutError as error:
             if not deadline.expired():
                 raise
-            text = f"takes more than {self._seconds:g} s and was stopped; make it smaller"
-            raise _AttemptError(text) from error
+            text = f"takes more than {self._seconds:g} s and was stopped; the machine may be busy, else make it smaller"
+            raise _AttemptError(text, may_pass=True) from error
         except WorkerDiedError as error:
             self._demand_open()
             if error.used_up_its_time:
@@ -116,7 +117,7 @@ class WorkerProcesses:
                 raise _AttemptError(text, is_final=True) from error
             if error.was_killed:
                 text = f"was cut short: a worker process {error}; the operator or its node may be short of memory"
-                raise _AttemptError(text, was_killed=True) from error
+                raise _AttemptError(text, may_pass=True) from error
             text = f"ended a worker process, which {error}; make it smaller, or report this if the content is correct"
             raise _AttemptError(text) from error
         finally:

@@ -88,8 +88,10 @@ class Spool:
             if not share.is_refused:
                 self.used += size - share.size
                 share.size = size
-            if self.used > self._most and self._growing:
-                max(self._growing, key=lambda one: one.size).is_refused = True
+            stay = [one for one in self._growing if not one.is_refused]
+            going = sum(one.size for one in self._growing if one.is_refused)
+            if stay and self.used - going > self._most:
+                max(stay, key=lambda one: one.size).is_refused = True
         if share.is_refused:
             raise UnavailableError(
                 f"more than {readable_size(self._most)} of content arrive at a time "

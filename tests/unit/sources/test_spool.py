@@ -128,3 +128,15 @@ def test_closing_removes_everything(tmp_path: Path) -> None:
         (one.directory() / "key").touch()
         one.close()
         assert not any(tmp_path.iterdir())
+
+
+def test_a_large_one_that_was_refused_and_stalls_lets_no_other_grow_as_large(tmp_path: Path) -> None:
+    """Its bytes go at its next write; until then they are there, and the budget counts for the others."""
+    one = spool(tmp_path)
+    with one.file() as stalled, one.file() as second, one.file() as third:
+        stalled.write(bytes(90))
+        second.write(bytes(50))
+        third.write(bytes(40))
+        with pytest.raises(UnavailableError):
+            second.write(bytes(20))
+        assert one.used <= 90 + 100 + 20
