@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from rukpak_py.core.nesting import cut
 from rukpak_py.kube.calls import HttpAnswer
 from rukpak_py.kube.errors import ErrorAnswer, ServerUnavailableError
 from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
@@ -60,6 +61,13 @@ _LIST = msgspec.json.Decoder(_List)
 _KIND = msgspec.json.Decoder(_Kind)
 
 
+def _listed(body: bytes) -> _List:
+    try:
+        return _LIST.decode(body)
+    except RecursionError:
+        return _LIST.decode(cut(body))
+
+
 def live_object(resource: Resource, json: bytes, *, full: bool) -> LiveObject:
     """Raises `msgspec.MsgspecError` when `json` is no object."""
     metadata = decode_metadata(json)
@@ -77,7 +85,7 @@ def read_object(resource: Resource, answer: HttpAnswer, *, full: bool) -> LiveOb
 
 def read_page(resource: Resource, answer: HttpAnswer, *, full: bool) -> Page:
     try:
-        listed = _LIST.decode(answer.body)
+        listed = _listed(answer.body)
         # Each item gets bytes of its own: a view would keep the whole page alive as long as one object of it lives.
         items = [live_object(resource, bytes(raw), full=full) for raw in listed.items or []]
     except msgspec.MsgspecError as error:

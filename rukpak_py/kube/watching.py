@@ -6,6 +6,7 @@ from typing import TypeAlias
 import aiohttp
 import msgspec
 
+from rukpak_py.core.nesting import cut
 from rukpak_py.kube.calls import Call
 from rukpak_py.kube.status_errors import error_of
 
@@ -50,7 +51,7 @@ async def events_of(content: aiohttp.StreamReader, call: Call) -> AsyncGenerator
     async for chunk in content.iter_any():
         events: Batch = []
         for line in lines.feed(chunk):
-            event = _EVENT.decode(line)
+            event = _event(line)
             if event.type == "ERROR":
                 if events:
                     yield events
@@ -60,3 +61,10 @@ async def events_of(content: aiohttp.StreamReader, call: Call) -> AsyncGenerator
             events.append(event)
         if events:
             yield events
+
+
+def _event(line: bytes) -> WatchEvent:
+    try:
+        return _EVENT.decode(line)
+    except RecursionError:
+        return _EVENT.decode(cut(line))

@@ -31,6 +31,7 @@ from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Queue
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.nesting import ACCEPTED, nests_deeper
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.formats.helm.values_from import refers_to
@@ -76,6 +77,7 @@ class WatchedKind(Generic[Kind]):
             return
         try:
             obj = self._read(body)
+            _demand_whole(obj, event, body)
         except ContentError as error:
             LOG.warning("ignored: %s", error)
             return
@@ -187,6 +189,15 @@ class EventRouter:
         for bundle in self.bundles.cache:
             if not bundle.status.is_unpacked and is_about(bundle.spec.source):
                 self.bundles.queue.add(bundle.metadata.name)
+
+
+def _demand_whole(obj: HasMetadata, event: str | None, body: Mapping[str, Any]) -> None:
+    """ContentError for a spec that may have been cut on its way. One that goes may go."""
+    is_going = event == "DELETED" or (body.get("metadata") or {}).get("deletionTimestamp")
+    if not is_going and nests_deeper(body.get("spec"), ACCEPTED):
+        raise ContentError(
+            f"the spec of {obj.metadata.name} is nested more than {ACCEPTED} levels deep; make it flatter"
+        )
 
 
 def _is_ours(body: Mapping[str, Any], cache: Cache[Any]) -> bool:

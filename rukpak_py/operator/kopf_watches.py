@@ -5,6 +5,7 @@
   tries again, and the watchdog decides when a refusal has lasted for too long.
 * A watch that is silent for longer than bookmarks take is opened again.
 * An optional kind may be refused, or not be served at all.
+* Kopf's decoder fails on what nests too deeply, and Kopf with it: objects come to it cut, see `nesting`.
 * A list after the first, and a watch that begins again after its connection was lost, may hide deletions and a restored
   etcd: `on_gap` is called.
 """
@@ -15,10 +16,12 @@ from typing import Any, cast
 
 import aiohttp
 
+from rukpak_py.core.nesting import cut
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
 from rukpak_py.kube.status_errors import error_of
 from rukpak_py.kube.watch_status import WatchStatus, WatchTracker
+from rukpak_py.kube.watching import Lines
 
 IDLE_SECONDS = 90.0  # bookmarks come every 60 s
 BUSY = 429  # Kopf waits for as long as it is told
@@ -113,7 +116,7 @@ class _Watch:
         elif "watch" in query:
             self._opened(response)
         else:
-            self._listed(is_first_page="continue" not in query)
+            self._listed(response, is_first_page="continue" not in query)
         return response
 
     def lost(self) -> None:
@@ -127,11 +130,12 @@ class _Watch:
         if response.status != BUSY:
             raise aiohttp.ClientConnectionError(str(error))
 
-    def _listed(self, *, is_first_page: bool) -> None:
+    def _listed(self, response: aiohttp.ClientResponse, *, is_first_page: bool) -> None:
         self.tracker.answered()
         if self._was_listed and is_first_page:
             self._on_gap()
         self._was_listed = True
+        response.content = cast("aiohttp.StreamReader", _Page(response.content))
 
     def _opened(self, response: aiohttp.ClientResponse) -> None:
         self.was_opened = True
@@ -142,8 +146,21 @@ class _Watch:
         response.content = cast("aiohttp.StreamReader", _Stream(response.content, self, self._idle_seconds))
 
 
+class _Page:
+    """The body of a list, as Kopf reads it: whole."""
+
+    def __init__(self, content: aiohttp.StreamReader) -> None:
+        self._content = content
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._content, name)
+
+    async def read(self) -> bytes:
+        return cut(await self._content.read())
+
+
 class _Stream:
-    """The body of a watch, as Kopf reads it: in chunks, as they arrive."""
+    """The body of a watch, as Kopf reads it: in chunks, which are whole lines."""
 
     def __init__(self, content: aiohttp.StreamReader, watch: _Watch, idle_seconds: float) -> None:
         self._content = content
@@ -154,7 +171,7 @@ class _Stream:
         return getattr(self._content, name)
 
     async def iter_chunked(self, size: int) -> AsyncGenerator[bytes, None]:
-        chunks = self._content.iter_chunked(size)
+        chunks, lines = self._content.iter_chunked(size), Lines()
         try:
             while True:
                 async with asyncio.timeout(self._idle_seconds):
@@ -162,7 +179,8 @@ class _Stream:
                 if chunk is None:
                     break
                 self._watch.tracker.delivered()
-                yield chunk
+                if whole := b"".join(cut(line) + b"\n" for line in lines.feed(chunk)):
+                    yield whole
         except aiohttp.ClientError:
             self._watch.lost()
             raise

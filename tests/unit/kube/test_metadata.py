@@ -59,3 +59,9 @@ def test_versions_compare_as_numbers() -> None:
     versions = [decode_metadata(orjson.dumps({"metadata": {"resourceVersion": v}})).version for v in ("9", "10", "x")]
 
     assert versions == [9, 10, 0]
+
+
+def test_an_object_that_nests_too_deeply_for_decoders_has_metadata_all_the_same() -> None:
+    depth = 9_000
+    json = b'{"spec":' + b'{"a":' * depth + b"{}" + b"}" * depth + b',"metadata":{"name":"deep"}}'
+    assert decode_metadata(json).name == "deep"
