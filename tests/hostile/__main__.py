@@ -30,6 +30,7 @@ from tests.hostile.web import HostileWebServer, WebAttack
 Source = dict[str, Any]
 _OF_PROBES = frozenset({client.Attack.HALF_PROBES, client.Attack.SLOW_PROBES})
 _OF_CONTENT = frozenset({client.Attack.SILENT, client.Attack.SILENT_TLS, client.Attack.STRANGERS})
+_REFS = 20_000  # more take long to make
 _HELD_SECONDS = 5.0  # an attack of clients, before the next one
 
 
@@ -54,7 +55,7 @@ async def hostile_servers(only: frozenset[str] = frozenset()) -> AsyncIterator[d
         for kind in git.Attack:
             if is_asked(name := f"git-{kind.value}"):
                 (folder / name).mkdir()
-                server = await stack.enter_async_context(HostileGitServer(kind, folder / name))
+                server = await stack.enter_async_context(HostileGitServer(kind, folder / name, refs=_REFS))
                 sources[name] = {"type": "git", "git": _git_source(server.source)}
         yield sources
 
