@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from e2e.waiting import eventually as eventually_sync
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, LimitError, Limits
 from rukpak_py.operator.worker_processes import WorkerProcesses
@@ -69,14 +70,14 @@ def test_processes_are_counted_and_ended(tmp_path: Path) -> None:
     assert str(error.value) == (
         "the number of processes that git starts exceeds the limit of 10 (RUKPAK_LIMIT_GIT_PROCESSES sets it)"
     )
-    assert with_text(str(tmp_path)) == []
+    eventually_sync(lambda: not with_text(str(tmp_path)), what="they have ended")
 
 
 def test_processor_time_is_that_of_all_processes_together(tmp_path: Path) -> None:
     limits = replace(DEFAULT_LIMITS, git_processor_seconds=1)
     with pytest.raises(LimitError, match="RUKPAK_LIMIT_GIT_PROCESSOR_SECONDS sets it"):
         shell(tmp_path, "(while :; do :; done) & (while :; do :; done) & wait", limits)
-    assert with_text(str(tmp_path)) == []
+    eventually_sync(lambda: not with_text(str(tmp_path)), what="they have ended")
 
 
 @pytest.mark.parametrize(
