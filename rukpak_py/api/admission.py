@@ -3,7 +3,7 @@
 The API server has checked schemas and CEL before; these rules still hold for reviews that come another way. Of the
 checks on a Bundle the first failure wins, except that everything wrong with its ConfigMaps is told at once.
 
-Whoever reaches the webhook may send a review, so its size decides nothing: a Bundle over one of the bounds is denied
+Any client that reaches the webhook may send a review, so its size decides nothing: a Bundle over a bound is denied
 before a ConfigMap is looked up and before its parts are compared, and a denial quotes a bounded part of what was sent.
 """
 
@@ -64,7 +64,7 @@ def denials_without_look_ups(*, old: BundleSpec | None, new: BundleSpec) -> Deni
 
 
 def referenced_config_maps(spec: BundleSpec) -> tuple[str, ...]:
-    """The names whose flags `bundle_denials` wants to know. What is no name of a ConfigMap is not looked up."""
+    """The names whose flags `bundle_denials` needs. A name that is not valid for a ConfigMap is not looked up."""
     if spec.source.type != SourceType.CONFIG_MAPS:
         return ()
     names = (item.config_map.name for item in spec.source.config_maps)

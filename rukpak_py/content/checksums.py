@@ -3,10 +3,9 @@
     <directory>/checksums/<file>.json
 
 A checksum is on disk before its file has its name, so a crash leaves one without a file at most: it says nothing, and
-the next sweep removes it. A file is hashed once for each (inode, size, mtime, ctime), not for each request: nobody
-can set a ctime, so a file that was changed is hashed again although its mtime and its size are the old ones. What was
-changed within the last moments is not remembered, because another change in the same tick of the clock would have the
-same ctime.
+the next sweep removes it. A file is hashed once for each (inode, size, mtime, ctime), not for each request. A ctime
+cannot be set, so a file that was changed is hashed again although its mtime and its size are the old ones. A change of
+the last moments is not remembered: another one in the same tick of the clock would have the same ctime.
 
 Blocking: call it from threads.
 """
@@ -101,7 +100,7 @@ class Checksums:
         return Verdict.WHOLE
 
     def stays_damaged(self, name: str, file: BufferedReader) -> None:
-        """It could not be removed: as long as nobody changes it, it does not count."""
+        """It could not be removed: while it stays unchanged, it does not count."""
         self._remember(self._damaged, name, _identity(file))
 
     def is_known_as_damaged(self, name: str, found: os.stat_result) -> bool:

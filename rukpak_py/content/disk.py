@@ -19,6 +19,7 @@ from rukpak_py.core.errors import UnavailableError
 
 TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{16}")
 _FILE_MODE = 0o640
+_PRIVATE_MODE = 0o700
 _ADVICE = {
     errno.EROFS: "mount its volume writable, or name another directory",
     errno.EACCES: "let the user of the operator write to it, or name another directory",
@@ -41,6 +42,23 @@ def reporting_failures(what: str, directory: Path) -> Iterator[None]:
         advice = _ADVICE.get(error.errno or 0)
         text = f"{what} {directory} failed: {error.strerror or error}{f'; {advice}' if advice else ''}"
         raise StoreUnavailableError(text) from error
+
+
+@contextmanager
+def private_folder(directory: Path, name: str, *, what: str) -> Iterator[int]:
+    """A descriptor of a folder that only this user may enter; it is created when it is missing, as is the directory."""
+    path = directory / name
+    with reporting_failures(what, path):
+        directory.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            path.mkdir(_PRIVATE_MODE)
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if stat.S_IMODE(os.fstat(folder).st_mode) != _PRIVATE_MODE:
+                os.fchmod(folder, _PRIVATE_MODE)  # a volume may have been given to a group meanwhile
+            yield folder
+        finally:
+            os.close(folder)
 
 
 def temporary_name() -> str:

@@ -10,7 +10,7 @@ proves nothing, and so is the class, which decides what is kept of an image.
 
 A record that is missing, damaged or of a later format counts as missing. That is safe: the record of a Bundle belongs
 to its uid, so without it the content is fetched anew from the source of its own spec, and accepted only with the
-digest of its status. A status that somebody wrote can keep that Bundle from its content; it brings other content into
+digest of its status. A forged status can keep that Bundle from its content; it brings other content into
 nobody's. Without the record of an image its registry is asked.
 
 An operator from before there were records left none, and the sources of its Bundles may be gone. So the first process
@@ -23,9 +23,8 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -41,7 +40,6 @@ from rukpak_py.core.objects import canonical_json
 FOLDER: Final = "records"
 _VERSION: Final = 1
 _NAME: Final = re.compile(r"(?P<kind>bundle|image)-[0-9a-f]{64}\.json")
-_DIRECTORY_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
 _MOST_BYTES: Final = 4 * 1024 * 1024  # a Bundle may name 256 ConfigMaps, an image may have thousands of readers
 
@@ -150,19 +148,8 @@ class RecordStore:
         with self._opened() as folder:
             disk.remove_temporary(folder)
 
-    @contextmanager
-    def _opened(self) -> Iterator[int]:
-        """A descriptor of the directory, made again when somebody removed it."""
-        path = self._directory / FOLDER
-        with disk.reporting_failures("the content store", path):
-            self._directory.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError):
-                path.mkdir(_DIRECTORY_MODE)
-            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                yield folder
-            finally:
-                os.close(folder)
+    def _opened(self) -> AbstractContextManager[int]:
+        return disk.private_folder(self._directory, FOLDER, what="the content store")
 
 
 def is_in_use(record: BundleRecord, in_use: InUse) -> bool:
@@ -171,7 +158,7 @@ def is_in_use(record: BundleRecord, in_use: InUse) -> bool:
 
 
 def _with_living_proofs(record: ImageRecord, in_use: InUse) -> ImageRecord | None:
-    """None: nobody is left."""
+    """None: no proof is left."""
     bundles = tuple(uid for uid in record.bundles if uid in in_use.bundles)
     deployments = tuple(uid for uid in record.deployments if uid in in_use.deployments)
     if not bundles and not deployments:

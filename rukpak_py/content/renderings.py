@@ -12,11 +12,10 @@ import hashlib
 import logging
 import os
 import re
-import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +24,6 @@ from rukpak_py.content import disk
 LOG = logging.getLogger(__name__)
 FOLDER: Final = "renderings"
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
-_DIRECTORY_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
 _DIGEST_BYTES: Final = 64  # in hexadecimal digits
 
@@ -69,21 +67,8 @@ class RenderingStore:
                 if name not in keep:
                     os.unlink(name, dir_fd=folder)
 
-    @contextmanager
-    def _opened(self) -> Iterator[int]:
-        """A descriptor of the directory, made again when somebody removed it."""
-        path = self._directory / FOLDER
-        with disk.reporting_failures("the store of renderings", path):
-            self._directory.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError):
-                path.mkdir(_DIRECTORY_MODE)
-            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                if stat.S_IMODE(os.fstat(folder).st_mode) != _DIRECTORY_MODE:
-                    os.fchmod(folder, _DIRECTORY_MODE)  # a volume may have been given to a group meanwhile
-                yield folder
-            finally:
-                os.close(folder)
+    def _opened(self) -> AbstractContextManager[int]:
+        return disk.private_folder(self._directory, FOLDER, what="the store of renderings")
 
 
 def _name(key: str) -> str:

@@ -133,7 +133,7 @@ class Store:
                 raise
 
     def is_linked(self, bundle_name: str, digest: str) -> bool:
-        """Whether this content is there, and was served under the Bundle's name when somebody last looked."""
+        """Whether this content is there, and is linked to the Bundle's name."""
         if not _DIGEST.fullmatch(digest):
             return False  # a status may say anything
         forms = {_content_name(digest, form) for form in StoredForm}
@@ -280,7 +280,7 @@ class Store:
 
     @contextmanager
     def _opened(self) -> Iterator[_Folders]:
-        """The directory, its content and its checksums, made again when somebody removed them."""
+        """The directory, its content and its checksums, which are created again when they are missing."""
         with disk.reporting_failures("the content store", self.directory), ExitStack() as stack:
             self.directory.mkdir(parents=True, exist_ok=True)
             root = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,7 +1,7 @@
 """What a Bundle was unpacked as: written to its status and to a record of ours, and compared afterwards.
 
 Others may write the status, so the record counts. The situation of a Bundle with a record is one of three: the status
-agrees; it has no digest (somebody emptied it, or a restore brought it back without), and is written again; or it has
+agrees; it has no digest (it was emptied, or restored without), and is written again; or it has
 another digest, and is reported and not believed: neither digest is taken for the other one, and nothing is fetched,
 served or installed by it until somebody restores it.
 """
@@ -74,7 +74,7 @@ class Pinning:
         await self._write_unpacked(bundle, record)
 
     async def pin(self, bundle: Bundle, found: Unpacked) -> None:
-        """The same for content that was found just now, which is recorded. Those who hear of it find it recorded."""
+        """The same for content that was found just now, which is recorded. Listeners find it recorded."""
         known = self.record_of(bundle)
         if known is not None:
             await self.pin_again(bundle, known)
