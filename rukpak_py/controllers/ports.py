@@ -71,13 +71,8 @@ class Records(Protocol):
     def are_new(self) -> bool:
         """This process is the first that keeps records beside this content: an operator without records made it."""
 
-    def expect(self, record: BundleRecord) -> None:
-        """It counts from now on, and is lost with this process until `keep`."""
-
-    def withdraw(self, record: BundleRecord) -> None:
-        """It was expected, and the status does not say it."""
-
-    async def keep(self, record: BundleRecord) -> None: ...
+    async def keep(self, record: BundleRecord) -> None:
+        """It counts from now on. Where it cannot be written to disk now, it is written later."""
 
     async def image_unpacked(self, access: ImageAccess, digest: str) -> None:
         """The content of an image by its digest is stored, and this reader has proved access to the image."""

@@ -54,16 +54,9 @@ class ContentRecords:
             one.deployment == deployment and one.digest == digest for one in self._bundles.values()
         )
 
-    def expect(self, record: BundleRecord) -> None:
+    async def keep(self, record: BundleRecord) -> None:
         self._recent[record.uid] = monotonic()
         self._bundles[record.uid] = record
-
-    def withdraw(self, record: BundleRecord) -> None:
-        if self._bundles.get(record.uid) == record:
-            del self._bundles[record.uid]
-
-    async def keep(self, record: BundleRecord) -> None:
-        self.expect(record)
         self._unwritten[record.uid] = record
         try:
             async with self._writing:

@@ -74,22 +74,16 @@ class Pinning:
         await self._write_unpacked(bundle, record)
 
     async def pin(self, bundle: Bundle, found: Unpacked) -> None:
-        """The same for content that was found just now, which is recorded. Listeners find it recorded."""
-        known = self.record_of(bundle)
-        if known is not None:
-            await self.pin_again(bundle, known)
-            return
-        record = self._new_record(bundle, found)
-        await self.link(bundle, record.digest)
-        self._records.expect(record)
-        is_written = False
-        try:
-            is_written = await self._write_unpacked(bundle, record)
-        finally:
-            if not is_written:
-                self._records.withdraw(record)
-        if is_written:
+        """The same for content that was found just now.
+
+        It is recorded before the status says it: a process that is killed in between, or cannot write the status,
+        leaves a record, from which the status is written without another fetch.
+        """
+        record = self.record_of(bundle)
+        if record is None:
+            record = self._new_record(bundle, found)
             await self._records.keep(record)
+        await self.pin_again(bundle, record)
 
     async def adopt(self, bundle: Bundle) -> BundleRecord | None:
         """Record what an operator without records unpacked: its link and the status agree. None: nothing like that.

@@ -4,8 +4,8 @@
   was found when somebody asks for it, and accepted only with the same digest. Nothing moves with a tag.
 * Which content a Bundle has says a record of ours, not the status (see `pinning`). Without a record (it was lost with
   the store, or an older release kept none) the content counts as lost, whatever is stored: it is fetched again,
-  accepted only with the digest of the status, and recorded. The record is written after the status, so a crash in
-  between costs another fetch, and leaves no record that the status contradicts.
+  accepted only with the digest of the status, and recorded. The record is written before the status, so after a crash
+  in between the status is written from it.
 * A store that cannot be written is a condition of the Bundles that need it, and is tried again.
 * Fetching happens in jobs; a reconcile starts one, or takes its result and writes it down: one status write.
 * Where a job can only wait for somebody else (a node that pulls an image), it ends, and what happens there (`news`)

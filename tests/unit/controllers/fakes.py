@@ -203,18 +203,11 @@ class FakeRecords:
     """In memory."""
 
     kept: dict[str, BundleRecord] = field(default_factory=dict)
-    expected: dict[str, BundleRecord] = field(default_factory=dict)
     images: list[tuple[ImageAccess, str]] = field(default_factory=list)
     are_new: bool = False
 
     def of(self, uid: str) -> BundleRecord | None:
-        return self.kept.get(uid) or self.expected.get(uid)
-
-    def expect(self, record: BundleRecord) -> None:
-        self.expected[record.uid] = record
-
-    def withdraw(self, record: BundleRecord) -> None:
-        del self.expected[record.uid]
+        return self.kept.get(uid)
 
     async def keep(self, record: BundleRecord) -> None:
         self.kept[record.uid] = record
