@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.operator.worker_answers import loads
 
 HEADER = struct.Struct(">Q")
 GRACE_SECONDS = 30  # after which an operator that is alive has ended this process itself
@@ -85,7 +86,7 @@ def _portable(error: Exception) -> Exception:
     if not isinstance(error, RukPakError):
         error.add_note("".join(traceback.format_exception(error)))
     try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+        loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - an error of any kind that cannot travel
         return RuntimeError("".join(traceback.format_exception(error)))
     return error

@@ -1,4 +1,8 @@
-"""One worker process, from the operator's side. See `worker` for the other one."""
+"""One worker process, from the operator's side. See `worker` for the other one.
+
+A request is trusted there. An answer is not trusted here: content may have come to own the process that read it. See
+`worker_answers` for what it may be made of.
+"""
 
 import asyncio
 import os
@@ -12,11 +16,15 @@ from contextlib import suppress
 from typing import Self, cast
 
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.text import excerpt
 from rukpak_py.operator.worker import HEADER, CallAnswer, CallOutcome
+from rukpak_py.operator.worker_answers import loads
 
 START_SECONDS = 60.0
 LARGE_FRAME = 256 * 1024  # bytes; from here on a thread reads it
 _BUFFER = 1 << 20
+_SHOWN = 200  # characters of what is wrong with an answer
+_UNREADABLE = "gave an answer that cannot be read"
 _PROXY = re.compile(
     r"_proxy$", re.IGNORECASE
 )  # the URL of a proxy may hold its password, and no content is fetched there
@@ -36,17 +44,23 @@ def pickled(value: object) -> Sequence[bytes]:
 
 
 class WorkerDiedError(Exception):
-    """The process ended before it answered; the text says how."""
+    """The process is of no more use, and has not answered; the text says what it did."""
 
-    def __init__(self, code: int) -> None:
-        super().__init__(_ending(code))
-        self.used_up_its_time = code == -signal.SIGPROF
-        self.was_killed = code == -signal.SIGKILL  # by others: the kernel, which has no memory left, or somebody
+    used_up_its_time = False
+    was_killed = False  # by others: the kernel, which has no memory left, or somebody
+
+    @classmethod
+    def of_code(cls, code: int) -> Self:
+        error = cls(_ending(code))
+        error.used_up_its_time = code == -signal.SIGPROF
+        error.was_killed = code == -signal.SIGKILL
+        return error
 
 
 class WorkerProcess:
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, *, memory: int) -> None:
         self._process = process
+        self._largest = memory  # bytes of an answer, which it has in its memory as a whole
         self._requests = cast("asyncio.StreamWriter", process.stdin)  # both are pipes
         self._answers = cast("asyncio.StreamReader", process.stdout)
         self.calls = 0
@@ -66,7 +80,7 @@ class WorkerProcess:
             )
         except OSError as error:
             raise UnavailableError(f"a worker process cannot be started: {error}") from error
-        worker = cls(process)
+        worker = cls(process, memory=memory)
         try:
             async with asyncio.timeout(START_SECONDS):
                 await worker._answer()
@@ -101,12 +115,26 @@ class WorkerProcess:
     async def _answer(self) -> CallAnswer:
         try:
             (size,) = HEADER.unpack(await self._answers.readexactly(HEADER.size))
+            if size > self._largest:
+                raise WorkerDiedError(_UNREADABLE)
             body = await self._answers.readexactly(size)
         except asyncio.IncompleteReadError as error:
-            raise WorkerDiedError(await self._process.wait()) from error
-        answer: CallAnswer = pickle.loads(body) if size < LARGE_FRAME else await asyncio.to_thread(pickle.loads, body)  # noqa: S301 - from our own process
+            raise WorkerDiedError.of_code(await self._process.wait()) from error
+        try:
+            answer = loads(body) if size < LARGE_FRAME else await asyncio.to_thread(loads, body)
+        except Exception as error:
+            raise WorkerDiedError(f"{_UNREADABLE} ({excerpt(str(error), _SHOWN)})") from error
+        if not isinstance(answer, CallAnswer) or not _is_sound(answer):
+            raise WorkerDiedError(_UNREADABLE)
         self.is_ready = answer.outcome is not CallOutcome.OUT_OF_MEMORY
         return answer
+
+
+def _is_sound(answer: CallAnswer) -> bool:
+    """What is to be raised is an error, and none that means something else here, such as the end of the process."""
+    return isinstance(answer.outcome, CallOutcome) and (
+        answer.outcome is not CallOutcome.RAISED or isinstance(answer.value, Exception)
+    )
 
 
 def _ending(code: int) -> str:
