@@ -2,7 +2,7 @@
 
 Its input is in files of memory that it reads by descriptor, so nothing is written to disk. It sees nothing of our
 environment: no kubeconfig, no service of the cluster, no proxy but one that nobody serves; its home is a directory that
-does not exist, and it cannot write files. See `launcher` for what the kernel bounds.
+does not exist, and it cannot write files. See `core.launcher` for what the kernel bounds.
 """
 
 import os
@@ -10,22 +10,21 @@ import resource
 import selectors
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum, auto
-from pathlib import Path
 from typing import IO, Final
 
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.launcher import NOT_STARTED, launcher_command
 from rukpak_py.core.limits import MIB
 
 NOWHERE: Final = "/nonexistent"
 _DEAD_PROXY: Final = "http://127.0.0.1:9"  # the port of the discard service
-_LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
-_NOT_STARTED: Final = 126
+_OPEN_FILES: Final = 64
+_HAS_NETWORK = False
 _ERROR_BYTES: Final = 32 * 1024  # at the start, where helm says what fails; as many at the end, with the cause
 _PIECE: Final = 64 * 1024
 _THREADS: Final = 2
@@ -86,11 +85,18 @@ def path_of(descriptor: int) -> str:
 def run(command: Sequence[str], *, bounds: Bounds, stdin: int = subprocess.DEVNULL, files: Sequence[int] = ()) -> Ended:
     """Blocks; UnavailableError when the program cannot be started."""
     memory, cpu_seconds = _memory(bounds), int(bounds.seconds * _THREADS) + 1
-    launched = [sys.executable, "-I", "-S", _LAUNCHER, *map(str, (os.getpid(), memory, cpu_seconds)), *command]
+    launcher = launcher_command(
+        memory=memory,
+        file_size=0,  # it writes none
+        cpu_seconds=cpu_seconds,
+        open_files=_OPEN_FILES,
+        end_signal=signal.SIGKILL,
+        has_network=_HAS_NETWORK,
+    )
     environment = {**_ENVIRONMENT, "GOMEMLIMIT": f"{memory * 3 // 4 // MIB}MiB"}
     try:
         process = subprocess.Popen(  # noqa: S603 - an argument list, and no shell
-            launched,
+            [*launcher, *command],
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -106,7 +112,7 @@ def run(command: Sequence[str], *, bounds: Bounds, stdin: int = subprocess.DEVNU
         output, errors, stop = _read(process, bounds)
         code = _end(process) if stop else process.wait()
     text = errors.decode(errors="replace")
-    if code == _NOT_STARTED:
+    if code == NOT_STARTED:
         raise UnavailableError(f"helm cannot be started: {text.strip()}")
     return Ended(code=code, output=output, errors=text, stop=stop, memory=memory)
 

@@ -2,8 +2,8 @@
 
 Each command has a process group of its own, so that its helpers (git-remote-https, ssh, index-pack) end with it. It
 sees only the environment that it is given: nothing of the operator's, and no configuration of the system or of a user.
-`launcher` bounds what each process may take; how many there are, and what they write together, is watched while they
-run. `timeout` ends the group when its time is over, or when the thread that waits for it is gone with its process.
+`core.launcher` bounds what each process may take; how many there are, and what they write together, is watched while
+they run. `timeout` ends the group when its time is over, or when the thread that waits for it is gone with its process.
 
 What git writes to stderr is a server's text: it is cut here, secrets are redacted before, and nobody sees the rest.
 """
@@ -11,7 +11,6 @@ What git writes to stderr is a server's text: it is cut here, secrets are redact
 import os
 import selectors
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from threading import Lock
 from typing import IO, TYPE_CHECKING
 
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.launcher import launcher_command
 from rukpak_py.core.limits import MIB, Limits
 from rukpak_py.core.text import excerpt
 from rukpak_py.sources.git.processes import GroupProcesses
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NOISE_BYTES = 2_000_000  # that a server may say on a fetch, beside the content
 SAID_CHARACTERS = 16_384  # of them anything here reads
-_LAUNCHER = str(Path(__file__).with_name("launcher.py"))
+_OPEN_FILES = 256
 _GRACE_SECONDS = 10.0  # for whoever stops git when its time is over
 # What the kernel allows beyond the limits, so that the watch is what refuses it, and says why.
 _ALLOWED_BYTES = MIB
@@ -138,7 +138,7 @@ class Commands:
         """A process that ends, with all its children, at the end of the block at the latest."""
         given = self._environment | dict(environment or {})
         hidden = (f"--unset={name}" for name in sorted(os.environ) if name not in given and name not in _KEPT)
-        command = ["env", *hidden, *self._launcher(), *self._timeout(), "git", *arguments]
+        command = ["env", *hidden, *self._bounded(), *self._timeout(), "git", *arguments]
         with self._lock:
             if self._stopped:
                 raise StoppedError
@@ -165,11 +165,16 @@ class Commands:
             for started in self._live:
                 _kill(started.proc)
 
-    def _launcher(self) -> Iterator[str]:
-        limits = self._limits
-        bounds = (os.getpid(), limits.git_memory_bytes, limits.git_bytes + _ALLOWED_BYTES)
-        seconds = limits.git_processor_seconds + _ALLOWED_SECONDS
-        yield from (sys.executable, "-I", "-S", _LAUNCHER, *map(str, (*bounds, seconds)))
+    def _bounded(self) -> list[str]:
+        """`timeout` takes the end signal for the end of its time."""
+        return launcher_command(
+            memory=self._limits.git_memory_bytes,
+            file_size=self._limits.git_bytes + _ALLOWED_BYTES,
+            cpu_seconds=self._limits.git_processor_seconds + _ALLOWED_SECONDS,
+            open_files=_OPEN_FILES,
+            end_signal=signal.SIGALRM,
+            has_network=True,
+        )
 
     def _timeout(self) -> tuple[str, ...]:
         """A process is of no use for longer, even when nobody is there any more to stop it."""

@@ -34,7 +34,7 @@ from tests.unit.web_servers import Answer, Asked
 USER = "someone"
 ECHO = "echo"  # of paths and tags where a server repeats what it was given
 GIT_NEEDS = ("git", "proxy")  # in its environment
-GIT_LAUNCHER = "sources/git/launcher.py"  # becomes git
+GIT_LAUNCHER = "core/launcher.py"  # becomes git
 
 
 @dataclass

@@ -15,7 +15,6 @@ from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.validation import validate
 from tests.unit.charts import METADATA, chart, config_map, packed, rendered
 
-_UNSHARES = "    if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:\n        libc.unshare(CLONE_NEWNET)\n"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DEEP = 1_500
 
@@ -61,14 +60,11 @@ def elsewhere(tmp_path: Path) -> Iterator[Elsewhere]:
 
 
 @pytest.fixture(params=["network namespace", "no network namespace"])
-def _network(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without one, as in a restricted pod, and without the dead proxy, so that loopback can be reached."""
     if request.param == "network namespace":
         return
-    launcher = Path(process._LAUNCHER).read_text(encoding="utf-8")
-    assert _UNSHARES in launcher
-    (tmp_path / "launcher.py").write_text(launcher.replace(_UNSHARES, ""), encoding="utf-8")
-    monkeypatch.setattr(process, "_LAUNCHER", str(tmp_path / "launcher.py"))
+    monkeypatch.setattr(process, "_HAS_NETWORK", True)
 
 
 def _nested(schema: str, depth: int) -> str:
