@@ -26,7 +26,7 @@ from rukpak_py.sources.image.pod_state import (
     situation,
     waiting_message,
 )
-from rukpak_py.sources.image.received_files import ReceivedFiles
+from rukpak_py.sources.image.received_files import receiving
 from rukpak_py.sources.image.reference import is_digest, parse_image
 from rukpak_py.sources.logins import Logins
 from rukpak_py.sources.ports import Pods, Workers
@@ -156,7 +156,7 @@ class UnpackPods:
 
     async def _read(self, request: FetchRequest, spec: ImageSpec, pod: Pod) -> Fetched | Waiting:
         try:
-            with ReceivedFiles(self._spool) as files:
+            async with receiving(self._spool) as files:
                 content = PodContent(
                     lambda command, end: self._pods.run(request.bundle, CONTAINER, command, end=end),
                     files,

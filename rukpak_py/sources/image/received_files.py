@@ -4,7 +4,9 @@ Threads write while they download, and may be at it still when nobody wants the 
 none, and there will be none. Blocking: call it from threads.
 """
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from threading import Lock
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -18,8 +20,18 @@ _IN_MEMORY: Final = 64 * KIB
 _DECODING = Lock()  # of all pulls of the process: what is decoded is some times as large as it was
 
 
+@asynccontextmanager
+async def receiving(spool: Spool) -> AsyncIterator["ReceivedFiles"]:
+    """For the event loop: removing gigabytes takes a while. A thread does it, also when the fetch is cancelled."""
+    files = ReceivedFiles(spool)
+    try:
+        yield files
+    finally:
+        await asyncio.shield(asyncio.to_thread(files.close))
+
+
 class ReceivedFiles:
-    """In a `with` block."""
+    """In a `with` block, in a thread."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool

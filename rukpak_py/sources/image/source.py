@@ -26,7 +26,7 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layer_files import LayerFile, read_layers
 from rukpak_py.sources.image.layout import host_platform
-from rukpak_py.sources.image.received_files import ReceivedFiles
+from rukpak_py.sources.image.received_files import ReceivedFiles, receiving
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
 from rukpak_py.sources.logins import Logins, OwnSecretError, Recipient
@@ -84,7 +84,7 @@ class ImageFetcher:
         notes: list[str] = []
         keychain = await self._keychain(request, spec, reference, notes)
         try:
-            with ReceivedFiles(self._spool) as files:
+            async with receiving(self._spool) as files:
                 found = await self._download(request, keychain, files)
                 if isinstance(found, Fetched):
                     return found
