@@ -15,6 +15,7 @@ from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import CONFIG_MAPS_AT_MOST, ConfigMapSource, Source
 from rukpak_py.api.template_hash import specs_equal
+from rukpak_py.core.text import excerpt
 
 SPEC_IS_IMMUTABLE = "bundle.spec is immutable"
 LONGEST_PATH = 4096  # characters; no file system takes a longer one
@@ -99,11 +100,8 @@ def quoted(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The text as a message or the log quotes it: of a long one the two ends."""
-    if len(text) <= SHOWN_CHARACTERS:
-        return text
-    half = SHOWN_CHARACTERS // 2
-    return f"{text[:half]}[... {len(text) - 2 * half} characters ...]{text[-half:]}"
+    """The text as a message or the log quotes it."""
+    return excerpt(text, SHOWN_CHARACTERS)
 
 
 def leaves_root(path: str) -> bool:

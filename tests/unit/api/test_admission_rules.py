@@ -1,5 +1,6 @@
 """What the admission rules refuse, in which order and with which words."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -125,7 +126,7 @@ def test_paths_that_no_file_system_takes_are_refused() -> None:
 def test_a_denial_quotes_the_two_ends_of_a_long_text() -> None:
     denial = bundle_denials(old=None, new=config_maps(("a", f"../{'x' * 3000}/end")), immutable={})[0]
     assert denial.startswith('bundle.spec.source.configmaps[0].path is invalid: "../xxx')
-    assert "[... 2495 characters ...]" in denial
+    assert re.search(r"x … \(25[0-9]{2} characters left out\) … x", denial)
     assert denial.endswith('xxx/end" is outside bundle root')
 
 
