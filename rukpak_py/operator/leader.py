@@ -103,9 +103,8 @@ class Leader:
         """Until cancelled, or until a part ends that must not end."""
         self._loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
-            stack.callback(self._parts.spool.close)
-            await asyncio.to_thread(self._parts.spool.remove_abandoned)
-            stack.push_async_callback(self._parts.processes.close)
+            stack.push_async_callback(self._parts.reading.close)
+            await self._parts.reading.open()
             await self._parts.content.open()
             stack.callback(self._parts.served.close)
             await self._parts.served.open()

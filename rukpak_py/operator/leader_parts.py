@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
-from rukpak_py.api.template_hash import specs_equal
 from rukpak_py.apply.deletions import ProvenDeletions
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import observed_object
@@ -35,8 +34,10 @@ from rukpak_py.operator.adapters import (
     SystemSecrets,
 )
 from rukpak_py.operator.api_server_addresses import ApiServerAddresses
+from rukpak_py.operator.bundle_owners import BundleOwners
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
+from rukpak_py.operator.content_reading import ContentReading
 from rukpak_py.operator.content_records import StoredImages
 from rukpak_py.operator.deployment_parts import DeploymentDependencies, DeploymentParts
 from rukpak_py.operator.digest_key import DigestKeySecret
@@ -50,16 +51,10 @@ from rukpak_py.operator.source_parts import sources_of
 from rukpak_py.operator.stored_renderings import StoredRenderings
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.operator.values_objects import SystemValuesObjects
-from rukpak_py.operator.worker_processes import CALL_SECONDS, WorkerProcesses
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.source import FetchRequest
-from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload_directory import UploadDirectory
-
-# Of the worker processes, at a time: what is read never keeps installed content from being rendered.
-READERS = 2
-RENDERERS = 2
 
 
 class LeaderParts:
@@ -83,11 +78,9 @@ class LeaderParts:
         self._all_bundles = all_bundles
         self.router = EventRouter()
         self._deletions = ProvenDeletions()
-        limits = settings.limits
-        self.processes = WorkerProcesses(seconds=max(CALL_SECONDS, limits.helm_seconds + CALL_SECONDS / 2))
-        readers = self.processes.lane(READERS)
-        self.spool = Spool(limits)
-        self.content = StoredContent(settings.storage_dir, limits, self.processes.lane(RENDERERS), helm=settings.helm)
+        self._owners = BundleOwners(self.router.deployments.cache)
+        self.reading = ContentReading(settings.limits)
+        self.content = StoredContent(settings.storage_dir, settings.limits, self.reading.renderers, helm=settings.helm)
         self._uploads = UploadDirectory(settings.upload_dir, settings.limits)
         self._budget = ContentBudget()
         self.recorder = EventRecorder(client, component=EVENT_COMPONENT, instance=settings.pod_name)
@@ -137,15 +130,15 @@ class LeaderParts:
                 pods=self.unpack_pods,
                 api_servers=self.api_server_addresses.known,
                 uploads=self._uploads,
-                workers=readers,
-                spool=self.spool,
+                workers=self.reading.readers,
+                spool=self.reading.spool,
                 tell=self._tell_of_pod,
                 warn=self._warn_of_secret,
             ),
             self.content,
             records=self.content.records,
-            deployment_class=self._deployment_class,
-            deployment_uid=self._deployment_uid,
+            deployment_class=self._owners.class_of,
+            deployment_uid=self._owners.uid_of,
             on_end=self.router.bundles.queue.add,
             budget=self._budget,
         )
@@ -156,7 +149,7 @@ class LeaderParts:
             Unpacking(
                 turns=jobs.turns,
                 budget=self._budget,
-                workers=readers,
+                workers=self.reading.readers,
                 has_content=self.content.has,
                 uploaded=self.bundles.uploaded,
                 pinned_digest=jobs.pinned_digest,
@@ -279,7 +272,7 @@ class LeaderParts:
             bundles=bundles,
             jobs=jobs,
             content=self.content,
-            pinning=Pinning(self.content, self.content.records, writer, deployment_uid=self._deployment_uid),
+            pinning=Pinning(self.content, self.content.records, writer, deployment_uid=self._owners.uid_of),
             writer=writer,
             classes=CLASSES,
             wake=self.router.bundles.queue.add,
@@ -338,22 +331,6 @@ class LeaderParts:
         self.bundles.gone(bundle)
         self._uploads.gone(bundle.metadata.uid)
         self.router.bundle_changed(bundle)
-
-    def _deployment_class(self, bundle: Bundle) -> str:
-        """Of the deployment that controls the Bundle; empty: none that we know."""
-        deployment = self._deployment_of(bundle)
-        return deployment.spec.provisioner_class if deployment is not None else ""
-
-    def _deployment_uid(self, bundle: Bundle) -> str:
-        """Of the deployment whose template the Bundle is of: an owner reference alone can be written by others."""
-        deployment = self._deployment_of(bundle)
-        is_of_it = deployment is not None and specs_equal(bundle.spec, deployment.spec.template.spec)
-        return deployment.metadata.uid if deployment is not None and is_of_it else ""
-
-    def _deployment_of(self, bundle: Bundle) -> BundleDeployment | None:
-        controller = bundle.metadata.controller
-        name = self.router.deployments.cache.name_of(controller.uid) if controller is not None else None
-        return self.router.deployments.cache.get(name) if name is not None else None
 
     def _deployment_seen(self, deployment: BundleDeployment, is_listed: bool) -> None:  # noqa: FBT001 - a callback
         self._deletions.seen(deployment.metadata, listed=is_listed)
