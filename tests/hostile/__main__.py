@@ -73,6 +73,10 @@ def _git_source(source: git.HostileSource) -> Source:
 
 async def _serve(given: argparse.Namespace) -> None:
     async with hostile_servers(frozenset(given.only)) as sources:
+        if unknown := set(given.only) - sources.keys():
+            sys.exit(
+                f"no attack has the name {', '.join(sorted(unknown))}; without --only the Bundles name all of them"
+            )
         text = yaml.safe_dump_all(bundles(sources, given.prefix))
         if given.manifests == "-":
             sys.stdout.write(text)
