@@ -1,7 +1,7 @@
 """How deeply JSON nests. The API server takes ten thousand levels, and decoders fail at one thousand.
 
-So text of the API server is cut at `DEEPEST` before somebody decodes it who must not fail. Values that may have been
-cut are refused by whoever acts on them (`nests_deeper`, with `ACCEPTED`): what was cut is not what its author wrote.
+So text of the API server is cut at `DEEPEST` before a decoder that must not fail reads it. Code that acts on values
+refuses those that may have been cut (`nests_deeper`, with `ACCEPTED`): they are not what their author wrote.
 """
 
 import re

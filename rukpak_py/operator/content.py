@@ -6,8 +6,8 @@ and not the operator. What the content may become decides, not its size.
 
 What was stored a moment ago is not swept: the status that refers to it may still be on its way.
 
-A store that cannot be opened when the operator begins to lead is opened by the first who needs it. Until then each of
-them fails with the cause, which is what the status of its Bundle says.
+A store that cannot be opened when the operator begins to lead is opened by the first call that needs it. Until then
+each call fails with the cause, which is what the status of its Bundle says.
 """
 
 import asyncio

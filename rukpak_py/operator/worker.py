@@ -45,7 +45,7 @@ def main() -> None:
     memory, seconds, processor_seconds = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the operator, which then ends its workers
     _bound_memory(memory)
-    # Without the operator there is nobody to answer; closing the pipe fails then, too.
+    # The operator may be gone; closing the pipe to it fails then, too.
     with suppress(BrokenPipeError), os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
         _send(answers, _framed(CallAnswer(CallOutcome.READY)))

@@ -47,7 +47,7 @@ class WorkerDiedError(Exception):
     """The process is of no more use, and has not answered; the text says what it did."""
 
     used_up_its_time = False
-    was_killed = False  # by others: the kernel, which has no memory left, or somebody
+    was_killed = False  # from outside: by the kernel without memory, or by hand
 
     @classmethod
     def of_code(cls, code: int) -> Self:

@@ -68,7 +68,7 @@ class Bundles(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewClients:
-    """Who may ask for reviews: clients with a certificate of the authority that the port trusts.
+    """The clients that may ask for reviews: those with a certificate of the authority that the port trusts.
 
     `names`: common names, one of which the certificate must have; empty: any.
     """

@@ -63,7 +63,7 @@ class ArchiveFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._opening:  # a thread that nobody waits for any more may be about to open it
+        with self._opening:  # a thread of a cancelled download may be about to open it
             self._is_closed = True
         if self._file is not None:
             self._file.close()

@@ -9,8 +9,8 @@ and is tried again later. So a server that sends a lot takes space from itself, 
 
 A private directory holds the files. A process that was killed leaves it behind, keys included, and the next one
 removes it: each directory is locked by its process. One that was made a moment ago, and is not locked yet, may be
-taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads. Shares
-alone never wait for the disk.
+taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads. Only
+shares never wait for the disk.
 """
 
 import fcntl
@@ -62,7 +62,7 @@ class Spool:
         return SpoolFile(Path(path), os.fdopen(descriptor, "wb"), share or self.share(), owns_share=share is None)
 
     def directory(self) -> Path:
-        """An empty private directory; who asks removes it, and counts what is in it."""
+        """An empty private directory; the caller removes it, and counts what is in it."""
         try:
             return Path(tempfile.mkdtemp(dir=self._made()))  # 0700
         except OSError as error:
@@ -106,7 +106,7 @@ class Spool:
     def release(self, share: "SpoolShare") -> None:
         with self._lock:
             self._growing.discard(share)
-            share.is_refused = True  # a thread that nobody waits for may still write
+            share.is_refused = True  # a thread of a cancelled fetch may still write
             self.used -= share.size
             share.size = 0
 
@@ -114,7 +114,7 @@ class Spool:
         with self._making:
             if self._directory is not None and self._directory.exists():
                 return self._directory
-            if self._directory is not None:  # somebody removed it
+            if self._directory is not None:  # it was removed
                 self._directory = None
                 os.close(self._directory_lock)
             self._directory, self._directory_lock = _made_and_locked(self._parent)

@@ -77,7 +77,7 @@ class BundleReconciler:
         if not bundle.metadata.uid:
             return  # it is gone, and only the history of its deployment knows it
         if self._pinning.situation(bundle) is RecordSituation.CONTRADICTED:
-            return  # fetching changes nothing: its status has to be restored, whoever asks again and again
+            return  # a fetch changes nothing: its status has to be restored
         if bundle.spec.source.type == SourceType.UPLOAD and bundle.metadata.uid in self._wanted:
             return  # nobody but its uploader can bring it; who asks again and again changes nothing
         self._wanted.add(bundle.metadata.uid)

@@ -5,7 +5,7 @@ sees only the environment that it is given: nothing of the operator's, and no co
 `core.launcher` bounds what each process may take; how many there are, and what they write together, is watched while
 they run. `timeout` ends the group when its time is over, or when the thread that waits for it is gone with its process.
 
-What git writes to stderr is a server's text: it is cut here, secrets are redacted before, and nobody sees the rest.
+What git writes to stderr is a server's text: it is redacted, then cut here, before anything else reads it.
 """
 
 import os
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NOISE_BYTES = 2_000_000  # that a server may say on a fetch, beside the content
 SAID_CHARACTERS = 16_384  # of them anything here reads
 _OPEN_FILES = 256
-_GRACE_SECONDS = 10.0  # for whoever stops git when its time is over
+_GRACE_SECONDS = 10.0  # for the thread that stops git when its time is over
 # What the kernel allows beyond the limits, so that the watch is what refuses it, and says why.
 _ALLOWED_BYTES = MIB
 _ALLOWED_SECONDS = 5
@@ -177,7 +177,7 @@ class Commands:
         )
 
     def _timeout(self) -> tuple[str, ...]:
-        """A process is of no use for longer, even when nobody is there any more to stop it."""
+        """Ends a process whose time is over, also when the operator is gone."""
         return ("timeout", "--signal=KILL", f"{self._limits.git_seconds + _GRACE_SECONDS:g}")
 
     def _process_check(self, group: int) -> Callable[[], None]:

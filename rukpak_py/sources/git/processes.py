@@ -1,4 +1,4 @@
-"""How many processes a process group has had, and their processor time, as far as somebody looks often.
+"""How many processes a process group has had, and their processor time, as far as they are looked at often.
 
 The kernel's own bound on processes (RLIMIT_NPROC) counts all of the user, those of the operator and of other
 containers of the node included, so it is of no use here. Its bound on processor time holds for each process alone.

@@ -5,7 +5,7 @@
 * The body of a layer has a rate instead, over a window of `WINDOW_SECONDS`, so that a slow link is not taken for a
   hostile server. Where a layer is read on, both go on, too.
 * The whole pull has a time.
-* Who sends single bytes, in segments or chunks, makes the operator work for each of them. Work beyond what honest
+* Single bytes, in segments or chunks, make the operator work for each of them. Work beyond what honest
   answers cost is a share of the time at most: the pull waits meanwhile, and the bytes gather in the kernel.
 
 A registry that did not say a word is out of reach. One that is too slow is not: a kubelet pulls one image after the
@@ -175,7 +175,7 @@ class _PacedStream(io.RawIOBase):
         self.left: int | None = None
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """As a socket does for the one who reads its answer."""
+        """As the method of a socket."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:

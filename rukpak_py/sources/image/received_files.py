@@ -1,7 +1,7 @@
 """What one fetch has received of an image, in temporary files that count as one share of the spool.
 
-Threads write while they download, and may be at it still when nobody wants the files any more: after `close` there are
-none, and there will be none. Blocking: call it from threads.
+Threads write while they download, and may still do so after the fetch was cancelled: after `close` there are no files,
+and there will be none. Blocking: call it from threads.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class ReceivedFiles:
         self.close()
 
     def file(self) -> SpoolFile:
-        """An empty one; UnavailableError when nobody wants it any more."""
+        """An empty one; UnavailableError after `close`."""
         with self._lock:
             if self._is_closed:
                 raise UnavailableError("it was ended")

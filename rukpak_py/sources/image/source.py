@@ -1,7 +1,7 @@
 """Content of an image, straight from its registry.
 
-Threads download the layers to temporary files, and a worker process reads them. Only then a place is taken among those
-who hold content in memory: a registry that takes its time holds a thread, and a place in its own lane.
+Threads download the layers to temporary files, and a worker process reads them. Only then the fetch takes a place of
+the content budget: a registry that takes its time holds a thread, and a place in its own lane.
 
 A reference by digest that was unpacked before costs no request, where the Bundle or its deployment has proved access
 to the image. One that has not asks the registry for the manifest first, with its own logins: what is stored is handed
