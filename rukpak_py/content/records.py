@@ -11,7 +11,7 @@ proves nothing, and so is the class, which decides what is kept of an image.
 A record that is missing, damaged or of a later format counts as missing. That is safe: the record of a Bundle belongs
 to its uid, so without it the content is fetched anew from the source of its own spec, and accepted only with the
 digest of its status. A forged status can keep that Bundle from its content; it brings other content into
-nobody's. Without the record of an image its registry is asked.
+no Bundle. Without the record of an image its registry is asked.
 
 An operator from before there were records left none, and the sources of its Bundles may be gone. So the first process
 that keeps records takes over what its predecessor had linked to the name of a Bundle, where the status has that digest.

@@ -225,7 +225,7 @@ class Store:
                 return file
             if not self._checks.is_known_as_damaged(name, os.fstat(file.fileno())):
                 self._discard(folders, digest, "its bytes are not those that were written")
-        except BaseException:
+        except BaseException:  # whatever ends it, the descriptor does not stay open
             file.close()
             raise
         file.close()

@@ -25,7 +25,7 @@ def webhook_server(settings: Settings, admission: Admission, certificates: Webho
         settings.webhook,
         webhook_port(settings.limits, clients),
         tls=tls.context,
-        ends_with_client=True,  # nobody waits for the look-ups of a review that has given way
+        ends_with_client=True,  # look-ups for a review that has given way serve no client
         auto_decompress=False,  # the API server compresses nothing
     )
 

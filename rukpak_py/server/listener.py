@@ -3,7 +3,7 @@
 A port has places (see `places`). From its accept on, a connection has `request_seconds` for its TLS handshake and the
 header of its first request, and as long for the header of each later one; between two requests it may be idle for as
 long as the port allows, or it ends with its answer. A body has a deadline of the handler that reads it. A connection
-that breaks a bound ends without an answer: whoever sends half a request does not read one.
+that breaks a bound ends without an answer: a client that sends half a request does not read one.
 
 Accepting goes on whatever clients do. When no descriptor is free, a connection gives way as when no place is.
 """
@@ -33,7 +33,7 @@ PAUSE_SECONDS = 0.1  # when no connection can be taken
 TLS_END_SECONDS = 5.0  # for a client to end its half of a TLS session
 GRACE_SECONDS = 5.0  # for aiohttp, which ends an idle connection in good order
 LINGER_SECONDS = 2.0  # for which the body of a refused request is read and dropped, so that its answer arrives
-READ_BUFFER = 64 * 1024  # of a body that nobody has taken yet, for each connection
+READ_BUFFER = 64 * 1024  # of a body that its handler has not taken yet, for each connection
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 MOST_HEADERS = 64
 _BACKLOG = 512
@@ -139,7 +139,7 @@ class Listener:
 
     @property
     def connections(self) -> int:
-        """How many there are, whoever answers them."""
+        """How many there are, before and after their admission."""
         return len(self._places)
 
     @property

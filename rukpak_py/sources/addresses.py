@@ -112,7 +112,7 @@ def numeric_addresses(host: str) -> tuple[Address, ...]:
 
     An IPv4 address may have one to four parts, each decimal, octal or hexadecimal, as inet_aton reads them. Programs
     disagree on leading zeros, so both readings count. ContentError for a host that ends in a number and is no address:
-    no name ends so, and what a proxy would make of it nobody knows.
+    no name ends so, and proxies disagree about it.
     """
     text = host.strip("[]").removesuffix(".")
     with suppress(ValueError):

@@ -69,7 +69,7 @@ class UnpackedImages(Protocol):
         ...
 
     async def is_stored(self, access: ImageAccess) -> bool:
-        """Whether there is content, whoever has proved access to it."""
+        """Whether there is content, without a proof of access to it."""
         ...
 
     async def prove(self, access: ImageAccess) -> None:

@@ -87,7 +87,7 @@ async def _serve(given: argparse.Namespace) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all: somebody may wait for it."""
+    """Whole or not at all: a script may wait for it."""
     temporary = path.with_name(f"{path.name}.part")
     temporary.write_text(text)
     temporary.replace(path)

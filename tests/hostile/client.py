@@ -41,7 +41,7 @@ class Attack(Enum):
     SILENT_TLS = "silent-tls"
     """Connections with a TLS handshake and nothing after it."""
     STRANGERS = "strangers"
-    """Requests for content with a token that nobody issued."""
+    """Requests for content with a forged token."""
 
 
 @dataclass(frozen=True, kw_only=True)

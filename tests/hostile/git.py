@@ -1,4 +1,4 @@
-"""A git server, or what pretends to be one, that attacks whoever fetches from it.
+"""A git server, or what pretends to be one, that attacks its clients.
 
 It serves over plain http on a loopback address. `source` is what a Bundle has to name: some attacks work on a branch,
 others on the first digits of a commit. `requests` counts what was asked.
@@ -65,7 +65,7 @@ class Attack(Enum):
     HUGE_PACK = "huge-pack"
     """A pack of random bytes without end."""
     HUGE_FILE = "huge-file"
-    """A pack with one object that claims 1 TiB, and goes on as long as somebody listens."""
+    """A pack with one object that claims 1 TiB, and goes on as long as the client listens."""
     DELTAS = "deltas"
     """A pack of kilobytes whose deltas make 32 GB: git has to hash all of it."""
     HOSTILE_NAMES = "hostile-names"

@@ -1,4 +1,4 @@
-"""A registry that attacks whoever pulls from it: too slowly, with too much, or with what costs the reader dear.
+"""A registry that attacks its clients: too slowly, with too much, or with what costs the reader dear.
 
 It serves one image, `team/demo:v1`, and everything that its attack does not concern is in order. A thread serves each
 connection, with plain sockets: what it sends is not what a library of servers would. It speaks plain HTTP on loopback.
@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from tests.hostile.registry_attacks import ANSWERS, MANIFEST, RAW, REPOSITORY, TAG, Attack, image_for
 
-_TLS_HANDSHAKE: Final = b"\x16"  # somebody who speaks TLS, and will try without
+_TLS_HANDSHAKE: Final = b"\x16"  # a client that speaks TLS first, and tries without it next
 _MOST_REQUEST: Final = 256 * 1024
 _PIECE: Final = 64 * 1024
 

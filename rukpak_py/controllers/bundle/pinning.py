@@ -3,7 +3,7 @@
 Others may write the status, so the record counts. The situation of a Bundle with a record is one of three: the status
 agrees; it has no digest (it was emptied, or restored without), and is written again; or it has
 another digest, and is reported and not believed: neither digest is taken for the other one, and nothing is fetched,
-served or installed by it until somebody restores it.
+served or installed by it until the digest is restored.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The life of a Bundle: fetched once, checked, stored, pinned.
 
 * A pinned Bundle costs no call at all. Its content may be lost (an emptyDir is); it is fetched again from where it
-  was found when somebody asks for it, and accepted only with the same digest. Nothing moves with a tag.
+  was found once it is asked for, and accepted only with the same digest. Nothing moves with a tag.
 * Which content a Bundle has says a record of ours, not the status (see `pinning`). Without a record (it was lost with
   the store, or an older release kept none) the content counts as lost, whatever is stored: it is fetched again,
   accepted only with the digest of the status, and recorded. The record is written before the status, so after a crash

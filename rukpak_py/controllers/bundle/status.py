@@ -68,7 +68,7 @@ def content_changed(bundle: Bundle, pinned: str, found: str, now: str) -> Bundle
 
 
 def digest_changed(bundle: Bundle, recorded: str, now: str) -> BundleStatus:
-    """Somebody else wrote the status. It stays as they wrote it, and is not believed."""
+    """Another client wrote the status. It stays as they wrote it, and is not believed."""
     message = (
         "status.digest was changed, and is not the digest of the content that was unpacked: set it back to "
         f"{recorded}, or delete the Bundle (a BundleDeployment creates its Bundle again)"

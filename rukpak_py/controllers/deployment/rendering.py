@@ -136,7 +136,7 @@ class Renderer:
         return bool(self._lost) and _loss_of(attempt) in self._lost
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
-        """Nothing is rendered any more for what was wanted before. None: nobody can say what is wanted now."""
+        """End the renderings of content that is not wanted any more. None: the wanted content is not known."""
         self._jobs.drop_superseded(uid, slot=WANTED, but=wanted.job if wanted is not None else ())
 
     def forget(self, uid: str) -> None:

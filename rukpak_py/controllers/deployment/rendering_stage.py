@@ -57,7 +57,7 @@ class RenderingStage:
                 return rendered
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
-        """Nothing is rendered any more for what was wanted before. None: nobody can say what is wanted now."""
+        """End the renderings of content that is not wanted any more. None: the wanted content is not known."""
         self._renderer.drop_superseded(uid, wanted)
 
     def why_lost(self, attempt: Attempt) -> str:

@@ -77,7 +77,7 @@ class ImagePull:
         options: PullOptions,
         files: ReceivedFiles,
     ) -> None:
-        """Of the logins the first that the registry takes is used; without any it is asked as by nobody.
+        """Of the logins the first that the registry takes is used; without any it is asked anonymously.
 
         `files`: where everything goes. The time of the pull begins now.
         """
@@ -108,7 +108,7 @@ class ImagePull:
         return [LayerFile(path=paths[layer.blob.digest], diff_id=layer.diff_id) for layer in self._layers]
 
     def abort(self) -> None:
-        """End it, whoever waits for what; it is of no use after that."""
+        """End it, and each call that waits in it; it is of no use after that."""
         self._connections.abort()
 
     def _with_each_login(self, ask: Callable[[RegistryCredentials | None], T]) -> T:

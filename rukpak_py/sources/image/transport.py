@@ -275,7 +275,7 @@ class Session(requests.Session):
             self.mount(scheme, _Adapter(connections, tls))
 
     def get_redirect_target(self, resp: Any) -> None:
-        """None: else the library reads the whole body of a redirect, and its Location, for whoever may follow."""
+        """None: else the library reads the whole body of a redirect, and its Location, to follow it later."""
 
     def send_once(self, method: str, url: str, **given: Any) -> requests.Response:
         """The answer, its body unread."""

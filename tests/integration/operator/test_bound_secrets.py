@@ -1,4 +1,4 @@
-"""A Secret goes only where it belongs, whoever names it: by the whole operator, against a real API server."""
+"""A Secret goes only to its hosts, in each source that names it: by the whole operator, against a real API server."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ OWN = (*map(str, SecretName), DIGEST_KEY_SECRET)
 
 @dataclass(kw_only=True)
 class Scene:
-    """Servers of somebody who writes Bundles, and Secrets of somebody else."""
+    """Servers of a tenant who writes Bundles, and Secrets of another tenant."""
 
     fetch: Fetching
     site: Site

@@ -1,4 +1,4 @@
-"""What somebody who may patch the status of Bundles can reach: nobody else's content, and no content of their own."""
+"""A user who may patch the status of Bundles reaches no content of others, and no content of their own choice."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -144,7 +144,7 @@ async def test_a_digest_that_somebody_writes_is_neither_served_nor_installed(sta
 
 
 async def test_a_source_that_somebody_writes_is_not_asked(stage: Stage) -> None:
-    """It would get the login that the spec names, for content that nobody wanted."""
+    """It would get the login that the spec names, for content that no spec wants."""
     good = stage.fetch.image("good")
     status = await stage.unpacked("good", good)
     hostile = stage.pinned("hostile")

@@ -172,7 +172,7 @@ def test_a_refusal_that_quotes_400_kilobytes_is_cut_before_anything_reads_it(att
 
 @pytest.mark.parametrize("attack", REFUSALS)
 def test_a_long_cause_that_was_not_cut_is_read_in_time(attack: Hostile) -> None:
-    """Nobody should get there; the patterns are linear all the same."""
+    """No message should get there; the patterns are linear all the same."""
     refusal = ErrorAnswer(subject="s", reason="Invalid", causes=[Cause(field="f", message=FIXED[attack](400_000))])
 
     assert len(concise_message(InvalidError(refusal))) <= CAUSE_CHARACTERS

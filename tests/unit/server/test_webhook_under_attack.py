@@ -1,4 +1,4 @@
-"""What clients do to the webhook port costs them their connection, and nobody else an answer."""
+"""A client that attacks the webhook port loses its connection, and other clients get their answers."""
 
 import asyncio
 import json

@@ -87,7 +87,7 @@ async def test_a_local_nat64_gateway_that_is_allowed_leads_to_no_refused_address
 
 @pytest.mark.parametrize("host", LINK_LOCAL)
 async def test_c19_numbers_that_are_a_link_local_address(host: str) -> None:
-    """Whoever resolves: we, or a proxy that is handed the host as it is."""
+    """The resolver may be ours, or a proxy that is handed the host as it is."""
     with pytest.raises(ContentError, match=r"link-local address: refused unless"):
         STRICT.check_unresolved(host, 80)
     with pytest.raises(ContentError, match=r"link-local address: refused unless"):

@@ -17,7 +17,7 @@ def files_in(folder: Path) -> list[Path]:
 
 
 async def test_a_download_that_is_cancelled_while_its_file_is_opened_leaves_no_file(tmp_path: Path) -> None:
-    """The thread that opens it cannot be cancelled. It goes on when nobody wants the file any more."""
+    """The thread that opens it cannot be cancelled. It goes on after its caller was cancelled."""
     spool = Spool(replace(DEFAULT_LIMITS, spool_bytes=MIB), tmp_path)
     started, go_on = asyncio.Event(), Event()
     loop = asyncio.get_running_loop()

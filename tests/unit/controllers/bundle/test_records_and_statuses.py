@@ -140,7 +140,7 @@ async def test_a_source_that_somebody_wrote_is_never_fetched_and_is_corrected(be
 
 
 async def test_stored_content_without_a_record_counts_as_lost_until_it_was_fetched_again(bench: Bench) -> None:
-    """What a status says about a Bundle that nobody recorded may be anything, and what is stored anybody's."""
+    """The status of a Bundle without a record may say anything, and the stored content may belong to others."""
     await bench.content.keep(FILES)
     bench.put(pinned())
     assert await bench.reconcile() == DONE
@@ -189,7 +189,7 @@ async def test_a_digest_that_somebody_wrote_before_there_was_a_record_harms_its_
 
 
 async def test_a_spec_that_was_changed_past_the_webhook_is_told_by_the_record(bench: Bench) -> None:
-    """Somebody wrote the digest of the new spec into the status, too."""
+    """The digest of the new spec was written into the status, too."""
     await bench.store(pinned())
     one = replace(pinned(), spec=spec("others"))
     bench.put(with_status(one, spec_digest=""))

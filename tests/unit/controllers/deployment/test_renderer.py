@@ -98,7 +98,7 @@ async def test_what_content_asks_for_is_known_again_when_its_rendering_is_used_a
 
 
 async def test_content_that_is_not_recorded_as_that_of_the_bundle_is_neither_rendered_nor_taken_from_memory() -> None:
-    """Somebody wrote the digest of stored content, or of what was installed before, into the status of the Bundle."""
+    """The digest of stored content, or of what was installed before, was written into the status of the Bundle."""
     bench = Bench(config_map("a"))
     await bench.rendered()
     bench.content.foreign.add(FILES.digest)

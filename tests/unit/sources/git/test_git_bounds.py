@@ -1,4 +1,4 @@
-"""What git may take of the machine, and that it ends with whoever waits for it."""
+"""The bounds of git, and that it ends with the fetch that waits for it."""
 
 import asyncio
 import os

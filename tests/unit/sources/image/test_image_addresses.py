@@ -62,7 +62,7 @@ def test_a_redirect_to_what_is_not_a_url(server: Server, location: str) -> None:
 
 
 def test_the_body_of_a_redirect_is_not_read(server: Server) -> None:
-    """Nobody needs it, and no limit bounds it."""
+    """A pull does not need it, and no limit bounds it."""
     server.answer = lambda _: Answer(307, {"Location": "/moved"}, bytes(1 << 20))
     connections = Connections(LOOPBACK)
     answer = Session(connections, client_context(), plain_http=True).send_once("GET", f"http://{server.address}/v2/")
