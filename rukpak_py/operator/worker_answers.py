@@ -12,6 +12,7 @@ user, files and network: it is bounded in time and memory, not confined.
 import builtins
 import io
 import pickle
+from enum import Enum
 from typing import Any
 
 _OURS = ("rukpak_py.api.", "rukpak_py.content.", "rukpak_py.core.", "rukpak_py.formats.", "rukpak_py.sources.")
@@ -20,13 +21,16 @@ _PLAIN = frozenset(
     {("builtins", "bytearray"), ("builtins", "complex"), ("builtins", "frozenset"), ("builtins", "set")}
     | {("builtins", "slice"), ("builtins", "range"), ("collections", "OrderedDict"), ("decimal", "Decimal")}
     | {("datetime", name) for name in ("date", "datetime", "timedelta", "timezone")}
-    | {("pathlib", "PosixPath"), ("pathlib", "PurePosixPath")}
+    | {(module, name) for module in ("pathlib", "pathlib._local") for name in ("PosixPath", "PurePosixPath")}
 )
 _REBUILD = ("msgspec._core", "rebuild")  # makes a Struct of a class, which is named here as well
+_GETATTR = ("builtins", "getattr")  # makes the member of an enumeration, up to Python 3.11.3
 
 
 class _Answers(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == _GETATTR:
+            return _member
         found = super().find_class(module, name) if _may_be_named(module, name) else None
         if found is None or ((module, name) != _REBUILD and not _is_class(found, module, name)):
             raise pickle.UnpicklingError(f"{module}.{name} is nothing that an answer may be made of")
@@ -36,6 +40,12 @@ class _Answers(pickle.Unpickler):
 def loads(body: bytes) -> Any:
     """`pickle.UnpicklingError`, or any other error, for what no worker of ours has written."""
     return _Answers(io.BytesIO(body)).load()
+
+
+def _member(enumeration: object, name: str) -> Enum:
+    if isinstance(enumeration, type) and issubclass(enumeration, Enum) and isinstance(name, str):
+        return enumeration[name]
+    raise pickle.UnpicklingError("an attribute is nothing that an answer may be made of")
 
 
 def _may_be_named(module: str, name: str) -> bool:
