@@ -54,6 +54,9 @@ class Limits:
     git_seconds: int = _limit(120, "seconds that a git server may take to send a commit")
     git_processor_seconds: int = _limit(60, "seconds of processor time that one git command may take")
     git_memory_bytes: int = _limit(512 * MIB, "memory of one process of git")
+    git_total_memory_bytes: int = _limit(
+        1 * GIB, "memory of all git commands that fetch at a time; the one that has most of it gives way"
+    )
     git_processes: int = _limit(64, "number of processes that one git command may have")
     inflation_ratio: int = _limit(200, "number of unpacked bytes for each compressed byte")
     inflation_floor: int = _limit(1 * MIB, "unpacked size from which on the inflation ratio is checked")

@@ -1,4 +1,4 @@
-"""How much memory a worker process may take, so that no content gets the container killed and the operator with it.
+"""How much memory a worker process and git may take, so that no content gets the operator killed with its container.
 
 The operator's own process gives memory back as soon as it is free, see `return_large_buffers`.
 """
@@ -28,6 +28,11 @@ def worker_memory(workers: int, container: int | None) -> int:
         return WITHOUT_LIMIT
     share = (container - OPERATOR) // workers
     return max(share // MIB * MIB, FLOOR)
+
+
+def git_memory(most: int, workers: int, container: int | None) -> int:
+    """The bytes for all git commands together: no more than for a worker process."""
+    return most if container is None else min(most, worker_memory(workers, container))
 
 
 def return_large_buffers() -> None:

@@ -1,11 +1,14 @@
 """The sources of Bundles, put together for the cluster: what they may reach, and what they ask the API server for."""
 
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from rukpak_py.kube.client import Client
 from rukpak_py.operator.adapters import AccountPullSecrets, SystemConfigMaps, SystemCredentials
 from rukpak_py.operator.content_records import StoredImages
+from rukpak_py.operator.memory_limit import container_memory, git_memory
 from rukpak_py.operator.settings import Settings
+from rukpak_py.operator.worker_processes import NEED_ALL
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, Tell
@@ -33,6 +36,7 @@ def sources_of(
 
     `warn`: when a Secret goes where nothing says that it belongs.
     """
+    git_total = git_memory(settings.limits.git_total_memory_bytes, NEED_ALL, container_memory())
     logins = Logins(SystemCredentials(client, settings.system_namespace), settings.logins, warn=warn)
     return cluster_sources(
         config_maps=SystemConfigMaps(client, settings.system_namespace),
@@ -50,7 +54,7 @@ def sources_of(
         ),
         plain_http=settings.plain_http_registries,
         addresses=AddressPolicy(allowed=settings.allow_source_addresses, api_servers=api_servers),
-        limits=settings.limits,
+        limits=replace(settings.limits, git_total_memory_bytes=git_total),
         uploads=uploads,
         workers=workers,
         spool=spool,

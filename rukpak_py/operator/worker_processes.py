@@ -24,7 +24,7 @@ from rukpak_py.operator.worker_process import WorkerDiedError, WorkerProcess, pi
 LOG = logging.getLogger(__name__)
 
 WORKERS = 3
-NEED_ALL = 2  # of them need all of their memory at a time; where three do, the kernel ends one, and it is tried again
+NEED_ALL = 2  # of them need all of their memory at a time, it is assumed; docs/limits.md says what three may cause
 CALLS_PER_PROCESS = 400
 CALL_SECONDS = 120.0
 PROCESSOR_SECONDS = 60.0

@@ -1,16 +1,12 @@
 """Temporary files of everything that arrives from servers, within one budget of bytes for the process.
 
 Content is written down while it arrives and read only once it is complete, in a worker process: a slow server holds
-neither memory nor a place among those who do. What a `SpoolShare` counts may also lie elsewhere, as the repository
-that git writes.
-
-When all shares together need more than the budget, the largest one that still grows fails with an `UnavailableError`
-and is tried again later. So a server that sends a lot takes space from itself, not from others.
+neither memory nor a place among those who do. What a `Share` of the budget counts may also lie elsewhere, as the
+repository that git writes.
 
 A private directory holds the files. A process that was killed leaves it behind, keys included, and the next one
 removes it: each directory is locked by its process. One that was made a moment ago, and is not locked yet, may be
-taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads. Only
-shares never wait for the disk.
+taken for an abandoned one; its maker notices, and makes another. Blocking: call it from threads, all but `share`.
 """
 
 import fcntl
@@ -25,6 +21,7 @@ from typing import BinaryIO, Self
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits, readable_size, variable_of
+from rukpak_py.sources.budget import Budget, Share
 from rukpak_py.sources.removal import remove_directory
 
 _PREFIX = "rukpak-spool-"
@@ -33,27 +30,31 @@ _MOST_TRIES = 5
 
 class Spool:
     def __init__(self, limits: Limits, parent: Path | None = None) -> None:
-        self._most = limits.spool_bytes
+        most = readable_size(limits.spool_bytes)
+        refusal = (
+            f"more than {most} of content arrive at a time ({variable_of('spool_bytes')} sets it), most of it here; "
+            "retrying later"
+        )
+        self._budget = Budget(limits.spool_bytes, refusal=refusal)
         self._given = parent
         self._directory: Path | None = None
         self._directory_lock = -1
         self._making = Lock()  # of the directory: it may wait for the disk, and for another process
-        self._lock = Lock()  # of the numbers: the event loop takes it
-        self._growing: set[SpoolShare] = set()
-        self.used = 0
 
     @property
     def _parent(self) -> Path:
         return self._given or Path(tempfile.gettempdir())
 
-    def share(self) -> "SpoolShare":
-        """Of the budget, for what lies elsewhere."""
-        share = SpoolShare(self)
-        with self._lock:
-            self._growing.add(share)
-        return share
+    @property
+    def used(self) -> int:
+        """Bytes of the budget."""
+        return self._budget.used
 
-    def file(self, share: "SpoolShare | None" = None) -> "SpoolFile":
+    def share(self) -> Share:
+        """Of the budget, for what lies elsewhere."""
+        return self._budget.share()
+
+    def file(self, share: Share | None = None) -> "SpoolFile":
         """An empty file. `share`: what it counts for; without one it has a share of its own."""
         try:
             descriptor, path = tempfile.mkstemp(dir=self._made())
@@ -82,34 +83,6 @@ class Spool:
             remove_directory(directory)
             os.close(self._directory_lock)
 
-    def grow(self, share: "SpoolShare", size: int) -> None:
-        """`share` needs `size` bytes in all from now on. UnavailableError when that is too much."""
-        with self._lock:
-            if not share.is_refused:
-                self.used += size - share.size
-                share.size = size
-            stay = [one for one in self._growing if not one.is_refused]
-            going = sum(one.size for one in self._growing if one.is_refused)
-            if stay and self.used - going > self._most:
-                max(stay, key=lambda one: one.size).is_refused = True
-        if share.is_refused:
-            raise UnavailableError(
-                f"more than {readable_size(self._most)} of content arrive at a time "
-                f"({variable_of('spool_bytes')} sets it), most of it here; retrying later"
-            )
-
-    def settle(self, share: "SpoolShare") -> None:
-        """It is complete and does not grow any more."""
-        with self._lock:
-            self._growing.discard(share)
-
-    def release(self, share: "SpoolShare") -> None:
-        with self._lock:
-            self._growing.discard(share)
-            share.is_refused = True  # a thread of a cancelled fetch may still write
-            self.used -= share.size
-            share.size = 0
-
     def _made(self) -> Path:
         with self._making:
             if self._directory is not None and self._directory.exists():
@@ -121,31 +94,10 @@ class Spool:
             return self._directory
 
 
-class SpoolShare:
-    """The bytes of one fetch. From one thread at a time."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self.size = 0
-        self.is_refused = False
-
-    def add(self, size: int) -> None:
-        self._spool.grow(self, self.size + size)
-
-    def set(self, size: int) -> None:
-        self._spool.grow(self, size)
-
-    def settle(self) -> None:
-        self._spool.settle(self)
-
-    def release(self) -> None:
-        self._spool.release(self)
-
-
 class SpoolFile:
     """Written by one thread at a time; `path` is for a worker process, after `complete`. In a `with` block."""
 
-    def __init__(self, path: Path, file: BinaryIO, share: SpoolShare, *, owns_share: bool) -> None:
+    def __init__(self, path: Path, file: BinaryIO, share: Share, *, owns_share: bool) -> None:
         self.path = path
         self._file = file
         self._share = share

@@ -19,6 +19,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import Limits, variable_of
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
+from rukpak_py.sources.budget import Budget
 from rukpak_py.sources.git import redirects
 from rukpak_py.sources.git.access import GitAccess
 from rukpak_py.sources.git.command import Commands, GitError, StoppedError, knows_no_lazy_fetch
@@ -58,6 +59,7 @@ class Checkout:
         threads: Executor,
         workers: Workers,
         spool: Spool,
+        memory: Budget,
     ) -> None:
         self._remote = remote
         self._revision = revision
@@ -66,6 +68,7 @@ class Checkout:
         self._limits = limits
         self._workers = workers
         self._spool = spool
+        self._memory = memory
         self._steps = Steps(threads, seconds=limits.git_seconds, stop=self._stop)
         self._workspace: Workspace | None = None
         self._commands: Commands | None = None
@@ -203,7 +206,7 @@ class Checkout:
     def _git(self, remote: Remote, addresses: Sequence[str], more: dict[str, str]) -> Commands:
         directory = self._in_use().directory
         environment = environment_of(remote, self._access, addresses=addresses, directory=directory) | more
-        git = Commands(directory, environment, limits=self._limits, redacted=self._access.redacted)
+        git = Commands(directory, environment, limits=self._limits, memory=self._memory, redacted=self._access.redacted)
         self._commands = git
         if self._stopped:
             raise StoppedError

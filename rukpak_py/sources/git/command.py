@@ -23,6 +23,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.launcher import launcher_command
 from rukpak_py.core.limits import MIB, Limits
 from rukpak_py.core.text import excerpt
+from rukpak_py.sources.budget import Budget, Share
 from rukpak_py.sources.git.processes import GroupProcesses
 
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # without git, other sources still work
@@ -98,11 +99,14 @@ class Commands:
         environment: Mapping[str, str],
         *,
         limits: Limits,
+        memory: Budget | None = None,
         redacted: Callable[[str], str] = _unchanged,
     ) -> None:
+        """`memory`: what `run` counts for; a worker process has a bound of its own."""
         self._git = Git(str(directory))
         self._environment = dict(environment)
         self._limits = limits
+        self._memory = memory
         self._redacted = redacted
         self._live: list[Git.AutoInterrupt] = []
         self._lock = Lock()
@@ -113,8 +117,11 @@ class Commands:
     ) -> None:
         """Until git has ended. `watch` is called often meanwhile; what it raises ends git."""
         said = bytearray()
-        with self.started(*arguments, with_stdout=False, environment=environment) as process:
-            check = _paced(self._process_check(process.pid), watch)
+        with (
+            self._share_of_memory() as memory,
+            self.started(*arguments, with_stdout=False, environment=environment) as process,
+        ):
+            check = _paced(self._process_check(process.pid, memory), watch)
             for piece in _pieces(_open(process.stderr)):
                 said += piece
                 if len(said) > NOISE_BYTES:
@@ -180,7 +187,19 @@ class Commands:
         """Ends a process whose time is over, also when the operator is gone."""
         return ("timeout", "--signal=KILL", f"{self._limits.git_seconds + _GRACE_SECONDS:g}")
 
-    def _process_check(self, group: int) -> Callable[[], None]:
+    @contextmanager
+    def _share_of_memory(self) -> Iterator[Share | None]:
+        """Until its processes have ended."""
+        if self._memory is None:
+            yield None
+            return
+        share = self._memory.share()
+        try:
+            yield share
+        finally:
+            share.release()
+
+    def _process_check(self, group: int, memory: Share | None) -> Callable[[], None]:
         processes = GroupProcesses(group)
 
         def check() -> None:
@@ -190,6 +209,8 @@ class Commands:
             if processes.processor_seconds > self._limits.git_processor_seconds:
                 what = "the number of seconds of processor time that git needs for the repository"
                 raise self._limits.exceeded("git_processor_seconds", what)
+            if memory is not None:
+                memory.set(processes.memory)
 
         return check
 

@@ -16,8 +16,9 @@ from rukpak_py.api.source import GitRef
 from rukpak_py.api.source import GitSource as GitSpec
 from rukpak_py.api.source import Source as SourceSpec
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import Limits, readable_size, variable_of
 from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.budget import Budget
 from rukpak_py.sources.git.access import access_to
 from rukpak_py.sources.git.checkout import Checkout
 from rukpak_py.sources.git.refs import revision_of
@@ -45,6 +46,7 @@ class GitFetcher:
         self._limits = limits
         self._workers = workers
         self._spool = spool
+        self._memory = memory_of_all(limits)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="git")
 
     def lane(self, source: SourceSpec) -> str:
@@ -79,7 +81,19 @@ class GitFetcher:
             threads=self._threads,
             workers=self._workers,
             spool=self._spool,
+            memory=self._memory,
         )
+
+
+def memory_of_all(limits: Limits) -> Budget:
+    """For all fetches of a process: without it, enough of them at a time have the container killed."""
+    most = readable_size(limits.git_total_memory_bytes)
+    return Budget(
+        limits.git_total_memory_bytes,
+        refusal=f"git needs more than {most} of memory for all Bundles at a time "
+        f"({variable_of('git_total_memory_bytes')} and the memory limit of the container set it), most of it here; "
+        "retrying later",
+    )
 
 
 def clean_directory(spec: GitSpec) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.core.limits import GIB, MIB
-from rukpak_py.operator.memory_limit import container_memory, worker_memory
+from rukpak_py.operator.memory_limit import container_memory, git_memory, worker_memory
 
 NONE_IN_V1 = "9223372036854771712"
 
@@ -25,6 +25,11 @@ NONE_IN_V1 = "9223372036854771712"
 )
 def test_two_workers_share_what_the_operator_leaves(container: int | None, expected: int) -> None:
     assert worker_memory(2, container) == expected
+
+
+@pytest.mark.parametrize(("container", "expected"), [(None, GIB), (8 * GIB, GIB), (GIB, 432 * MIB), (MIB, 128 * MIB)])
+def test_git_gets_no_more_than_a_worker(container: int | None, expected: int) -> None:
+    assert git_memory(GIB, 2, container) == expected
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_shares_do_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
     made = module._made_and_locked
 
     def make(parent: Path) -> tuple[Path, int]:
-        assert not one._lock.locked(), "the event loop would wait"
+        assert not one._budget._lock.locked(), "the event loop would wait"
         return made(parent)
 
     monkeypatch.setattr(module, "_made_and_locked", make)

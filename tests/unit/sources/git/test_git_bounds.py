@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from rukpak_py.operator.worker_processes import WorkerProcesses
 from rukpak_py.sources.git.command import Commands, GitError, knows_no_lazy_fetch
 from rukpak_py.sources.git.environment import local_environment
 from rukpak_py.sources.git.fetched import Commit, FetchedRepository, NoCommit, find_commit, read_content
+from rukpak_py.sources.git.source import memory_of_all
 from rukpak_py.sources.spool import Spool
 from tests.git_fetching import NAME, fetcher, git_source, request
 from tests.git_repositories import Repository
@@ -34,6 +36,29 @@ HANGING = '#!/bin/sh\ncase $1 in cat-file) exec sleep 600;; *) exec {git} "$@";;
 def shell(directory: Path, script: str, limits: Limits = DEFAULT_LIMITS) -> None:
     """In the place of git, with all that git has."""
     Commands(directory, local_environment(directory), limits=limits).run("-c", f"alias.x=!{script}", "x")
+
+
+def test_the_command_with_most_of_the_memory_gives_way_to_the_others(tmp_path: Path) -> None:
+    memory = memory_of_all(replace(DEFAULT_LIMITS, git_total_memory_bytes=64 * MIB))
+    go_on = tmp_path / "go-on"
+
+    def git(script: str) -> None:
+        commands = Commands(tmp_path, local_environment(tmp_path), limits=DEFAULT_LIMITS, memory=memory)
+        commands.run("-c", f"alias.x=!{script}", "x")
+
+    with ThreadPoolExecutor() as threads:
+        small = threads.submit(git, f"(head -c 8M /dev/zero; until [ -e {go_on} ]; do sleep 0.1; done) | tail -c 8M")
+        eventually_sync(lambda: memory.used > 8 * MIB, what="the small one runs")
+        with pytest.raises(UnavailableError) as error:
+            git("(head -c 128M /dev/zero; sleep 600) | tail -c 128M")
+        assert str(error.value) == (
+            "git needs more than 64 MiB of memory for all Bundles at a time (RUKPAK_LIMIT_GIT_TOTAL_MEMORY_BYTES and "
+            "the memory limit of the container set it), most of it here; retrying later"
+        )
+        assert 8 * MIB < memory.used < 64 * MIB, "what was ended does not count any more"
+        go_on.touch()
+        small.result(timeout=30)
+    assert memory.used == 0
 
 
 def members(group: int) -> list[str]:

@@ -12,6 +12,7 @@ from rukpak_py.sources.git.access import GitAccess
 from rukpak_py.sources.git.checkout import Checkout
 from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import Remote, parse_remote
+from rukpak_py.sources.git.source import memory_of_all
 from tests.git_fetching import LOOPBACK, NAME, fetched, git_source
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server
@@ -75,6 +76,7 @@ async def test_a_login_is_checked_again_where_a_redirect_leads(moved: GitWebServ
             threads=threads,
             workers=WORKERS,
             spool=SPOOL,
+            memory=memory_of_all(DEFAULT_LIMITS),
         )
         try:
             with pytest.raises(AccessError, match="not there"):
