@@ -1,12 +1,14 @@
 """What a reconcile says about its next time, and the worker that acts on it."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Protocol
 
 from rukpak_py.api.conditions import Summary
-from rukpak_py.controllers.queue import Queue, QueueClosed
+from rukpak_py.controllers.queue import Queue, QueueClosed, Schedule, Turn
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import about
 from rukpak_py.core.metrics import observe_reconcile
@@ -14,16 +16,26 @@ from rukpak_py.core.metrics import observe_reconcile
 LOG = logging.getLogger(__name__)
 
 
+class Pause(Protocol):
+    def __call__(self, failures: int, *, at_least: float) -> float:
+        """The seconds until the next attempt after so many failures in a row."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """`settled`: all is well, the key's failures are forgotten. `retry`: with its back-off, `at_least` that long.
-    `after`: at this pause, whatever the back-off says.
+    """When a key comes back, beside its events. Of the times, a look changes none but `after`.
 
-    With none of them the key comes back at the next event.
+    * `settled`: all is well, the failures of the key are forgotten.
+    * `retry`: another attempt after the back-off, and after `at_least` seconds.
+    * `held`: another attempt when the key is woken, or after `at_least` seconds where they are given.
+    * `under_way`: the attempt goes on in a job, whose end brings the key back.
+    * `after`: another look after so many seconds, whatever the back-off says.
     """
 
     settled: bool = False
     retry: bool = False
+    held: bool = False
+    under_way: bool = False
     at_least: float = 0.0
     after: float | None = None
 
@@ -38,6 +50,14 @@ def again(after: float) -> Outcome:
 
 def retry(at_least: float = 0.0) -> Outcome:
     return Outcome(retry=True, at_least=at_least)
+
+
+def hold(at_least: float = 0.0) -> Outcome:
+    return Outcome(held=True, at_least=at_least)
+
+
+def under_way(look_after: float | None = None) -> Outcome:
+    return Outcome(under_way=True, after=look_after)
 
 
 def retry_unless_stalled(summary: Summary, at_least: float = 0.0) -> Outcome:
@@ -56,17 +76,17 @@ def both(one: Outcome, other: Outcome) -> Outcome:
     )
 
 
-async def work(kind: str, queue: Queue[str], reconcile: Callable[[str], Awaitable[Outcome]]) -> None:
+async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Awaitable[Outcome]]) -> None:
     """Take keys until the queue is closed. No key's failure ends the worker: the next one may be fine."""
     while True:
         try:
             key = await queue.get()
         except QueueClosed:
             return
-        started = perf_counter()
+        started, turn = perf_counter(), queue.turn(key)
         with about(kind, key):
             try:
-                outcome = await reconcile(key)
+                outcome = await reconcile(key, turn)
                 result = "retry" if outcome.retry else "done"
             except RukPakError as error:
                 LOG.warning("%s", error)
@@ -76,14 +96,22 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str], Awaitabl
                 outcome, result = retry(), "bug"
             finally:
                 queue.done(key)
+        queue.schedule(key, schedule(outcome, turn, asyncio.get_running_loop().time(), queue.pause))
         observe_reconcile(kind, result, perf_counter() - started)
-        _act(queue, key, outcome)
 
 
-def _act(queue: Queue[str], key: str, outcome: Outcome) -> None:
-    if outcome.retry:
-        queue.retry(key, at_least=outcome.at_least)
+def schedule(outcome: Outcome, turn: Turn, now: float, pause: Pause) -> Schedule:
+    report_at = now + outcome.after if outcome.after is not None else None
+    failures, attempt_at = turn.failures, None if turn.is_attempt else turn.attempt_at
+    counts = turn.is_attempt or turn.attempt_at is None  # a look at a key that has failed is no other failure
+    if outcome.under_way:
+        return Schedule(failures=failures, report_at=report_at, is_under_way=True)
     if outcome.settled:
-        queue.forget(key)
-    if outcome.after is not None:
-        queue.add_after(key, outcome.after)
+        failures, attempt_at = 0, None
+    elif outcome.retry and counts:
+        failures += 1
+        attempt_at = now + pause(failures, at_least=outcome.at_least)
+    elif outcome.held and counts:
+        failures = max(1, failures)
+        attempt_at = now + outcome.at_least if outcome.at_least else None
+    return Schedule(failures=failures, attempt_at=attempt_at, report_at=report_at)

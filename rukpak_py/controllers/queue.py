@@ -1,9 +1,11 @@
-"""The work queue: what client-go's does, for keys of one kind.
+"""The work queue: what client-go's does, for keys of one kind, with two times for each key.
 
 * A key stands in the queue at most once, however often it is added (`dirty`).
 * A key is with at most one worker at a time (`processing`); when it is added meanwhile, it comes back after `done`.
-* `add_after` keeps, per key, only the earliest time; a plain `add` does not cancel it (waking twice is harmless).
-* `retry` adds with a per-key exponential back-off and jitter; `forget` resets it.
+* `add` asks for a look, `wake` for an attempt. A look reads and reports; only an attempt starts a job or counts as a
+  try. After a failure, a look becomes an attempt when `attempt_at` has come or the key was woken, and not before.
+* `schedule` says both times, and replaces those of the last look: `attempt_at`, and `report_at`, which brings a look.
+* An attempt goes on while its job runs. A wake-up meanwhile counts for the attempt after it.
 
 Nothing here waits for anything but the next key, and no key is lost: an added key is dirty until a worker takes it.
 """
@@ -33,6 +35,35 @@ class BackOff:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """What the queue knows of a key that a worker took."""
+
+    is_attempt: bool = True
+    failures: int = 0
+    attempt_at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Schedule:
+    """How a key goes on; times are those of the loop. Without failures and times the key is settled.
+
+    `attempt_at` None after a failure: only a wake-up brings another attempt.
+    """
+
+    failures: int = 0
+    attempt_at: float | None = None
+    report_at: float | None = None
+    is_under_way: bool = False  # a job of the attempt runs
+
+    @property
+    def next_at(self) -> float | None:
+        return min((at for at in (self.attempt_at, self.report_at) if at is not None), default=None)
+
+
+SETTLED = Schedule()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Timer:
     due: float  # the loop's time; not every loop's handles know it
     handle: asyncio.Handle
@@ -51,8 +82,10 @@ class Queue(Generic[Key]):
         self._ready: deque[Key] = deque()
         self._dirty: set[Key] = set()
         self._processing: set[Key] = set()
-        self._failures: dict[Key, int] = {}
+        self._schedules: dict[Key, Schedule] = {}  # of keys that are not settled
         self._timers: dict[Key, _Timer] = {}
+        self._awake: set[Key] = set()
+        self._delayed: dict[Key, _Timer] = {}  # wake-ups
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
@@ -77,28 +110,51 @@ class Queue(Generic[Key]):
         if key not in self._processing:
             self._push(key)
 
-    def add_after(self, key: Key, delay: float) -> None:
+    def wake(self, key: Key, *, after: float = 0.0) -> None:
+        """What the key failed for, or waits for, has changed: its next look is an attempt.
+
+        `after`: seconds; of several such wake-ups the earliest counts.
+        """
         if self._closed:
             return
-        loop = asyncio.get_running_loop()
-        due = loop.time() + delay
-        known = self._timers.get(key)
-        if known is not None:
-            if known.due <= due:
-                return
-            known.handle.cancel()
-        self._timers[key] = _Timer(due=due, handle=loop.call_at(due, self._timer_fired, key))
+        if after > 0:
+            self._arm(self._delayed, key, asyncio.get_running_loop().time() + after, self.wake)
+            return
+        self._awake.add(key)
+        self.add(key)
 
-    def retry(self, key: Key, *, at_least: float = 0.0) -> float:
-        """Come back after this key's back-off; the answer is the pause."""
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
-        pause = max(at_least, self._back_off.delay(failures, self._draw()))
-        self.add_after(key, pause)
-        return pause
+    def turn(self, key: Key) -> Turn:
+        """Once for each key that `get` gave. A wake-up is spent by it, unless an attempt is under way already."""
+        known = self._schedules.get(key)
+        if known is None:
+            self._awake.discard(key)
+            return Turn()
+        is_awake = key in self._awake
+        if not known.is_under_way:
+            self._awake.discard(key)
+        is_due = known.attempt_at is not None and known.attempt_at <= asyncio.get_running_loop().time()
+        is_attempt = not known.failures or is_due or is_awake or known.is_under_way
+        return Turn(is_attempt=is_attempt, failures=known.failures, attempt_at=known.attempt_at)
 
-    def forget(self, key: Key) -> None:
-        """The key is well again: its next failure starts with the first pause."""
-        self._failures.pop(key, None)
+    def schedule(self, key: Key, schedule: Schedule) -> None:
+        """Right after `done`: another worker may have the key after the next `await`."""
+        if self._closed:
+            return
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.handle.cancel()
+        if schedule == SETTLED:
+            self._schedules.pop(key, None)
+            return
+        self._schedules[key] = schedule
+        if schedule.next_at is not None:
+            self._arm(self._timers, key, schedule.next_at, self.add)
+        if key in self._awake and not schedule.is_under_way:
+            self.add(key)
+
+    def pause(self, failures: int, *, at_least: float = 0.0) -> float:
+        """The seconds after the n-th failure in a row, counted from 1, until the next attempt."""
+        return max(at_least, self._back_off.delay(failures, self._draw()))
 
     async def get(self) -> Key:
         """The next key; raises `QueueClosed` once the queue is closed. Each `get` needs its `done`."""
@@ -130,15 +186,26 @@ class Queue(Generic[Key]):
     def close(self) -> None:
         """No key is given out any more; workers leave at their next `get`. What a worker holds it may finish."""
         self._closed = True
-        for timer in self._timers.values():
-            timer.handle.cancel()
-        self._timers.clear()
+        for timers in (self._timers, self._delayed):
+            for timer in timers.values():
+                timer.handle.cancel()
+            timers.clear()
         while self._waiters:
             self._wake_one()
 
-    def _timer_fired(self, key: Key) -> None:
-        self._timers.pop(key, None)
-        self.add(key)
+    def _arm(self, timers: dict[Key, _Timer], key: Key, due: float, fire: Callable[[Key], None]) -> None:
+        """The earlier of two times of a key stays."""
+        known = timers.get(key)
+        if known is not None:
+            if known.due <= due:
+                return
+            known.handle.cancel()
+
+        def fired() -> None:
+            timers.pop(key, None)
+            fire(key)
+
+        timers[key] = _Timer(due=due, handle=asyncio.get_running_loop().call_at(due, fired))
 
     def _push(self, key: Key) -> None:
         self._ready.append(key)

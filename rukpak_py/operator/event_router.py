@@ -29,7 +29,7 @@ from rukpak_py.api.reading import read_bundle, read_bundle_deployment, read_bund
 from rukpak_py.api.source import Source, secret_names
 from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
-from rukpak_py.controllers.queue import Queue
+from rukpak_py.controllers.queue import BackOff, Queue
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.nesting import ACCEPTED, nests_deeper
 from rukpak_py.core.objects import GroupKind, ObjectKey
@@ -39,6 +39,7 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.operator.kopf_shell import Handler
 
 LOG = logging.getLogger(__name__)
+FETCH_BACK_OFF = BackOff(first=1.0)  # at most six fetches in the first half minute
 HOLD_BACK_SECONDS = 0.5  # whoever deletes an object is done with it by then
 
 Kind = TypeVar("Kind", bound=HasMetadata)
@@ -58,10 +59,12 @@ class Listeners(Generic[Kind]):
 class WatchedKind(Generic[Kind]):
     """One of our kinds: its cache, its queue, and what its events do."""
 
-    def __init__(self, plural: str, read: Callable[[Mapping[str, Any]], Kind]) -> None:
+    def __init__(
+        self, plural: str, read: Callable[[Mapping[str, Any]], Kind], *, back_off: BackOff | None = None
+    ) -> None:
         self.plural = plural
         self.cache: Cache[Kind] = Cache(clock=monotonic)
-        self.queue: Queue[str] = Queue()
+        self.queue: Queue[str] = Queue(back_off=back_off)
         self._read = read
         self._attached: Listeners[Kind] | None = None
 
@@ -94,13 +97,15 @@ class WatchedKind(Generic[Kind]):
         if event is None and is_known:
             self._listeners.relisted()
         self._listeners.seen(obj, event is None)
+        known = self.cache.get(name)
         if self.cache.put(obj):
-            self.queue.add(name)
+            is_other_spec = known is None or known.metadata.generation != obj.metadata.generation
+            (self.queue.wake if is_other_spec else self.queue.add)(name)
             self._listeners.changed(obj)
 
     def gone(self, obj: Kind) -> None:
         self._listeners.gone(obj)
-        self.queue.add(obj.metadata.name)
+        self.queue.wake(obj.metadata.name)
 
     def forget(self, obj: Kind) -> None:
         """It is gone, and no watch has said so."""
@@ -116,7 +121,7 @@ class WatchedKind(Generic[Kind]):
 
 class EventRouter:
     def __init__(self) -> None:
-        self.bundles = WatchedKind[Bundle](BUNDLE_PLURAL, read_bundle)
+        self.bundles = WatchedKind[Bundle](BUNDLE_PLURAL, read_bundle, back_off=FETCH_BACK_OFF)
         self.deployments = WatchedKind[BundleDeployment](BUNDLE_DEPLOYMENT_PLURAL, read_bundle_deployment)
         self.instances = WatchedKind[BundleInstance](BUNDLE_INSTANCE_PLURAL, read_bundle_instance)
         self.waiting = WaitingDeployments()
@@ -147,7 +152,7 @@ class EventRouter:
 
     def object_gone(self, key: ObjectKey) -> None:
         for name in self.waiting.for_object(key):
-            self.deployments.queue.add_after(name, HOLD_BACK_SECONDS)
+            self.deployments.queue.wake(name, after=HOLD_BACK_SECONDS)
 
     def namespace_changed(self, namespace: str) -> None:
         self._wake(self.waiting.for_namespace(namespace))
@@ -159,7 +164,7 @@ class EventRouter:
     def _wake(self, names: Collection[str]) -> None:
         """Also those that a worker has in hand: what they wait for is noted at the end of their reconcile."""
         for name in {*names, *self.deployments.queue.in_hand}:
-            self.deployments.queue.add(name)
+            self.deployments.queue.wake(name)
 
     def map_changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         """A ConfigMap that a failing Bundle waits for has come, or has come back with other content; or values have."""
@@ -183,12 +188,12 @@ class EventRouter:
         for deployment in self.deployments.cache:
             spec = deployment.spec
             if spec.provisioner_class == HELM_CLASS and refers_to(spec.config, key.kind, key.name):
-                self.deployments.queue.add(deployment.metadata.name)
+                self.deployments.queue.wake(deployment.metadata.name)
 
     def _wake_bundles(self, is_about: Callable[[Source], bool]) -> None:
         for bundle in self.bundles.cache:
             if not bundle.status.is_unpacked and is_about(bundle.spec.source):
-                self.bundles.queue.add(bundle.metadata.name)
+                self.bundles.queue.wake(bundle.metadata.name)
 
 
 def _demand_whole(obj: HasMetadata, event: str | None, body: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
 from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
+from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
@@ -79,6 +80,7 @@ class LeaderParts:
         self.router = EventRouter()
         self._deletions = ProvenDeletions()
         self._owners = BundleOwners(self.router.deployments.cache)
+        self._bundle_states = BundleStates()
         self.reading = ContentReading(settings.limits)
         self.content = StoredContent(settings.storage_dir, settings.limits, self.reading.renderers, helm=settings.helm)
         self._uploads = UploadDirectory(settings.upload_dir, settings.limits)
@@ -137,6 +139,7 @@ class LeaderParts:
             ),
             self.content,
             records=self.content.records,
+            states=self._bundle_states,
             deployment_class=self._owners.class_of,
             deployment_uid=self._owners.uid_of,
             on_end=self.router.bundles.queue.add,
@@ -274,8 +277,9 @@ class LeaderParts:
             content=self.content,
             pinning=Pinning(self.content, self.content.records, writer, deployment_uid=self._owners.uid_of),
             writer=writer,
+            states=self._bundle_states,
             classes=CLASSES,
-            wake=self.router.bundles.queue.add,
+            wake=self.router.bundles.queue.wake,
         )
 
     def _bundle_told(self, bundle: Bundle) -> None:

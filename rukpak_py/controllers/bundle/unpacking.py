@@ -13,6 +13,7 @@ from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.source_advice import for_source
+from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Records, Sources
 from rukpak_py.core.errors import ContentError, RukPakError
@@ -59,6 +60,7 @@ class UnpackJobs:
         content: Content,
         *,
         records: Records,
+        states: BundleStates,
         deployment_class: Callable[[Bundle], str],
         deployment_uid: Callable[[Bundle], str],
         on_end: Callable[[str], None],
@@ -74,22 +76,20 @@ class UnpackJobs:
         self.deployment_uid = deployment_uid
         self._deployment_class = deployment_class
         self._records = records
-        self._checked_for: dict[str, str] = {}  # by uid: the class of the deployment
+        self._states = states
         self._sources = sources
         self._content = content
         self._jobs: Jobs[Result] = Jobs(on_end=on_end)
         self._budget = budget or ContentBudget()
-        self._outdated: set[str] = set()  # by uid
 
     def start(self, bundle: Bundle) -> None:
         """What was unpacked once never moves: it is fetched from where it was found then."""
-        uid = bundle.metadata.uid
-        self._outdated.discard(uid)
+        uid, state = bundle.metadata.uid, self._states.of(bundle.metadata.uid)
         record = self._records.of(uid)
         source = pinned_source(bundle, record.source if record is not None else None)
         lane = self._sources.lane(source)
         classes = Classes(bundle.spec.provisioner_class, self._deployment_class(bundle))
-        self._checked_for[uid] = classes.deployment
+        state.is_outdated, state.checked_for = False, classes.deployment
         work = self._work(bundle, source, classes)
         self._jobs.start(bundle.metadata.name, _key(bundle), work, lane=lane, deadline=UNPACK_SECONDS)
 
@@ -100,8 +100,7 @@ class UnpackJobs:
 
     def is_judged_anew(self, bundle: Bundle) -> bool:
         """The last job checked the content for a deployment of another class."""
-        checked_for = self._checked_for.get(bundle.metadata.uid)
-        return checked_for is not None and checked_for != self._deployment_class(bundle)
+        return self._states.of(bundle.metadata.uid).checked_for not in {None, self._deployment_class(bundle)}
 
     def is_running(self, bundle: Bundle) -> bool:
         return self._jobs.is_running(_key(bundle))
@@ -113,14 +112,14 @@ class UnpackJobs:
     def take(self, bundle: Bundle) -> Result | None:
         """The result of a job that has ended, once."""
         finished = self._jobs.take(_key(bundle))
-        if finished is None or bundle.metadata.uid in self._outdated:
+        if finished is None or self._states.of(bundle.metadata.uid).is_outdated:
             return None
         error = finished.error
         return UnpackFailed(message=str(error), error=error) if error is not None else finished.result()
 
     def outdate(self, uid: str) -> None:
         """Other content was uploaded: what a job that runs finds does not count."""
-        self._outdated.add(uid)
+        self._states.of(uid).is_outdated = True
 
     async def clean_up(self, bundle: Bundle) -> None:
         """The content is stored, or of no use: nothing has to be kept ready for it.
@@ -132,8 +131,6 @@ class UnpackJobs:
 
     def drop(self, bundle: Bundle) -> None:
         self._jobs.drop(bundle.metadata.uid)
-        self._outdated.discard(bundle.metadata.uid)
-        self._checked_for.pop(bundle.metadata.uid, None)
 
     async def close(self) -> None:
         await self._jobs.close()

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from rukpak_py.controllers.queue import BackOff, Queue, QueueClosed
+from rukpak_py.controllers.queue import SETTLED, BackOff, Queue, QueueClosed, Schedule, Turn
 from tests.waiting import until
 
 KEYS = st.sampled_from("abc")
@@ -114,23 +115,109 @@ async def test_a_cancelled_worker_hands_its_wake_up_to_the_next() -> None:
         assert await second == "a"
 
 
-async def test_the_earlier_of_two_delayed_adds_wins() -> None:
+async def test_the_earlier_of_two_delayed_wake_ups_wins() -> None:
     queue: Queue[str] = Queue()
-    queue.add_after("a", 3600)
-    queue.add_after("a", 0)
-    queue.add_after("a", 3600)
+    queue.wake("a", after=3600)
+    queue.wake("a", after=0.001)
+    queue.wake("a", after=3600)
     async with asyncio.timeout(5):
         assert await queue.get() == "a"
     assert len(queue) == 0
 
 
-async def test_retries_double_up_to_the_most_and_forget_resets_them() -> None:
+def test_pauses_double_up_to_the_most() -> None:
     queue: Queue[str] = Queue(back_off=BackOff(first=1, most=8, jitter=0.5), draw=lambda: 0.0)
-    assert [queue.retry("a") for _ in range(5)] == [1, 2, 4, 8, 8]
-    assert queue.retry("a", at_least=30) == 30
-    queue.forget("a")
-    assert queue.retry("a") == 1
-    queue.close()
+    assert [queue.pause(failures) for failures in range(1, 6)] == [1, 2, 4, 8, 8]
+    assert queue.pause(1, at_least=30) == 30
+
+
+class TestTwoTimes:
+    """A key that has failed: what is an attempt, and what only a look."""
+
+    @pytest.fixture
+    async def queue(self) -> AsyncIterator[Queue[str]]:
+        queue: Queue[str] = Queue()
+        yield queue
+        queue.close()
+
+    async def turn(self, queue: Queue[str], schedule: Schedule | None = None) -> Turn:
+        """The next one of the key, and how it goes on after that."""
+        async with asyncio.timeout(5):
+            key = await queue.get()
+        turn = queue.turn(key)
+        queue.done(key)
+        queue.schedule(key, schedule or Schedule(failures=turn.failures, attempt_at=turn.attempt_at))
+        return turn
+
+    @staticmethod
+    def after(seconds: float) -> float:
+        return asyncio.get_running_loop().time() + seconds
+
+    async def test_a_key_that_never_failed_may_start_anything(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        assert await self.turn(queue) == Turn()
+
+    async def test_an_event_brings_a_look_and_changes_no_time(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        later = self.after(3600)
+        await self.turn(queue, Schedule(failures=3, attempt_at=later))
+        for _ in range(2):
+            queue.add("a")
+            assert await self.turn(queue) == Turn(is_attempt=False, failures=3, attempt_at=later)
+
+    async def test_a_wake_up_brings_an_attempt_once(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        await self.turn(queue, Schedule(failures=1))
+        queue.wake("a")
+        assert (await self.turn(queue)).is_attempt
+        queue.add("a")
+        assert not (await self.turn(queue)).is_attempt
+
+    async def test_the_time_brings_an_attempt(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        await self.turn(queue, Schedule(failures=1, attempt_at=self.after(0.01)))
+        assert (await self.turn(queue, Schedule(failures=1))).is_attempt
+
+    async def test_a_report_is_a_look_and_does_not_postpone_the_attempt(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        attempt_at = self.after(0.05)
+        await self.turn(queue, Schedule(failures=1, attempt_at=attempt_at, report_at=self.after(0.001)))
+        assert await self.turn(queue) == Turn(is_attempt=False, failures=1, attempt_at=attempt_at)
+        assert (await self.turn(queue, Schedule(failures=1))).is_attempt
+
+    async def test_the_times_of_the_last_look_are_the_ones_that_count(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        await self.turn(queue, Schedule(failures=1, attempt_at=self.after(0.001), report_at=self.after(0.001)))
+        queue.wake("a")
+        await self.turn(queue, SETTLED)
+        await asyncio.sleep(0.01)  # past both times
+        assert len(queue) == 0
+
+    async def test_an_attempt_goes_on_while_its_job_runs(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        await self.turn(queue, Schedule(failures=2, is_under_way=True))
+        for _ in range(2):
+            queue.add("a")
+            assert (await self.turn(queue, Schedule(failures=2, is_under_way=True))).is_attempt
+
+    async def test_a_wake_up_during_a_job_counts_for_the_next_attempt(self, queue: Queue[str]) -> None:
+        """The job may have read what changed before it did."""
+        queue.add("a")
+        await self.turn(queue, Schedule(is_under_way=True))
+        queue.wake("a")
+        await self.turn(queue, Schedule(is_under_way=True))
+        queue.add("a")
+        await self.turn(queue, Schedule(failures=1, attempt_at=self.after(3600)))
+        assert (await self.turn(queue)).is_attempt, "at once, without another event"
+        assert len(queue) == 0
+
+    async def test_a_settled_key_has_forgotten_its_failures(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        await self.turn(queue, Schedule(failures=7))
+        queue.add("a")
+        await self.turn(queue, SETTLED)
+        queue.add("a")
+        assert await self.turn(queue) == Turn()
 
 
 @given(failures=st.integers(1, 10_000), draw=st.floats(0, 1, exclude_max=True))

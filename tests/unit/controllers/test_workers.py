@@ -6,9 +6,22 @@ import logging
 import pytest
 
 from rukpak_py.api.conditions import Summary
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, both, retry, retry_unless_stalled, work
-from rukpak_py.controllers.queue import BackOff, Queue
+from rukpak_py.controllers.outcome import (
+    DONE,
+    WAIT,
+    Outcome,
+    again,
+    both,
+    hold,
+    retry,
+    retry_unless_stalled,
+    schedule,
+    under_way,
+    work,
+)
+from rukpak_py.controllers.queue import SETTLED, BackOff, Queue, Schedule, Turn
 from rukpak_py.core.errors import AccessError, UnavailableError
+from tests.waiting import until
 
 NEVER = 3600.0
 SOON = BackOff(first=0.001, most=0.002)
@@ -19,10 +32,12 @@ class Bench:
         self.queue: Queue[str] = Queue(back_off=SOON)
         self.answers = list(answers)
         self.seen: list[str] = []
+        self.turns: list[Turn] = []
         self.enough = asyncio.Event()
 
-    async def reconcile(self, key: str) -> Outcome:
+    async def reconcile(self, key: str, turn: Turn) -> Outcome:
         self.seen.append(key)
+        self.turns.append(turn)
         answer = self.answers.pop(0)
         if not self.answers:
             self.enough.set()
@@ -94,3 +109,48 @@ async def test_a_back_off_does_not_hold_back_what_comes_back_before() -> None:
 @pytest.mark.parametrize("summary", Summary)
 def test_what_is_reported_as_stalled_is_not_tried_again_by_itself(summary: Summary) -> None:
     assert retry_unless_stalled(summary, 7.0) == (WAIT if summary is Summary.STALLED else retry(7.0))
+
+
+NOW = 100.0
+FAILED = Turn(is_attempt=False, failures=3, attempt_at=150.0)
+TRIED = Turn(failures=3, attempt_at=100.0)
+STALLED = Turn(is_attempt=False, failures=3)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "turn", "expected"),
+    [
+        (DONE, TRIED, SETTLED),
+        (DONE, FAILED, SETTLED),
+        (retry(), Turn(), Schedule(failures=1, attempt_at=101.0)),
+        (retry(), TRIED, Schedule(failures=4, attempt_at=104.0)),
+        (retry(30.0), TRIED, Schedule(failures=4, attempt_at=130.0)),
+        (retry(), FAILED, Schedule(failures=3, attempt_at=150.0)),
+        (retry(), STALLED, Schedule(failures=4, attempt_at=104.0)),
+        (hold(), Turn(), Schedule(failures=1)),
+        (hold(), TRIED, Schedule(failures=3)),
+        (hold(60.0), TRIED, Schedule(failures=3, attempt_at=160.0)),
+        (hold(), FAILED, Schedule(failures=3, attempt_at=150.0)),
+        (under_way(), TRIED, Schedule(failures=3, is_under_way=True)),
+        (under_way(1.0), Turn(), Schedule(report_at=101.0, is_under_way=True)),
+        (WAIT, TRIED, Schedule(failures=3)),
+        (WAIT, FAILED, Schedule(failures=3, attempt_at=150.0)),
+        (again(5.0), FAILED, Schedule(failures=3, attempt_at=150.0, report_at=105.0)),
+        (both(retry(), again(0.5)), Turn(), Schedule(failures=1, attempt_at=101.0, report_at=100.5)),
+    ],
+)
+def test_an_outcome_sets_the_times_of_its_key(outcome: Outcome, turn: Turn, expected: Schedule) -> None:
+    assert schedule(outcome, turn, NOW, lambda failures, *, at_least: max(at_least, failures)) == expected
+
+
+async def test_a_worker_tells_whether_it_is_an_attempt() -> None:
+    bench = Bench(hold(), DONE, DONE)
+    worker = asyncio.create_task(work("Bundle", bench.queue, bench.reconcile))
+    async with asyncio.timeout(5):
+        for wake in (bench.queue.add, bench.queue.add, bench.queue.wake):
+            seen = len(bench.seen)
+            wake("a")
+            await until(lambda seen=seen: len(bench.seen) > seen and bench.queue.is_idle)  # type: ignore[misc]
+    bench.queue.close()
+    await worker
+    assert [turn.is_attempt for turn in bench.turns] == [True, False, True]

@@ -303,13 +303,13 @@ class TestWhomAChangeWakes:
     ) -> None:
         """Whoever deletes an object to create it again is done with it by then."""
         paused: list[tuple[str, bool]] = []
-        monkeypatch.setattr(router.deployments.queue, "add_after", lambda name, pause: paused.append((name, pause > 0)))
+        queue = router.deployments.queue
+        monkeypatch.setattr(queue, "wake", lambda name, after=0.0: paused.append((name, after > 0)))
         router.waiting.note("shop", WaitsFor(objects=frozenset({key("a")})))
         router.object_gone(key("b"))
         assert paused == []
         router.object_gone(key("a"))
         assert paused == [("shop", True)]
-        assert await woken(router.deployments.queue) == []
 
     async def test_a_config_map_wakes_the_bundles_that_are_made_of_it_and_not_unpacked(
         self, router: EventRouter

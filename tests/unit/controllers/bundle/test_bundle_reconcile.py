@@ -21,18 +21,23 @@ from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers import jobs
 from rukpak_py.controllers.bundle.pinning import Pinning
-from rukpak_py.controllers.bundle.reconcile import REFILLS_AT_ONCE, UNPACKING_AFTER_SECONDS, BundleReconciler
+from rukpak_py.controllers.bundle.reconcile import REFUSED_SECONDS, UNPACKING_AFTER_SECONDS, BundleReconciler
+from rukpak_py.controllers.bundle.state import REFILLS_AT_ONCE, BundleStates
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, hold, retry, under_way
+from rukpak_py.controllers.queue import Turn
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.source import ContentPendingError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeRecords, FakeSources, tree
 from tests.unit.controllers.values import bundle, conditions, source, spec, unpacked
 from tests.waiting import until
 
 CONTROLLER = OwnerReference(api_version="x/v1", kind="BundleDeployment", name="d", uid="uid-of-d", controller=True)
+WAITING = ContentPendingError("waiting for bundle to be uploaded")
+ATTEMPT = Turn()
+LOOK = Turn(is_attempt=False, failures=1)
 FILES = tree(f=b"1")
 OTHER_FILES = tree(f=b"2")
 
@@ -54,6 +59,7 @@ class Bench:
             now=lambda: NOW,
         )
         self.records = FakeRecords()
+        self.states = BundleStates()
         self.deployment_class = PLAIN_CLASS
         self.reconciler = BundleReconciler(
             client=self.client.as_client(),
@@ -62,6 +68,7 @@ class Bench:
                 self.sources,
                 self.content,
                 records=self.records,
+                states=self.states,
                 deployment_class=lambda _: self.deployment_class,
                 deployment_uid=lambda _: "uid-of-shop",
                 on_end=self.woken.append,
@@ -69,6 +76,7 @@ class Bench:
             content=self.content,
             pinning=Pinning(self.content, self.records, self.writer, deployment_uid=lambda _: "uid-of-shop"),
             writer=self.writer,
+            states=self.states,
             classes={PLAIN_CLASS},
             wake=self.woken.append,
         )
@@ -83,12 +91,12 @@ class Bench:
         await self.content.keep(FILES)
         await self.records.keep(record_of(one))
 
-    async def reconcile(self) -> Outcome:
-        return await self.reconciler.reconcile("b")
+    async def reconcile(self, turn: Turn = ATTEMPT) -> Outcome:
+        return await self.reconciler.reconcile("b", turn)
 
     async def unpack(self) -> Outcome:
         """From the start of a job to the word about its result."""
-        assert await self.reconcile() == again(UNPACKING_AFTER_SECONDS)
+        assert await self.reconcile() == under_way(UNPACKING_AFTER_SECONDS)
         await until(lambda: self.woken)
         self.woken.clear()
         return await self.reconcile()
@@ -98,7 +106,7 @@ class Bench:
         while self.woken:
             names, self.woken[:] = dict.fromkeys(self.woken), []
             for name in names:
-                await self.reconciler.reconcile(name)
+                await self.reconciler.reconcile(name, ATTEMPT)
             await asyncio.sleep(0)
         await asyncio.sleep(0)
 
@@ -253,10 +261,17 @@ async def test_the_old_content_is_accepted_when_it_comes_back(bench: Bench) -> N
     assert bench.content.links == {"b": FILES.digest}
 
 
-@pytest.mark.parametrize(("retry_after", "outcome"), [(None, retry()), (7.0, retry(7.0))])
-async def test_what_may_get_better_is_tried_again(bench: Bench, retry_after: float | None, outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (UnavailableError("no answer"), retry()),
+        (UnavailableError("no answer", retry_after=7.0), retry(7.0)),
+        (AccessError("no answer"), retry(REFUSED_SECONDS)),
+    ],
+)
+async def test_what_may_get_better_is_tried_again(bench: Bench, error: RukPakError, outcome: Outcome) -> None:
     bench.put(bundle())
-    bench.sources.error = UnavailableError("no answer", retry_after=retry_after)
+    bench.sources.error = error
     assert await bench.unpack() == outcome
     assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", "source bundle content: no answer")
     assert bench.events.told == [("Warning", "b", "UnpackFailed")]
@@ -270,6 +285,31 @@ async def test_failing_again_the_same_way_is_neither_written_nor_told(bench: Ben
     assert bench.client.calls == ["status Bundle b"]
     assert len(bench.events.told) == 1
     assert len(bench.sources.asked) == 2
+
+
+@pytest.mark.parametrize("error", [UnavailableError("no answer"), AccessError("401"), ContentError("empty"), WAITING])
+async def test_a_look_between_two_attempts_fetches_nothing(bench: Bench, error: RukPakError) -> None:
+    """It began another fetch: once a second, for ever, whatever the back-off said."""
+    bench.put(bundle())
+    bench.sources.error = error
+    await bench.unpack()
+    status = bench.stored.status
+    for _ in range(3):
+        assert await bench.reconcile(LOOK) == WAIT
+    assert (len(bench.sources.asked), bench.stored.status) == (1, status)
+    await bench.unpack()
+    assert len(bench.sources.asked) == 2
+
+
+async def test_lost_content_is_fetched_at_the_first_request_and_then_with_its_pauses(bench: Bench) -> None:
+    bench.put(pinned())
+    bench.sources.error = UnavailableError("no answer")
+    bench.reconciler.request_content(pinned())
+    assert bench.woken == ["b"]
+    bench.woken.clear()
+    assert await bench.unpack() == retry()
+    bench.reconciler.request_content(pinned())
+    assert bench.woken == [], "its next attempt has its time"
 
 
 async def test_a_bug_in_a_fetch_fails_its_bundle_and_nothing_else(bench: Bench) -> None:
@@ -295,7 +335,7 @@ async def test_a_bundle_that_is_deleted_while_it_is_fetched_ends_its_job(bench: 
 async def test_wrong_content_is_not_tried_again(bench: Bench) -> None:
     bench.put(bundle())
     bench.content.refusing = ContentError("empty")
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == hold()
     assert "Stalled" in conditions(bench.stored.status)
     assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", "empty")
 
@@ -303,7 +343,7 @@ async def test_wrong_content_is_not_tried_again(bench: Bench) -> None:
 async def test_content_that_was_wrong_is_judged_anew_for_a_deployment_of_another_class(bench: Bench) -> None:
     bench.put(replace(bundle(), metadata=replace(bundle().metadata, owner_references=(CONTROLLER,))))
     bench.content.refusing = ContentError("empty")
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == hold()
     bench.reconciler.deployment_changed(CONTROLLER.uid)
     assert bench.woken == []
     bench.deployment_class = REGISTRY_CLASS
@@ -321,7 +361,7 @@ async def test_a_class_that_changes_while_the_content_is_judged(bench: Bench) ->
     """The result is of no interest any more, and nobody else would wake the Bundle."""
     bench.put(replace(bundle(), metadata=replace(bundle().metadata, owner_references=(CONTROLLER,))))
     bench.content.refusing = ContentError("empty")
-    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS)
+    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS)
     await until(lambda: bench.woken)
     bench.deployment_class, bench.content.refusing = REGISTRY_CLASS, None
     bench.woken.clear()
@@ -334,16 +374,16 @@ async def test_a_slow_job_is_told_once(bench: Bench, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jobs, "monotonic", clock)
     bench.sources.gate = opened = asyncio.Event()
     bench.put(bundle())
-    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS)
+    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS)
     clock.now += 100
-    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS), "it has no place in its lane yet"
+    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS), "it has no place in its lane yet"
     await until(lambda: bench.sources.asked)
     clock.now += 0.25
-    assert await bench.reconcile() == again(UNPACKING_AFTER_SECONDS - 0.25)
+    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS - 0.25)
     assert bench.client.calls == []
     clock.now += UNPACKING_AFTER_SECONDS - 0.25
-    assert await bench.reconcile() == WAIT
-    assert await bench.reconcile() == WAIT
+    assert await bench.reconcile() == under_way()
+    assert await bench.reconcile() == under_way()
     assert bench.client.calls == ["status Bundle b"]
     assert bench.stored.status.phase == BundlePhase.UNPACKING
     opened.set()
@@ -355,7 +395,7 @@ async def test_a_failing_bundle_does_not_flicker_to_unpacking(bench: Bench) -> N
     await bench.unpack()
     bench.sources.gate = asyncio.Event()
     await bench.reconcile()
-    assert await bench.reconcile() == WAIT
+    assert await bench.reconcile() == under_way()
     assert bench.stored.status.phase == BundlePhase.FAILING
 
 
@@ -452,7 +492,6 @@ async def test_a_result_is_never_written_to_another_bundle_of_the_name(bench: Be
 
 
 UPLOAD = Source(type="upload", upload=UploadSource())
-WAITING = ContentPendingError("waiting for bundle to be uploaded")
 
 
 def upload_bundle(one: Bundle | None = None) -> Bundle:
@@ -464,7 +503,7 @@ def upload_bundle(one: Bundle | None = None) -> Bundle:
 async def test_a_bundle_waits_for_its_upload_without_asking_again(bench: Bench) -> None:
     bench.put(upload_bundle())
     bench.sources.error = WAITING
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == hold()
     assert bench.stored.status.phase == BundlePhase.PENDING
     found = conditions(bench.stored.status)
     assert found["Unpacked"] == ("False", "UnpackPending", "waiting for bundle to be uploaded")

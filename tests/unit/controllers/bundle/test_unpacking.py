@@ -10,6 +10,7 @@ from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpacking import Result, Unpacked, UnpackFailed, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
 from rukpak_py.controllers.ports import Sources
@@ -36,6 +37,7 @@ class Bench:
             sources,
             content or FakeContent(),
             records=self.records,
+            states=BundleStates(),
             deployment_class=lambda _: "",
             deployment_uid=lambda _: "uid-of-shop",
             on_end=self.ended.append,

@@ -19,7 +19,7 @@ from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering import Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, work
-from rukpak_py.controllers.queue import Queue
+from rukpak_py.controllers.queue import Queue, Turn
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.discovery import Discovery
@@ -82,7 +82,7 @@ async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> No
     content, queue, ready = SlowContent(), Queue[str](), set[str]()
     renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), on_end=queue.add)
 
-    async def reconcile(name: str) -> Outcome:
+    async def reconcile(name: str, _turn: Turn) -> Outcome:
         if not isinstance(await renderer.rendered(attempt(name)), Rendered):
             return WAIT
         ready.add(name)

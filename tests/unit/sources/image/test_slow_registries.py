@@ -15,6 +15,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import HttpSource, Source
 from rukpak_py.api.source import ImageSource as ImageSpec
+from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpacking import Unpacked, UnpackFailed, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT, ContentBudget
 from rukpak_py.core.errors import UnavailableError
@@ -194,6 +195,7 @@ async def test_slow_registries_hold_no_place_of_those_who_hold_content(tmp_path:
         Sources(fetching),
         FakeContent(),
         records=FakeRecords(),
+        states=BundleStates(),
         deployment_class=lambda _: "",
         deployment_uid=lambda _: "",
         on_end=ended.append,
@@ -227,6 +229,7 @@ async def test_a_slow_registry_is_a_failure_that_may_pass(tmp_path: Path) -> Non
         Sources(Fetching(tmp_path)),
         FakeContent(),
         records=FakeRecords(),
+        states=BundleStates(),
         deployment_class=lambda _: "",
         deployment_uid=lambda _: "",
         on_end=ended.append,

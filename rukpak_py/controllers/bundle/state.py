@@ -1,0 +1,100 @@
+"""What this process remembers of a Bundle between two looks. Losing it costs calls, never correctness.
+
+Whether the content of a pinned Bundle is stored, as far as this process knows, is a state of its own:
+
+    UNKNOWN ──► PRESENT                 looked at, or unpacked just now
+       │           │  the slow pass
+       └─► DOUBTFUL ◄──────────┐        to be looked at, and fetched where it is lost; two Bundles at a time
+               │ lost          │ the next look
+               └─► REFILLING ──┴─► REFILL_WAITS      a job fetches it; a node pulls the image
+
+A refill that fails, or is not needed any more, leads back to UNKNOWN: nobody waits for it, so the failure is no news,
+and the next slow pass tries again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+REFILLS_AT_ONCE = 2  # of content that is lost and that nobody waits for
+REMEMBERED_UIDS = 4096
+
+
+class StoredContent(Enum):
+    UNKNOWN = auto()
+    PRESENT = auto()
+    DOUBTFUL = auto()
+    REFILLING = auto()
+    REFILL_WAITS = auto()
+
+
+@dataclass(slots=True)
+class BundleState:
+    stored: StoredContent = StoredContent.UNKNOWN
+    is_requested: bool = False  # the content of a pinned Bundle is needed and was not there
+    is_waiting: bool = False  # its last job ended because a node pulls the image; news of it start another
+    has_news: bool = False  # of that node, since the job began
+    checked_for: str | None = None  # the class of the deployment that the last job checked the content for
+    is_outdated: bool = False  # other content was uploaded since the job began
+
+
+class BundleStates:
+    def __init__(self) -> None:
+        self._states: dict[str, BundleState] = {}
+        self._ended: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def of(self, uid: str) -> BundleState:
+        """Of a Bundle that is gone a new one, which is not kept."""
+        if uid in self._ended:
+            return BundleState()
+        return self._states.setdefault(uid, BundleState())
+
+    def reset(self, uid: str) -> None:
+        self._states.pop(uid, None)
+
+    def end(self, uid: str) -> None:
+        """The Bundle is gone."""
+        self.reset(uid)
+        self._ended[uid] = None
+        if len(self._ended) > REMEMBERED_UIDS:
+            self._ended.popitem(last=False)
+
+
+class Refills:
+    """Whose turn it is to be looked at and fetched again: no server is stormed when a store is lost."""
+
+    def __init__(self, wake: Callable[[str], None]) -> None:
+        self._wake = wake
+        self._doubtful: dict[str, str] = {}  # names by uid, in the order of their turns
+        self._places: set[str] = set()
+
+    def doubt(self, uid: str, name: str) -> None:
+        self._doubtful[uid] = name
+        self._wake(name)
+
+    def take_place(self, uid: str) -> bool:
+        """Whether the Bundle has one of the places now."""
+        if uid not in self._places and len(self._places) >= REFILLS_AT_ONCE:
+            return False
+        self._places.add(uid)
+        return True
+
+    def looked_at(self, uid: str) -> None:
+        """It is doubtful no more: the next one has its turn."""
+        self._doubtful.pop(uid, None)
+        self._wake_next()
+
+    def end(self, uid: str) -> None:
+        """Its place is free, if it had one."""
+        self._doubtful.pop(uid, None)
+        if uid in self._places:
+            self._places.discard(uid)
+            self._wake_next()
+
+    def _wake_next(self) -> None:
+        if self._doubtful and len(self._places) < REFILLS_AT_ONCE:
+            self._wake(next(iter(self._doubtful.values())))
