@@ -66,6 +66,7 @@ BUNDLE_INSTANCES = Resource(
 )
 CONFIG_MAPS = _core("ConfigMap", "configmaps")
 SECRETS = _core("Secret", "secrets")
+RESOURCE_QUOTAS = _core("ResourceQuota", "resourcequotas")
 NAMESPACES = _core("Namespace", "namespaces", namespaced=False)
 SERVICE_ACCOUNTS = _core("ServiceAccount", "serviceaccounts")
 PODS = _core("Pod", "pods")

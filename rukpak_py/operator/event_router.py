@@ -120,11 +120,11 @@ class WatchedKind(Generic[Kind]):
 
 
 class EventRouter:
-    def __init__(self) -> None:
+    def __init__(self, *, watch_quotas: Callable[[], None] = lambda: None) -> None:
         self.bundles = WatchedKind[Bundle](BUNDLE_PLURAL, read_bundle, back_off=FETCH_BACK_OFF)
         self.deployments = WatchedKind[BundleDeployment](BUNDLE_DEPLOYMENT_PLURAL, read_bundle_deployment)
         self.instances = WatchedKind[BundleInstance](BUNDLE_INSTANCE_PLURAL, read_bundle_instance)
-        self.waiting = WaitingDeployments()
+        self.waiting = WaitingDeployments(watch_quotas=watch_quotas)
 
     def handlers(self) -> list[Handler]:
         return [self.bundles.handler(), self.deployments.handler(), self.instances.handler()]
@@ -156,6 +156,9 @@ class EventRouter:
 
     def namespace_changed(self, namespace: str) -> None:
         self._wake(self.waiting.for_namespace(namespace))
+
+    def quota_changed(self, namespace: str) -> None:
+        self._wake(self.waiting.for_quota(namespace))
 
     def kinds_changed(self, kinds: Collection[GroupKind]) -> None:
         """They are served, established, or listed for the first time now; or no more."""

@@ -87,7 +87,7 @@ class Leader:
             yield from self._parts.kopf_watches.statuses()
 
     def other_watches(self) -> Iterator[WatchStatus]:
-        own = (*self._parts.own_informers, self._parts.unpack_pods.informer)
+        own = (*self._parts.own_informers, self._parts.unpack_pods.informer, self._parts.quotas.informer)
         for informer in (*self._parts.inventory.informers().values(), *own):
             if informer is not None and informer.status is not None:
                 yield informer.status
@@ -120,6 +120,7 @@ class Leader:
                 stack.push_async_callback(informer.stop)
             self._parts.start_watching_pods()
             stack.push_async_callback(self._parts.unpack_pods.close)
+            stack.push_async_callback(self._parts.quotas.stop)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")
             told = asyncio.create_task(self._know_deployments(), name="know BundleDeployments")
             workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known, told)]

@@ -46,6 +46,7 @@ from rukpak_py.operator.event_router import EventRouter, Listeners
 from rukpak_py.operator.housekeeping import Housekeeping
 from rukpak_py.operator.instance_parts import instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
+from rukpak_py.operator.quota_watch import QuotaWatch
 from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.source_parts import sources_of
@@ -77,7 +78,9 @@ class LeaderParts:
         self._client = client
         self._uses_pods = settings.image_unpack is not ImageUnpack.DIRECT
         self._all_bundles = all_bundles
-        self.router = EventRouter()
+        self.quotas = QuotaWatch(client)
+        self.router = EventRouter(watch_quotas=self.quotas.start)
+        self.quotas.subscribe(self.router.quota_changed)
         self._deletions = ProvenDeletions()
         self._owners = BundleOwners(self.router.deployments.cache)
         self._bundle_states = BundleStates()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
-from rukpak_py.apply.preflight.refusal import Refusal
+from rukpak_py.apply.preflight.refusal import Refusal, ended_by
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import GroupKind
@@ -29,6 +29,7 @@ def refusal_of(failures: list[Failure]) -> Refusal | None:
         message=NOT_FOUND + text if failure_kinds == {FailureKind.MISSING} else text,
         failure_kinds=failure_kinds,
         retry_after=max(failure.retry_after for failure in failures),
+        waits_for=ended_by(failures),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rukpak_py.apply.results import FailureKind
+from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.wording import joined
 
@@ -15,16 +15,36 @@ class WaitsFor:
     kinds: frozenset[GroupKind] = frozenset()
     namespaces: frozenset[str] = frozenset()
     objects: frozenset[ObjectKey] = frozenset()  # somebody else's: when they go
+    quotas: frozenset[str] = frozenset()  # namespaces: when the limits of their quotas change
 
     def __bool__(self) -> bool:
-        return bool(self.kinds or self.namespaces or self.objects)
+        return bool(self.kinds or self.namespaces or self.objects or self.quotas)
 
     def __or__(self, other: "WaitsFor") -> "WaitsFor":
         return WaitsFor(
             kinds=self.kinds | other.kinds,
             namespaces=self.namespaces | other.namespaces,
             objects=self.objects | other.objects,
+            quotas=self.quotas | other.quotas,
         )
+
+
+def ended_by(failures: Iterable[Failure]) -> WaitsFor:
+    """What may end failures of requests. A server does not say whether a quota, a right or a policy denied a write."""
+    found = WaitsFor()
+    for failure in failures:
+        key = failure.key
+        namespaces = frozenset({key.namespace} - {""})
+        match failure.kind:
+            case FailureKind.MISSING | FailureKind.LAGGING:
+                found |= WaitsFor(kinds=frozenset({GroupKind(key.group, key.kind)}), namespaces=namespaces)
+            case FailureKind.UNAVAILABLE:
+                found |= WaitsFor(namespaces=namespaces)  # it may be going, and be created again
+            case FailureKind.ACCESS:
+                found |= WaitsFor(quotas=namespaces)
+            case FailureKind.CONTENT | FailureKind.REFUSED | FailureKind.CONFLICT:
+                pass
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

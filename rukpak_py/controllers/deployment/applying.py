@@ -16,7 +16,7 @@ from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import adopted
 from rukpak_py.apply.plan import make_plan
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.preflight.refusal import WaitsFor, ended_by
 from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.target import Target
@@ -150,7 +150,8 @@ class Applier:
     def _failed(self, attempt: Attempt, failures: Sequence[Failure], *, is_drift: bool) -> StageResult:
         report = failed(attempt.deployment, failures, is_drift=is_drift)
         longest = max(failure.retry_after for failure in failures)
-        return StageResult(outcome=retry_unless_stalled(report.summary, longest), report=report)
+        outcome = retry_unless_stalled(report.summary, longest)
+        return StageResult(outcome=outcome, report=report, waits_for=ended_by(failures))
 
     def _note(self, attempt: Attempt, change_set: ChangeSet, *, drifted: Collection[ObjectKey]) -> None:
         """`drifted`: what was as it should be before. Anything else is seen for the first time by this process."""

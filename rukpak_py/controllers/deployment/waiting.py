@@ -1,17 +1,21 @@
 """Which deployments wait for what, so that a change wakes those whom it concerns and nobody else."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.core.objects import GroupKind, ObjectKey
 
 
 class WaitingDeployments:
-    def __init__(self) -> None:
+    def __init__(self, *, watch_quotas: Callable[[], None] = lambda: None) -> None:
+        """`watch_quotas` is called when one of them waits for a quota."""
+        self._watch_quotas = watch_quotas
         self._waits: dict[str, WaitsFor] = {}
 
     def note(self, name: str, waits_for: WaitsFor) -> None:
         """What it waits for from now on."""
+        if waits_for.quotas:
+            self._watch_quotas()
         if waits_for:
             self._waits[name] = waits_for
         else:
@@ -25,6 +29,9 @@ class WaitingDeployments:
 
     def for_namespace(self, namespace: str) -> list[str]:
         return [name for name, waits in self._waits.items() if namespace in waits.namespaces]
+
+    def for_quota(self, namespace: str) -> list[str]:
+        return [name for name, waits in self._waits.items() if namespace in waits.quotas]
 
     def for_object(self, key: ObjectKey) -> list[str]:
         return [name for name, waits in self._waits.items() if key in waits.objects]

@@ -22,7 +22,7 @@ from rukpak_py.apply.preflight import (
     still_exists,
 )
 from rukpak_py.apply.preflight import refusal_before_looking as before_looking
-from rukpak_py.apply.preflight.refusal import GONE, WaitsFor, merged
+from rukpak_py.apply.preflight.refusal import GONE, WaitsFor, ended_by, merged
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import Requirement
@@ -358,7 +358,7 @@ def failure(kind: FailureKind, name: str = "a", retry_after: float = 0.0) -> Fai
     ],
 )
 def test_all_that_the_server_would_refuse_is_told(failures: list[Failure], expected: Refusal | None) -> None:
-    assert dry_run.refusal_of(failures) == expected
+    assert dry_run.refusal_of(failures) == (expected and replace(expected, waits_for=ended_by(failures)))
 
 
 # Refusals
@@ -394,3 +394,33 @@ def test_refusals_are_merged_with_all_that_ends_them() -> None:
 )
 def test_a_wait_for_nothing_is_no_wait(waits_for: WaitsFor, *, waits: bool) -> None:
     assert bool(waits_for) is waits
+
+
+SETTINGS = key("a", namespace="shop")
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits_for"),
+    [
+        (FailureKind.CONTENT, WaitsFor()),
+        (FailureKind.REFUSED, WaitsFor()),
+        (FailureKind.CONFLICT, WaitsFor()),
+        (FailureKind.ACCESS, WaitsFor(quotas=frozenset({"shop"}))),
+        (FailureKind.UNAVAILABLE, WaitsFor(namespaces=frozenset({"shop"}))),
+        (
+            FailureKind.MISSING,
+            WaitsFor(namespaces=frozenset({"shop"}), kinds=frozenset({CONFIG_MAPS.group_kind})),
+        ),
+        (
+            FailureKind.LAGGING,
+            WaitsFor(namespaces=frozenset({"shop"}), kinds=frozenset({CONFIG_MAPS.group_kind})),
+        ),
+    ],
+)
+def test_what_may_end_a_failure_of_a_request(kind: FailureKind, waits_for: WaitsFor) -> None:
+    assert ended_by([Failure(key=SETTINGS, kind=kind, message="m")]) == waits_for
+
+
+def test_a_cluster_scoped_object_waits_for_no_namespace() -> None:
+    failure = Failure(key=NAMESPACES.key("", "shop"), kind=FailureKind.ACCESS, message="m")
+    assert ended_by([failure]) == WaitsFor()

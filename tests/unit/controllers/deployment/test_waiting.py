@@ -49,6 +49,21 @@ def test_an_object_wakes_those_who_wait_for_it(waiting: WaitingDeployments, name
     assert waiting.for_object(key(name)) == names
 
 
+def test_a_quota_wakes_those_who_wait_for_one_of_its_namespace(waiting: WaitingDeployments) -> None:
+    waiting.note("for-quota", WaitsFor(quotas=frozenset({"one"})))
+    assert waiting.for_quota("one") == ["for-quota"]
+    assert waiting.for_quota("two") == []
+
+
+def test_quotas_are_watched_once_one_is_waited_for() -> None:
+    asked: list[str] = []
+    waiting = WaitingDeployments(watch_quotas=lambda: asked.append("quotas"))
+    waiting.note("for-namespace", WaitsFor(namespaces=frozenset({"one"})))
+    assert asked == []
+    waiting.note("for-quota", WaitsFor(quotas=frozenset({"one"})))
+    assert asked == ["quotas"]
+
+
 def test_the_last_word_counts(waiting: WaitingDeployments) -> None:
     waiting.note("for-both", WaitsFor(objects=frozenset({key("b")})))
     assert waiting.for_kinds({CRATE}) == []

@@ -1,0 +1,54 @@
+"""Which changes of a ResourceQuota are told: those of what it allows."""
+
+from typing import Any, cast
+
+import orjson
+import pytest
+
+from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.resources import RESOURCE_QUOTAS
+from rukpak_py.operator.quota_watch import QuotaWatch
+from tests.unit.apply.lives import metadata
+
+KEY = RESOURCE_QUOTAS.key("shop", "few")
+FEW, MANY = {"pods": "1"}, {"pods": "9"}
+
+
+def quota(hard: object, used: object = "0") -> LiveObject:
+    return seen(orjson.dumps({"status": {"hard": hard, "used": {"pods": used}}}))
+
+
+def seen(body: bytes) -> LiveObject:
+    return LiveObject(key=KEY, metadata=metadata(), json=body)
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def watch(told: list[str]) -> QuotaWatch:
+    watch = QuotaWatch(cast("Any", None))
+    watch.subscribe(told.append)
+    return watch
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([quota(FEW)], 1),
+        ([quota(FEW), quota(FEW)], 1),
+        ([quota(FEW), quota(FEW, used="1")], 1),
+        ([quota(FEW), quota(MANY)], 2),
+        ([quota(FEW), None], 2),
+        ([quota(FEW), None, quota(FEW)], 3),
+        ([seen(b"[]"), quota(FEW)], 2),
+    ],
+)
+def test_what_it_allows_counts_and_not_what_is_used(
+    watch: QuotaWatch, told: list[str], events: list[LiveObject | None], expected: int
+) -> None:
+    for event in events:
+        watch._changed(KEY, None, event)
+    assert told == ["shop"] * expected
