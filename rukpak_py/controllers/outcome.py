@@ -87,7 +87,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
         with about(kind, key):
             try:
                 outcome = await reconcile(key, turn)
-                result = "retry" if outcome.retry else "done"
+                result = "retry" if outcome.retry and turn.is_attempt else "done"
             except RukPakError as error:
                 LOG.warning("%s", error)
                 outcome, result = retry(error.retry_after), "error"

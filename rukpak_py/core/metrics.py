@@ -99,7 +99,7 @@ def render() -> bytes:
 
 RECONCILE_SECONDS = Histogram(
     "rukpak_reconcile_duration_seconds",
-    "How long one reconciliation took. The result is done, retry, error or bug.",
+    "How long one reconciliation took. The result is done, retry (an attempt that failed), error or bug.",
     ["kind", "result"],
     buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0),
     registry=REGISTRY,
