@@ -182,7 +182,6 @@ class DeploymentParts:
                 existence=existence,
                 deployments=deployments,
                 states=self._states,
-                release=certificates.release,
             ),
             applier=Applier(
                 engine,

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
+from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.refusal import Refusal, ended_by
 from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.core.wording import joined
 from rukpak_py.kube.resources import NAMESPACES
@@ -14,10 +13,11 @@ from rukpak_py.kube.resources import NAMESPACES
 NOT_FOUND = "required resource not found: "
 
 
-async def refusal(engine: Engine, target: Target, plan: Plan, *, makes_namespace: str = "") -> Refusal | None:
-    """`makes_namespace`: this one is made before the first object, when it is missing."""
-    failures = await engine.dry_run(target, plan, skip=not_checkable(plan, makes_namespace))
-    return refusal_of(failures)
+async def refusal(candidate: Candidate) -> Refusal | None:
+    if not candidate.is_upgrade:
+        return None
+    plan = candidate.plan
+    return refusal_of(await candidate.dry_run(plan, not_checkable(plan, candidate.makes_namespace)))
 
 
 def refusal_of(failures: list[Failure]) -> Refusal | None:

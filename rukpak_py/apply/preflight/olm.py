@@ -8,6 +8,7 @@ from contextlib import aclosing
 
 import msgspec
 
+from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.objects import GroupVersionKind
@@ -33,17 +34,24 @@ class _Subscription(msgspec.Struct):
     spec: _SubscriptionSpec = msgspec.field(default_factory=_SubscriptionSpec)
 
 
-async def refusal(
-    client: Client, olm: OlmIdentity, find: Callable[[GroupVersionKind], Resource | None]
-) -> Refusal | None:
-    found = [str(live.key) async for live in _managed(client, olm, find)]
+async def refusal(candidate: Candidate) -> Refusal | None:
+    if candidate.olm is None or candidate.is_installed:
+        return None
+    package, found = candidate.olm.package, await candidate.managed_by_olm(candidate.olm)
     if not found:
         return None
     text = (
-        f'OLM manages the package "{olm.package}" in this cluster ({named(found, NAMED)}), so nothing is installed; '
+        f'OLM manages the package "{package}" in this cluster ({named(found, NAMED)}), so nothing is installed; '
         "remove it from OLM first, or delete this BundleDeployment"
     )
     return Refusal(message=text, failure_kinds=frozenset({FailureKind.CONFLICT}))
+
+
+async def managed_by_olm(
+    client: Client, find: Callable[[GroupVersionKind], Resource | None], olm: OlmIdentity
+) -> list[str]:
+    """The objects of OLM that are about this package."""
+    return [str(live.key) async for live in _managed(client, olm, find)]
 
 
 async def _managed(

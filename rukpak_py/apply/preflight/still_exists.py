@@ -4,23 +4,19 @@ The collector deletes the objects of a deployment that is gone, and their watche
 is created with its uid then would be collected at once, and created again, for ever.
 """
 
-from collections.abc import Awaitable, Callable
-
-from rukpak_py.apply.plan import Action, Change, Plan
+from rukpak_py.apply.plan import Action, Change
+from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.ownership import created_keys
 from rukpak_py.apply.preflight.refusal import GONE, Refusal
-from rukpak_py.core.objects import ObjectKey
-
-StillExists = Callable[[bool], Awaitable[bool]]  # the argument: there is reason to doubt it
 
 
-async def refusal(plan: Plan, *, had: Callable[[ObjectKey], bool], still_exists: StillExists) -> Refusal | None:
-    """`had`: whether the deployment had it, or may have had."""
+async def refusal(candidate: Candidate) -> Refusal | None:
+    plan = candidate.plan
     lost, created = [change for change in plan.changes if _lost_its_owner(change)], created_keys(plan)
     if not lost and not created:
         return None
-    is_doubtful = bool(lost) or any(map(had, created))
-    return None if await still_exists(is_doubtful) else GONE
+    is_doubtful = bool(lost) or any(map(candidate.had, created))
+    return None if await candidate.still_exists(is_doubtful) else GONE
 
 
 def _lost_its_owner(change: Change) -> bool:

@@ -50,8 +50,13 @@ class CertificateStage:
         uid = attempt.deployment.metadata.uid
         return bool(self._secrets.of(uid)) or any(live.ca_fields for live in self._inventory.owned_by(uid).values())
 
-    async def release(self, attempt: Attempt) -> CertificateResult:
-        """Before the server is asked: what the new content drops must not be kept alive by our fields in it."""
+    async def release_dropped(self, attempt: Attempt) -> CertificateResult:
+        """Before the server is asked: what the new content drops must not be kept alive by our fields in it.
+
+        Also after half an install, or on the way back from half an upgrade.
+        """
+        if attempt.is_settled:
+            return CertificateResult()
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
         if not any(live.ca_fields for live in owned.values()):
             return CertificateResult()

@@ -1,15 +1,21 @@
-"""The gates that need the cluster: asked in order, after looking and before the first write."""
+"""Asks the gates about an attempt: those of one phase, in their order, for one refusal."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.engine import Engine
-from rukpak_py.apply.preflight import Candidate, Refusal, dry_run, olm, ownership, refusal_before_looking, still_exists
+from rukpak_py.apply.plan import Change, Plan
+from rukpak_py.apply.preflight import GATES, Candidate, Gate, GatePhase, Refusal, ownership
+from rukpak_py.apply.preflight.olm import managed_by_olm
+from rukpak_py.apply.preflight.refusal import merged
+from rukpak_py.apply.results import Failure
+from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.existence import Existence
@@ -27,10 +33,7 @@ class Gates:
         existence: Existence[BundleDeployment],
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
-        release: Callable[[Attempt], Awaitable[object]],
     ) -> None:
-        """`release`: give up fields that the content drops, for whose sake the server would refuse the rest."""
-        self._release = release
         self._client = client
         self._engine = engine
         self._cluster = cluster
@@ -38,56 +41,61 @@ class Gates:
         self._deployments = deployments
         self._states = states
 
-    def before_looking(self, attempt: Attempt, rendered: Rendered) -> Refusal | None:
-        return refusal_before_looking(
-            Candidate(
-                desired=rendered.desired,
-                resolution=rendered.resolution,
-                has_namespace=self._cluster.has_namespace,
-                is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
-                requirements=rendered.requirements,
-                install_namespace=attempt.namespace,
-                watch_namespaces=attempt.options.watch_namespaces,
-                may_bring_namespaces=attempt.classes.bundle != REGISTRY_CLASS,
-                makes_namespace=rendered.facts.namespace,
-                wrong_certificates=rendered.facts.certificates.failures,
-            )
-        )
-
-    async def of_plan(
-        self, attempt: Attempt, rendered: Rendered, planned: Planned, active: Attempt | None
-    ) -> Refusal | None:
-        """`active`: the same for what is installed; None when nothing is, or when its options are lost."""
-        returning = self._about_to_return(attempt, planned)
-        refused = ownership.refused(planned.plan) or ownership.free_for_a_moment(returning)
-        if refused is not None:
-            return refused
+    def candidate(self, attempt: Attempt, rendered: Rendered, active: Attempt | None, target: Target) -> Candidate:
+        """Before looking. `active`: what is installed; None when nothing is, or when its options are lost."""
         applied = attempt.state.applied.fields
-        is_unknown = not applied and bool(attempt.deployment.status.kinds)  # they were recorded before the first write
-        gone = await still_exists.refusal(
-            planned.plan,
-            had=lambda key: is_unknown or key in applied,
-            still_exists=lambda is_doubtful: self._existence.still_exists(attempt.deployment, is_doubtful=is_doubtful),
-        )
-        if gone is not None:
-            return gone
-        is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
-        if rendered.olm is not None and not is_installed and attempt.state.free_of_olm != attempt.content:
-            managed = await olm.refusal(self._client, rendered.olm, self._cluster.resource_of)
-            if managed is not None:
-                return managed
-            attempt.state.free_of_olm = attempt.content
-        if not attempt.is_settled:  # also after half an install, or on the way back from half an upgrade
-            await self._release(attempt)
-        if _is_upgrade(attempt, active):
-            return await dry_run.refusal(
-                self._engine, planned.target, planned.plan, makes_namespace=rendered.facts.namespace
-            )
-        return None
+        was_begun = bool(attempt.deployment.status.kinds)  # they were recorded before the first write
 
-    def _about_to_return(self, attempt: Attempt, planned: Planned) -> dict[ObjectKey, str]:
+        async def still_exists(is_doubtful: bool) -> bool:  # noqa: FBT001 - a callback
+            return await self._existence.still_exists(attempt.deployment, is_doubtful=is_doubtful)
+
+        async def dry_run(plan: Plan, skip: Callable[[Change], bool]) -> list[Failure]:
+            return await self._engine.dry_run(target, plan, skip=skip)
+
+        return Candidate(
+            desired=rendered.desired,
+            resolution=rendered.resolution,
+            requirements=rendered.requirements,
+            olm=rendered.olm,
+            install_namespace=attempt.namespace,
+            watch_namespaces=attempt.options.watch_namespaces,
+            may_bring_namespaces=attempt.classes.bundle != REGISTRY_CLASS,
+            makes_namespace=rendered.facts.namespace,
+            wrong_certificates=rendered.facts.certificates.failures,
+            is_installed=attempt.is_settled or (active is not None and active.content == attempt.content),
+            is_upgrade=_is_upgrade(attempt, active),
+            has_namespace=self._cluster.has_namespace,
+            is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
+            had=lambda key: key in applied or (was_begun and not applied),
+            still_exists=still_exists,
+            managed_by_olm=partial(managed_by_olm, self._client, self._cluster.resource_of),
+            dry_run=dry_run,
+        )
+
+    def looked_at(self, attempt: Attempt, candidate: Candidate, plan: Plan) -> Candidate:
+        return replace(candidate, plan=plan, returning=self._about_to_return(attempt, plan))
+
+    async def refusal(self, phase: GatePhase, attempt: Attempt, candidate: Candidate) -> Refusal | None:
+        gates = [gate for gate in GATES if gate.phase is phase]
+        refusals = [await gate.ask(candidate) for gate in gates if not gate.costs_calls]
+        refusal = merged([one for one in refusals if one is not None])
+        for gate in gates:
+            if refusal is None and gate.costs_calls:
+                refusal = await self._asked(gate, attempt, candidate)
+        return refusal
+
+    async def _asked(self, gate: Gate, attempt: Attempt, candidate: Candidate) -> Refusal | None:
+        passed, content = attempt.state.passed_gates, attempt.content
+        if gate.holds and passed.get(gate.name) == content:
+            return None
+        refusal = await gate.ask(candidate)
+        if gate.holds and refusal is None:
+            passed[gate.name] = content
+        return refusal
+
+    def _about_to_return(self, attempt: Attempt, plan: Plan) -> dict[ObjectKey, str]:
         """Names that were refused a moment ago and are free now: their owner puts them back."""
-        wanted = attempt.state.conflicts & set(ownership.created_keys(planned.plan))
+        wanted = attempt.state.conflicts & set(ownership.created_keys(plan))
         found = {key: self._applied_by(key, attempt.deployment.metadata.uid) for key in wanted}
         return {key: name for key, name in found.items() if name is not None}
 

@@ -15,7 +15,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary, summary_of
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.preflight import Refusal
+from rukpak_py.apply.preflight import Candidate, GatePhase, Refusal
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
 from rukpak_py.apply.serving_certificates import CertificateResult
@@ -103,15 +103,16 @@ class ContentReconciler:
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: HiddenKinds
     ) -> StageResult:
         """Everything after rendering."""
-        is_installed = attempt.is_settled or (active is not None and active.content == attempt.content)
-        lacking = self._gates.before_looking(attempt, rendered)
-        if lacking is not None and not is_installed:
+        target = self._planner.target_of(attempt, rendered.resolution)
+        candidate = self._gates.candidate(attempt, rendered, active, target)
+        lacking = await self._gates.refusal(GatePhase.CONTENT, attempt, candidate)
+        if lacking is not None and not candidate.is_installed:
             return self._refused(attempt, lacking)
         seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)
         if isinstance(seen, StageResult):
             return seen
         planned = await self._planner.plan(attempt, rendered, seen)
-        refusal = await self._gates.of_plan(attempt, rendered, planned, active)
+        refusal = await self._refusal_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
         if refusal is not None:
             return await self._refused_plan(attempt, planned, refusal)
         unfinished = await self._run_hooks_before(attempt, rendered, planned)
@@ -119,7 +120,7 @@ class ContentReconciler:
             return unfinished
         applied = await self._applier.apply(attempt, rendered, planned)
         kept = await self._certificates_of(attempt, applied)
-        may_be_hidden = attempt.is_settled or (is_installed and rendered.resolution.knows_all_kinds)
+        may_be_hidden = attempt.is_settled or (candidate.is_installed and rendered.resolution.knows_all_kinds)
         if lacking is not None:
             result = self._lacking(attempt, applied, lacking)
         elif isinstance(applied, StageResult):
@@ -129,6 +130,14 @@ class ContentReconciler:
             unfinished = unfinished or await self._hooks.after(attempt, rendered)
             result = unfinished or await self._finished(applied, rendered, seen)
         return with_certificates(attempt, result, kept)
+
+    async def _refusal_of_plan(self, attempt: Attempt, candidate: Candidate) -> Refusal | None:
+        """What the content drops is released between the gates: our fields in it would make the server refuse."""
+        refusal = await self._gates.refusal(GatePhase.PLAN, attempt, candidate)
+        if refusal is not None:
+            return refusal
+        await self._certificates.release_dropped(attempt)
+        return await self._gates.refusal(GatePhase.DRY_RUN, attempt, candidate)
 
     async def _run_hooks_before(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> StageResult | None:
         """After what they may need is there; None: they have ended well."""

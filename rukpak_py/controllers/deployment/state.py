@@ -143,7 +143,7 @@ class DeploymentState:
     former: FormerObjects = field(default_factory=FormerObjects)
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
-    free_of_olm: ContentKey | None = None  # content whose package OLM did not manage when it was asked
+    passed_gates: dict[str, ContentKey] = field(default_factory=dict)  # by name, of those whose answer holds
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 

@@ -1,7 +1,7 @@
 """The gates: what each of them refuses, in which words, and whose change brings the deployment back."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -10,22 +10,24 @@ from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.plan import Action, Plan, make_plan
+from rukpak_py.apply.plan import Action, Change, Plan, make_plan
 from rukpak_py.apply.preflight import (
+    GATES,
     Candidate,
+    GatePhase,
     Refusal,
     dry_run,
     kinds,
     namespaces,
+    olm,
     ownership,
     requirements,
     still_exists,
 )
-from rukpak_py.apply.preflight import refusal_before_looking as before_looking
 from rukpak_py.apply.preflight.refusal import GONE, WaitsFor, ended_by, merged
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
-from rukpak_py.formats.format import Requirement
+from rukpak_py.formats.format import OlmIdentity, Requirement
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from tests.manifests import config_map
 from tests.unit.apply.lives import LABELS_OF_OTHER, OUR_LABELS, OWNER, desired, key, live, namespace, owned
@@ -33,6 +35,33 @@ from tests.unit.apply.lives import LABELS_OF_OTHER, OUR_LABELS, OWNER, desired, 
 BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
 CONFLICT = frozenset({FailureKind.CONFLICT})
 EVERY_VERB = frozenset({"get", "list", "watch", "create", "patch", "delete", "deletecollection", "update"})
+
+
+@dataclass
+class Server:
+    """Answers what gates ask of it, and remembers it."""
+
+    exists: bool = True
+    of_olm: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    asked: list[bool] = field(default_factory=list)
+    calls: int = 0
+
+    async def still_exists(self, is_doubtful: bool) -> bool:  # noqa: FBT001 - the port's form
+        self.asked.append(is_doubtful)
+        return self.exists
+
+    async def managed_by_olm(self, _: OlmIdentity) -> list[str]:
+        self.calls += 1
+        return self.of_olm
+
+    async def dry_run(self, _plan: Plan, _skip: Callable[[Change], bool]) -> list[Failure]:
+        self.calls += 1
+        return self.failures
+
+
+async def before_looking(one: Candidate) -> Refusal | None:
+    return merged([found for gate in GATES if gate.phase is GatePhase.CONTENT and (found := await gate.ask(one))])
 
 
 def candidate(
@@ -45,7 +74,11 @@ def candidate(
     makes_namespace: str = "",
     watch_namespaces: tuple[str, ...] = (),
     may_bring_namespaces: bool = True,
+    had: frozenset[ObjectKey] = frozenset(),
+    server: Server | None = None,
+    **others: Any,
 ) -> Candidate:
+    server = server or Server()
     known = {one.gvk: one for one in (CONFIG_MAPS, NAMESPACES, *resources)}
     return Candidate(
         desired=tuple(desired(manifest) for manifest in manifests),
@@ -57,6 +90,11 @@ def candidate(
         makes_namespace=makes_namespace,
         watch_namespaces=watch_namespaces,
         may_bring_namespaces=may_bring_namespaces,
+        had=had.__contains__,
+        still_exists=server.still_exists,
+        managed_by_olm=server.managed_by_olm,
+        dry_run=server.dry_run,
+        **others,
     )
 
 
@@ -101,9 +139,9 @@ def test_a_required_kind_that_is_served_or_brought_is_not() -> None:
     assert requirements.missing(needed) is None
 
 
-def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
+async def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
     wrong = Failure(key=key("a"), kind=FailureKind.CONTENT, message="Service a: not a DNS label")
-    refusal = before_looking(replace(candidate(config_map(), there="ns"), wrong_certificates=(wrong,)))
+    refusal = await before_looking(replace(candidate(config_map(), there="ns"), wrong_certificates=(wrong,)))
     assert refusal is not None
     assert refusal.message == "Service a: not a DNS label"
     assert refusal.failure_kinds == {FailureKind.CONTENT}
@@ -121,8 +159,8 @@ def test_a_namespace_that_the_content_chose_is_made() -> None:
     assert namespaces.missing(candidate(config_map(), makes_namespace="other")) is not None
 
 
-def test_content_that_needs_nothing_is_not_refused() -> None:
-    assert before_looking(candidate(config_map(), there="ns")) is None
+async def test_content_that_needs_nothing_is_not_refused() -> None:
+    assert await before_looking(candidate(config_map(), there="ns")) is None
 
 
 def test_missing_kinds_are_named_and_waited_for() -> None:
@@ -214,8 +252,8 @@ def test_a_bundle_that_cannot_bring_namespaces_is_not_asked_to(
     assert refusal.brief == f'Namespace "ns" not found (needed by ConfigMap ns/a); {advice}'
 
 
-def test_everything_that_is_refused_before_looking_is_named() -> None:
-    refusal = before_looking(candidate(config_map(), missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
+async def test_everything_that_is_refused_before_looking_is_named() -> None:
+    refusal = await before_looking(candidate(config_map(), missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
     assert refusal is not None
     assert 'kind "Basket"' in refusal.message
     assert 'Namespace "ns" not found' in refusal.message
@@ -231,7 +269,7 @@ def test_everything_that_is_refused_before_looking_is_named() -> None:
 
 def test_objects_of_others_are_all_named_and_waited_for() -> None:
     lives = {key("a"): live("a"), key("b"): live("b", labels=LABELS_OF_OTHER)}
-    refusal = ownership.refused(plan_of(*map(desired, map(config_map, "abc")), live=lives))
+    refusal = ownership.refused(candidate(plan=plan_of(*map(desired, map(config_map, "abc")), live=lives)))
     assert refusal is not None
     assert "ConfigMap ns/a exists and is not managed by anyone" in refusal.message
     assert 'ConfigMap ns/b belongs to the BundleDeployment "other"' in refusal.message
@@ -241,12 +279,11 @@ def test_objects_of_others_are_all_named_and_waited_for() -> None:
 
 def test_names_that_are_free_or_ours_are_not_refused() -> None:
     lives = {key("a"): live(**owned("a")), key("b"): live("b", labels=OUR_LABELS)}
-    assert ownership.refused(plan_of(*map(desired, map(config_map, "abc")), live=lives)) is None
+    assert ownership.refused(candidate(plan=plan_of(*map(desired, map(config_map, "abc")), live=lives))) is None
 
 
 def test_a_name_that_its_owner_is_about_to_fill_again_is_not_free() -> None:
-    assert ownership.free_for_a_moment({}) is None
-    refusal = ownership.free_for_a_moment({key("b"): "other", key("a"): "third"})
+    refusal = ownership.refused(candidate(returning={key("b"): "other", key("a"): "third"}))
     assert refusal is not None
     first, second = refusal.message.split(" && ")
     assert first == (
@@ -260,18 +297,6 @@ def test_a_name_that_its_owner_is_about_to_fill_again_is_not_free() -> None:
 # Whether the deployment still exists
 
 
-class Exists:
-    """Answers, and remembers whether there was reason to doubt."""
-
-    def __init__(self, *, answer: bool = True) -> None:
-        self.answer = answer
-        self.asked: list[bool] = []
-
-    async def __call__(self, is_doubtful: bool) -> bool:  # noqa: FBT001 - the port's form
-        self.asked.append(is_doubtful)
-        return self.answer
-
-
 WANTED = desired(config_map())
 OURS_BY_LABEL = {WANTED.key: live(labels=OUR_LABELS)}
 UNOWNED = {WANTED.key: live()}
@@ -281,29 +306,56 @@ AS_APPLIED = {WANTED.key: live(**owned())}
 @pytest.mark.parametrize(
     ("lives", "applied", "asked"),
     [
-        (AS_APPLIED, {WANTED.key}, []),  # all is there
-        ({}, set(), [False]),  # something is created
-        ({}, {WANTED.key}, [True]),  # something that was applied is gone: perhaps with the deployment
-        (OURS_BY_LABEL, set(), [True]),  # its owner reference is gone: perhaps a deletion that orphans
-        (UNOWNED, set(), []),  # adopted; it never had our reference
+        (AS_APPLIED, frozenset({WANTED.key}), []),  # all is there
+        ({}, frozenset(), [False]),  # something is created
+        ({}, frozenset({WANTED.key}), [True]),  # something that was applied is gone: perhaps with the deployment
+        (OURS_BY_LABEL, frozenset(), [True]),  # its owner reference is gone: perhaps a deletion that orphans
+        (UNOWNED, frozenset(), []),  # adopted; it never had our reference
     ],
 )
 async def test_a_deployment_is_looked_for_when_something_it_had_is_missing(
-    lives: Mapping[ObjectKey, ObservedObject], *, applied: set[ObjectKey], asked: list[bool]
+    lives: Mapping[ObjectKey, ObservedObject], *, applied: frozenset[ObjectKey], asked: list[bool]
 ) -> None:
-    exists = Exists()
-    plan = plan_of(WANTED, live=lives, adopt=Adopt.IF_UNOWNED)
-    assert await still_exists.refusal(plan, had=applied.__contains__, still_exists=exists) is None
-    assert exists.asked == asked
+    server, plan = Server(), plan_of(WANTED, live=lives, adopt=Adopt.IF_UNOWNED)
+    assert await still_exists.refusal(candidate(plan=plan, had=applied, server=server)) is None
+    assert server.asked == asked
 
 
 async def test_nothing_is_written_for_a_deployment_that_is_gone() -> None:
-    refusal = await still_exists.refusal(plan_of(WANTED), had=lambda _: False, still_exists=Exists(answer=False))
+    refusal = await still_exists.refusal(candidate(plan=plan_of(WANTED), server=Server(exists=False)))
     assert refusal is GONE
     assert refusal.is_gone
 
 
+# OLM
+
+OLM = OlmIdentity(package="shop", csv="shop.v1")
+
+
+@pytest.mark.parametrize(
+    ("about", "calls"),
+    [({"olm": OLM}, 1), ({"olm": OLM, "is_installed": True}, 0), ({"olm": None}, 0)],
+    ids=["an install or an upgrade", "what is installed stays", "no bundle of OLM"],
+)
+async def test_a_package_that_olm_manages_is_not_installed_beside_it(about: dict[str, Any], calls: int) -> None:
+    server = Server(of_olm=["Subscription ns/shop"])
+    refusal = await olm.refusal(candidate(server=server, **about))
+    assert server.calls == calls
+    assert (refusal is not None) is bool(calls)
+    if refusal is not None:
+        assert refusal.message.startswith('OLM manages the package "shop" in this cluster (Subscription ns/shop)')
+        assert refusal.failure_kinds == CONFLICT
+
+
 # Dry-run
+
+
+@pytest.mark.parametrize("is_upgrade", [True, False])
+async def test_only_an_upgrade_is_tried_out(*, is_upgrade: bool) -> None:
+    server = Server(failures=[failure(FailureKind.REFUSED)])
+    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=is_upgrade, server=server))
+    assert server.calls == int(is_upgrade)
+    assert (refusal is not None) is is_upgrade
 
 
 def test_what_needs_a_namespace_or_a_kind_of_the_same_plan_cannot_be_tried_out() -> None:
@@ -359,6 +411,23 @@ def failure(kind: FailureKind, name: str = "a", retry_after: float = 0.0) -> Fai
 )
 def test_all_that_the_server_would_refuse_is_told(failures: list[Failure], expected: Refusal | None) -> None:
     assert dry_run.refusal_of(failures) == (expected and replace(expected, waits_for=ended_by(failures)))
+
+
+# The list
+
+
+def test_the_order_of_the_gates_is_that_of_the_preflight() -> None:
+    assert [(gate.name, gate.phase.name, gate.costs_calls) for gate in GATES] == [
+        ("kinds", "CONTENT", False),
+        ("storable kinds", "CONTENT", False),
+        ("requirements", "CONTENT", False),
+        ("namespaces", "CONTENT", False),
+        ("certificates", "CONTENT", False),
+        ("ownership", "PLAN", False),
+        ("still exists", "PLAN", True),
+        ("olm", "PLAN", True),
+        ("dry run", "DRY_RUN", True),
+    ]
 
 
 # Refusals

@@ -1,13 +1,14 @@
 """Certificates beside the objects: when they are looked at, and what is told of both."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Prune
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Prune
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import Reason
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.serving_certificates import CertificateResult, WantedCertificates
 from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
@@ -18,7 +19,9 @@ from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, ContentF
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.outcome import DONE, again, both, retry
 from rukpak_py.core.objects import ObjectKey
-from tests.unit.controllers.deployment.parts import attempt, content_key
+from tests.unit.apply.lives import live
+from tests.unit.controllers.deployment.parts import attempt, content_key, settled
+from tests.unit.controllers.values import deployment
 
 if TYPE_CHECKING:
     from rukpak_py.apply.inventory import Inventory
@@ -35,6 +38,10 @@ BROKEN = Report(summary=Summary.RETRYING, reason=Reason.INSTALL_FAILED, message=
 @dataclass
 class Signer:
     asked: list[str] = field(default_factory=list)
+
+    async def release(self, *_: object) -> CertificateResult:
+        self.asked.append("release")
+        return CertificateResult()
 
     async def issue_missing(self, *_: object) -> CertificateResult:
         self.asked.append("issue")
@@ -58,22 +65,29 @@ class Secrets:
         return [SECRET] if self.owned else []
 
 
-class NothingOwned:
-    def owned_by(self, _uid: str) -> dict[ObjectKey, object]:
-        return {}
+WEBHOOK = ObjectKey("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "", "hooks")
+
+
+@dataclass
+class Owned:
+    lives: dict[ObjectKey, ObservedObject] = field(default_factory=dict)
+
+    def owned_by(self, _uid: str) -> dict[ObjectKey, ObservedObject]:
+        return self.lives
 
 
 @dataclass
 class Bench:
     signer: Signer = field(default_factory=Signer)
     secrets: Secrets = field(default_factory=Secrets)
+    owned: Owned = field(default_factory=Owned)
 
     @property
     def stage(self) -> CertificateStage:
         return CertificateStage(
             cast("ServingCertificates", self.signer),
             cast("ServingSecrets", self.secrets),
-            cast("Inventory", NothingOwned()),
+            cast("Inventory", self.owned),
             target_of=lambda _: None,  # type: ignore[arg-type, return-value]  # the signer does not look at it
         )
 
@@ -81,6 +95,22 @@ class Bench:
 def rendered(one: Attempt, wanted: WantedCertificates = WANTED) -> Attempt:
     one.state.rendered(one.content, ContentFacts(certificates=wanted))
     return one
+
+
+@pytest.mark.parametrize(
+    ("one", "ca_fields", "expected"),
+    [
+        (attempt(), "hash", ["release"]),
+        (attempt(of=deployment(status=BundleDeploymentStatus(active_bundle="b"))), "hash", ["release"]),
+        (settled(attempt()), "hash", []),
+        (attempt(), "", []),
+    ],
+    ids=["a first install, which may have been edited half-way", "an upgrade", "drift", "we own no field of it"],
+)
+async def test_fields_that_the_content_drops_are_released(one: Attempt, ca_fields: str, expected: list[str]) -> None:
+    bench = Bench(owned=Owned({WEBHOOK: replace(live(), ca_fields=ca_fields)}))
+    await bench.stage.release_dropped(one)
+    assert bench.signer.asked == expected
 
 
 async def test_content_that_asks_for_none_costs_nothing() -> None:

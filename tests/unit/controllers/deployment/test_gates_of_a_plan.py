@@ -1,4 +1,4 @@
-"""The gates that need the cluster: in which order they are asked, and which of them for what."""
+"""How the gates are asked about an attempt: in which order, and which of them for what."""
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,21 +15,21 @@ from rukpak_py.api.bundle_deployment import (
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Plan, make_plan
-from rukpak_py.apply.preflight import Refusal
+from rukpak_py.apply.preflight import GatePhase, Refusal
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment import gates as gates_module
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.gates import Gates
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
-from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.formats.format import OlmIdentity, Requirement
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, live
-from tests.unit.controllers.deployment.parts import FORMER, FakeCluster, attempt, settled, target_of
+from tests.unit.controllers.deployment.parts import BASKET, FORMER, FakeCluster, attempt, content_key, target_of
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
 
@@ -80,7 +80,6 @@ class Bench:
     existence: GivenExistence = field(default_factory=GivenExistence)
     deployments: Cache[BundleDeployment] = field(default_factory=lambda: Cache(clock=Clock()))
     states: DeploymentStates = field(default_factory=DeploymentStates)
-    released: int = 0
 
     @property
     def gates(self) -> Gates:
@@ -91,20 +90,17 @@ class Bench:
             existence=cast("Existence[BundleDeployment]", self.existence),
             deployments=self.deployments,
             states=self.states,
-            release=self.release,
         )
-
-    async def release(self, _attempt: Attempt) -> None:
-        """What the content drops; before the server is asked."""
-        assert self.engine.dry_runs == 0
-        self.released += 1
 
     async def refusal(self, one: Attempt, active: Attempt | None = None, **lives: Any) -> Refusal | None:
         """Of a plan for one ConfigMap. `lives`: what is there under which name."""
         found = {key(name): given for name, given in lives.items()}
         plan = make_plan([A], live=found, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
-        planned = Planned(target=target_of(one, FakeClient()), plan=plan, hidden=HiddenKinds())
-        return await self.gates.of_plan(one, RENDERED, planned, active)
+        gates = self.gates
+        candidate = gates.candidate(one, RENDERED, active, target_of(one, FakeClient()))
+        candidate = gates.looked_at(one, candidate, plan)
+        after_looking = await gates.refusal(GatePhase.PLAN, one, candidate)
+        return after_looking or await gates.refusal(GatePhase.DRY_RUN, one, candidate)
 
     def another(self, **about: Any) -> BundleDeployment:
         """Another deployment, that applied the same object."""
@@ -121,12 +117,19 @@ def bench() -> Bench:
     return Bench()
 
 
-def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
-    assert bench.gates.before_looking(attempt(), RENDERED) is None
+async def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
+    async def refusal(rendered: Rendered) -> Refusal | None:
+        one = attempt()
+        candidate = bench.gates.candidate(one, rendered, None, target_of(one, FakeClient()))
+        return await bench.gates.refusal(GatePhase.CONTENT, one, candidate)
+
+    assert await refusal(RENDERED) is None
     elsewhere = replace(A, head=replace(A.head, namespace="elsewhere"))
-    refusal = bench.gates.before_looking(attempt(), replace(RENDERED, desired=(elsewhere,)))
-    assert refusal is not None
-    assert refusal.waits_for == WaitsFor(namespaces=frozenset({"elsewhere"}))
+    needs_basket = Requirement(gvk=BASKET, file="metadata/dependencies.yaml")
+    refused = await refusal(replace(RENDERED, desired=(elsewhere,), requirements=(needs_basket,)))
+    assert refused is not None
+    waits_for = WaitsFor(namespaces=frozenset({"elsewhere"}), kinds=frozenset({BASKET.group_kind}))
+    assert refused.waits_for == waits_for, "all of them are asked"
 
 
 async def test_somebody_elses_object_ends_it_before_any_call(bench: Bench) -> None:
@@ -227,11 +230,26 @@ async def test_an_owner_that_is_gone_leaves_it_free(bench: Bench) -> None:
     assert await bench.refusal(one) is None
 
 
-@pytest.mark.parametrize(
-    ("one", "expected"),
-    [(attempt(), 1), (attempt(of=INSTALLED), 1), (settled(attempt(of=INSTALLED)), 0)],
-    ids=["a first install, which may have been edited half-way", "an upgrade", "drift"],
-)
-async def test_fields_that_the_content_drops_are_given_up_first(bench: Bench, one: Attempt, expected: int) -> None:
-    await bench.refusal(one)
-    assert bench.released == expected
+# Answers that hold
+
+
+async def test_content_that_passed_the_gate_of_olm_is_not_asked_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[OlmIdentity]()
+
+    async def managed(_client: object, _find: object, one: OlmIdentity) -> list[str]:
+        asked.append(one)
+        return answers.pop(0)
+
+    monkeypatch.setattr(gates_module, "managed_by_olm", managed)
+    answers = [["Subscription ns/shop"], [], []]
+    one, rendered = attempt(), replace(RENDERED, olm=OlmIdentity(package="shop", csv="shop.v1"))
+    candidate = bench.gates.candidate(one, rendered, None, target_of(one, FakeClient()))
+    for is_refused in (True, False, False):
+        refusal = await bench.gates.refusal(GatePhase.PLAN, one, candidate)
+        assert (refusal is not None) is is_refused
+    assert len(asked) == 2, "a refusal is asked for again, and a yes holds"
+    one.state.passed_gates["olm"] = content_key("sha256:other")
+    await bench.gates.refusal(GatePhase.PLAN, one, candidate)
+    assert len(asked) == 3, "other content was let through since"

@@ -1,6 +1,7 @@
 """What becomes of an API server that refuses to show what is there."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,8 +9,13 @@ import pytest
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.plan import Plan
+from rukpak_py.apply.preflight import GatePhase, Refusal
+from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.reconcile_content import (
     ERRORS_QUIET_SECONDS,
     ContentReconciler,
@@ -17,6 +23,7 @@ from rukpak_py.controllers.deployment.reconcile_content import (
 )
 from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.outcome import DONE, retry
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError
 from tests.unit.controllers.deployment.parts import attempt, controlled_clock
 from tests.unit.controllers.fakes import refusal
@@ -65,6 +72,60 @@ async def test_requests_that_fail_are_reported_when_it_lasts(monkeypatch: pytest
     visibility.error = None
     assert await content.reconcile_content(one, None) == StageResult(outcome=DONE)
     await fails_at_first()
+
+
+class Stages:
+    """Those of new content up to its dry run, which the server refuses, in the order in which they are called."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+
+    async def of_owned(self, *_: object) -> HiddenKinds:
+        return HiddenKinds()
+
+    def of_content(self, *_: object) -> HiddenKinds:
+        return HiddenKinds()
+
+    async def recall(self, *_: object) -> None:
+        return None
+
+    async def rendered(self, *_: object) -> Any:
+        return SimpleNamespace(resolution=None)
+
+    async def proceed(self, *_: object) -> None:
+        return None
+
+    def target_of(self, *_: object) -> None:
+        return None
+
+    def owned(self, *_: object) -> dict[ObjectKey, ObservedObject]:
+        return {}
+
+    async def plan(self, *_: object) -> Any:
+        self.called.append("plan")
+        return SimpleNamespace(plan=Plan(changes=(), prune=()))
+
+    def candidate(self, *_: object) -> Any:
+        return SimpleNamespace(is_installed=False)
+
+    def looked_at(self, _attempt: Attempt, candidate: Any, _plan: Plan) -> Any:
+        return candidate
+
+    async def refusal(self, phase: GatePhase, *_: object) -> Refusal | None:
+        self.called.append(phase.name)
+        kinds = frozenset({FailureKind.REFUSED})
+        return Refusal(message="no", failure_kinds=kinds) if phase is GatePhase.DRY_RUN else None
+
+    async def release_dropped(self, *_: object) -> None:
+        self.called.append("release")
+
+
+async def test_fields_that_the_content_drops_are_released_right_before_the_dry_run() -> None:
+    stages: Any = Stages()
+    parts = ("visibility", "rendering", "planner", "gates", "applier", "certificates", "hooks", "after_apply")
+    result = await ContentReconciler(**dict.fromkeys(parts, stages)).reconcile_content(attempt(), None)
+    assert stages.called == ["CONTENT", "plan", "PLAN", "release", "DRY_RUN"]
+    assert result.wrote_nothing
 
 
 NOW = 1000.0
