@@ -10,6 +10,7 @@ objects and then the finalizer. One that was not asked to orphan is proved in tw
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Protocol
 
 # The collector's finalizers: of a deletion that leaves what is owned, and of one that waits for it.
@@ -30,36 +31,29 @@ class Deletable(Protocol):
     def is_deleted(self) -> bool: ...
 
 
-class ProvenDeletions:
-    def __init__(self) -> None:
-        self._alive: set[str] = set()  # uids whose last event showed no deletion
-        self._collected: set[str] = set()  # uids that are being deleted, certainly not orphaning
+@dataclass(slots=True)
+class Deletion:
+    """Of one deployment."""
+
+    was_alive: bool = False  # its last event showed no deletion
+    is_collected: bool = False  # it is being deleted, and certainly not orphaning
+    is_orphaning: bool = False  # `orphan` was seen, or what the collector has stripped already
 
     def seen(self, metadata: Deletable, *, listed: bool) -> None:
         """Every event but DELETED, in order. `listed`: it is from a list, and events before it may be missing."""
-        uid = metadata.uid
         if not metadata.is_deleted:
-            self._alive.add(uid)
+            self.was_alive = True
             return
-        was_alive = uid in self._alive
-        self._alive.discard(uid)
-        if listed or ORPHAN in metadata.finalizers:
-            self._collected.discard(uid)
+        was_alive, self.was_alive = self.was_alive, False
+        if ORPHAN in metadata.finalizers:
+            self.is_orphaning, self.is_collected = True, False
+        elif listed:
+            self.is_collected = False
         elif was_alive:
-            self._collected.add(uid)
+            self.is_collected = True
 
-    def gone(self, metadata: Deletable) -> bool:
+    def is_proven(self, metadata: Deletable) -> bool:
         """DELETED was seen: whether it is certain that the objects of the deployment are to go with it."""
-        uid = metadata.uid
-        was_collected = uid in self._collected
-        self.forget(uid)
         if ORPHAN in metadata.finalizers:
             return False
-        if not metadata.is_deleted:
-            return not metadata.finalizers
-        return was_collected
-
-    def forget(self, uid: str) -> None:
-        """It is gone, and no event said so."""
-        self._alive.discard(uid)
-        self._collected.discard(uid)
+        return self.is_collected if metadata.is_deleted else not metadata.finalizers

@@ -70,6 +70,7 @@ class DeploymentParts:
         self._values = ExternalValues(around.values, around.digest_keys, namespace=around.system_namespace)
         around = replace(around, events=MaskingRecorder(around.events, self._values.hide))
         self._around = around
+        self.states = DeploymentStates()
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore
         )
@@ -78,11 +79,9 @@ class DeploymentParts:
         self.renderer = Renderer(
             around.content, Kinds(around.cluster), around.renderings, around.digest_keys, on_end=queue.add
         )
-        self._states = DeploymentStates()
         self._writer = DeploymentStatusWriter(
             client=around.client, deployments=deployments, now=around.now, hide=self._values.hide
         )
-        self._waiting = around.router.waiting
         existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
@@ -101,7 +100,7 @@ class DeploymentParts:
             DeletionHooks(
                 self._hooks,
                 given_up,
-                states=self._states,
+                states=self.states,
                 templates=templates,
                 values=self._values,
                 attempts=attempts,
@@ -110,14 +109,16 @@ class DeploymentParts:
         )
         self.reconciler = DeploymentReconciler(
             deployments=deployments,
-            states=self._states,
+            states=self.states,
             templates=templates,
             values=self._values,
             attempts=attempts,
             content=self._content_reconciler(around, rendering, existence),
             uninstall=self.uninstall,
-            reporting=Reporting(self._writer, self._waiting, around.events, classes=CLASSES),
+            reporting=Reporting(self._writer, around.router.waiting, around.events, classes=CLASSES),
         )
+
+        self.states.attach(around.router.waiting.ended)
 
     async def sweep_renderings(self) -> None:
         """All but those of what is installed, was installed, or is about to be."""
@@ -131,14 +132,11 @@ class DeploymentParts:
     def gone(self, deployment: BundleDeployment) -> None:
         """The deployment was deleted: nothing of it is remembered."""
         uid = deployment.metadata.uid
-        self.uninstall.gone(deployment)
         self.renderer.forget(uid)
         self._values.forget(uid)
         self._install_hooks.forget(uid)
         self._certificates.forget(uid)
-        self._states.end(uid)
-        self._writer.forget(uid)
-        self._waiting.forget(deployment.metadata.name)
+        self.states.end(uid)
 
     async def close(self) -> None:
         """No job of it goes on."""
@@ -181,7 +179,7 @@ class DeploymentParts:
                 cluster=around.cluster,
                 existence=existence,
                 deployments=deployments,
-                states=self._states,
+                states=self.states,
             ),
             applier=Applier(
                 engine,

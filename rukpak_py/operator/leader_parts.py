@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
-from rukpak_py.apply.deletions import ProvenDeletions
+from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
@@ -81,7 +81,6 @@ class LeaderParts:
         self.quotas = QuotaWatch(client)
         self.router = EventRouter(watch_quotas=self.quotas.start)
         self.quotas.subscribe(self.router.quota_changed)
-        self._deletions = ProvenDeletions()
         self._owners = BundleOwners(self.router.deployments.cache)
         self._bundle_states = BundleStates()
         self.reading = ContentReading(settings.limits)
@@ -340,17 +339,19 @@ class LeaderParts:
         self.router.bundle_changed(bundle)
 
     def _deployment_seen(self, deployment: BundleDeployment, is_listed: bool) -> None:  # noqa: FBT001 - a callback
-        self._deletions.seen(deployment.metadata, listed=is_listed)
-        self.deployments.uninstall.seen(deployment)
+        state = self.deployments.states.of(deployment.metadata.uid)
+        if state is not None:
+            state.deletion.seen(deployment.metadata, listed=is_listed)
         self.router.deployment_changed(deployment)
 
     def _deployment_deleted(self, deployment: BundleDeployment) -> None:
-        if self._deletions.gone(deployment.metadata):
+        state = self.deployments.states.of(deployment.metadata.uid)
+        deletion = state.deletion if state is not None else Deletion()
+        if deletion.is_proven(deployment.metadata):
             self.left_behind.deleted(deployment.metadata.name, deployment.metadata.uid)
         self.housekeeping.soon()
 
     def _deployment_gone(self, deployment: BundleDeployment) -> None:
-        self._deletions.forget(deployment.metadata.uid)
         self.deployments.gone(deployment)
         self.router.deployment_changed(deployment)
 

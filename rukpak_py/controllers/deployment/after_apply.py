@@ -26,12 +26,13 @@ from rukpak_py.apply.results import ChangeSet
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.drift_backoff import DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.healthy_condition import HealthVerdict, UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.history import installed_fields
 from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, QUIET_SECONDS, StageResult
-from rukpak_py.controllers.deployment.state import DRIFT_BACKOFF_SECONDS, differences
+from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.deployment.status import ConditionValue, Report, installed
 from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry
 from rukpak_py.controllers.ports import Recorder

@@ -54,20 +54,19 @@ class DeploymentReconciler:
     async def reconcile(self, name: str) -> Outcome:
         deployment = self._deployments.get(name)
         if deployment is None:
-            self._reporting.forget(name)  # it may have gone while a reconcile noted what it waits for
             return DONE
         uid = deployment.metadata.uid
-        hide_in_lines(lambda text: self._values.hide(uid, text))
-        if not self._reporting.serves(deployment) and not _is_held_by_us(deployment):
-            return await self._reporting.not_served(deployment)
-        if deployment.metadata.is_deleted:
-            await self._values.of(deployment)  # what is secret of it is not told of while it goes
-            return await self._reporting.report(deployment, await self._uninstall.proceed(deployment))
-        if deployment.spec.suspend:
-            return await self._reporting.report(deployment, SUSPENDED)
-        state = self._states.of(deployment.metadata.uid)
+        state = self._states.of(uid)
         if state is None:
             return DONE
+        hide_in_lines(lambda text: self._values.hide(uid, text))
+        if not self._reporting.serves(deployment) and not _is_held_by_us(deployment):
+            return await self._reporting.not_served(deployment, state)
+        if deployment.metadata.is_deleted:
+            await self._values.of(deployment)  # what is secret of it is not told of while it goes
+            return await self._reporting.report(deployment, state, await self._uninstall.proceed(deployment, state))
+        if deployment.spec.suspend:
+            return await self._reporting.report(deployment, state, SUSPENDED)
         found = await self._values.of(deployment)
         try:
             wanted = await self._templates.bundle_of(deployment, state)
@@ -102,7 +101,7 @@ class DeploymentReconciler:
             kept = StageResult(outcome=_look_again(why))
             result = replace(result, report=statuses.with_not_corrected(result.report, why))
         result = _with_kept(result, kept)
-        outcome = await self._reporting.report(deployment, result, valid=statuses.validity(wanted))
+        outcome = await self._reporting.report(deployment, state, result, valid=statuses.validity(wanted))
         told = self._deployments.get(deployment.metadata.name)
         if result.is_finished and told is not None and told.status.active_bundle == wanted.metadata.name:
             await self._templates.drop_superseded(deployment, wanted)
@@ -118,7 +117,7 @@ class DeploymentReconciler:
             return both(result.outcome, again(QUIET_SECONDS))
         state.waits.over(wanted.metadata.uid)
         report = statuses.with_installed(statuses.summary_of_bundle(wanted, valid), result.report)
-        return await self._reporting.report(deployment, replace(result, report=report))
+        return await self._reporting.report(deployment, state, replace(result, report=report))
 
     async def _keep_active_without_values(
         self, deployment: BundleDeployment, state: DeploymentState, error: RukPakError
@@ -130,9 +129,9 @@ class DeploymentReconciler:
             self._content.drop_renderings(deployment)
         outcome = both(WAIT if is_watched else retry(error.retry_after), result.outcome)
         if not is_watched and state.waited("values") < ERRORS_QUIET_SECONDS:
-            return await self._reporting.report(deployment, replace(result, outcome=outcome, report=None))
+            return await self._reporting.report(deployment, state, replace(result, outcome=outcome, report=None))
         report = statuses.with_installed(unloadable(error), result.report)
-        return await self._reporting.report(deployment, replace(result, outcome=outcome, report=report))
+        return await self._reporting.report(deployment, state, replace(result, outcome=outcome, report=report))
 
     async def _keep_active_after_error(
         self, deployment: BundleDeployment, state: DeploymentState, error: RukPakError
@@ -141,7 +140,7 @@ class DeploymentReconciler:
         result = await self._keep_active(deployment, state)
         outcome = both(retry(error.retry_after), result.outcome)
         report = statuses.with_installed(statuses.no_bundle(error), result.report)
-        return await self._reporting.report(deployment, replace(result, outcome=outcome, report=report))
+        return await self._reporting.report(deployment, state, replace(result, outcome=outcome, report=report))
 
     async def _keep_active(
         self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues = NO_VALUES

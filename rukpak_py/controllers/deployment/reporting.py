@@ -7,6 +7,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus
 from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status import ConditionValue, not_served, validity
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, WriteResult
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
@@ -40,26 +41,28 @@ class Reporting:
         text = f'{valid.message}; this operator does not serve its class "{bundle.spec.provisioner_class_name}"'
         return replace(valid, message=text)
 
-    def forget(self, name: str) -> None:
-        """Nobody of this name is left to be woken."""
-        self._waiting.forget(name)
-
-    async def not_served(self, deployment: BundleDeployment) -> Outcome:
+    async def not_served(self, deployment: BundleDeployment, state: DeploymentState) -> Outcome:
         """Its class is somebody else's by now: said once."""
         report = not_served(deployment, self._classes)
-        return await self.report(deployment, StageResult(outcome=DONE, report=report))
+        return await self.report(deployment, state, StageResult(outcome=DONE, report=report))
 
     async def report(
-        self, deployment: BundleDeployment, result: StageResult, *, valid: ConditionValue | None = None
+        self,
+        deployment: BundleDeployment,
+        state: DeploymentState,
+        result: StageResult,
+        *,
+        valid: ConditionValue | None = None,
     ) -> Outcome:
         """Write the status when it says something new, and emit its transitions as Events."""
-        self._waiting.note(deployment.metadata.name, result.waits_for)
+        if not state.has_ended:
+            self._waiting.note(deployment.metadata.uid, deployment.metadata.name, result.waits_for)
         report = result.report
         if report is None or result.is_gone:
             return result.outcome
         if report.valid is None:
             report = replace(report, valid=valid)
-        written = await self._writer.write(deployment, report)
+        written = await self._writer.write(deployment, report, state.status_writes)
         emit(self._events, BUNDLE_DEPLOYMENT_KIND, deployment.metadata, written.events)
         if written.result is WriteResult.GONE:
             return DONE

@@ -1,25 +1,27 @@
 """What this process remembers of a deployment between two reconciles. Losing it costs calls, never correctness.
 
-Small parts with one subject each; `DeploymentStates` is their one owner, and refuses a uid that is gone: a reconcile
-that is still under way when its deployment goes cannot bring its state back.
+Small parts with one subject each. `DeploymentStates` is their one owner: `end` drops all that is remembered of a
+deployment that is gone, and tells the listeners, which are indexes over many deployments and jobs that run for them.
+It refuses a uid that is gone: a reconcile that is under way when its deployment goes cannot bring its state back, and
+writes to a state that is not reachable any more.
 """
 
-from collections import OrderedDict, deque
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.template_hash import template_hash
+from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.serving_certificates import WantedCertificates
 from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
-DRIFT_BACKOFF_SECONDS = 60.0  # between two corrections of what somebody else changes again and again
-CORRECTIONS_BEFORE_BACKOFF = 5  # of one object, none two minutes after the one before
 REMEMBERED_UIDS = 4096
 REMEMBERED_CONTENTS = 32  # of one deployment: edits that were rendered and are of no interest any more
 # Others may have filled these since they were created.
@@ -31,43 +33,6 @@ FILLED_BY_OTHERS = frozenset(
         GroupKind("", "PersistentVolumeClaim"),
     }
 )
-
-
-class DriftBackoff:
-    """Objects that somebody changes again as often as we revert them: correcting at full speed helps nobody."""
-
-    def __init__(self) -> None:
-        self._corrections: dict[ObjectKey, deque[float]] = {}
-        self.text = ""  # what was reported about those that are left alone
-        self._reported: frozenset[ObjectKey] = frozenset()
-
-    def corrected(self, keys: Iterable[ObjectKey], now: float) -> None:
-        for key in keys:
-            self._corrections.setdefault(key, deque(maxlen=CORRECTIONS_BEFORE_BACKOFF)).append(now)
-
-    def resting(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
-        """Those that are left alone for now.
-
-        A minute after the last correction one more is allowed. Only two quiet minutes end it: with a clean slate after
-        each pause the fight would go on in bursts.
-        """
-        if not self._corrections:
-            return frozenset()
-        quiet = {key for key, times in self._corrections.items() if now - times[-1] >= 2 * DRIFT_BACKOFF_SECONDS}
-        for key in quiet:
-            del self._corrections[key]
-        self._reported -= quiet  # who makes the next conflict is asked anew
-        return frozenset(key for key in keys if self._is_resting(key, now))
-
-    def is_reported(self, keys: frozenset[ObjectKey]) -> bool:
-        return keys <= self._reported
-
-    def report(self, keys: frozenset[ObjectKey], text: str) -> None:
-        self._reported, self.text = keys, text
-
-    def _is_resting(self, key: ObjectKey, now: float) -> bool:
-        times = self._corrections.get(key) or deque()
-        return len(times) == CORRECTIONS_BEFORE_BACKOFF and now - times[-1] < DRIFT_BACKOFF_SECONDS
 
 
 class PendingWaits:
@@ -120,6 +85,23 @@ class FormerObjects:
         self.keys.clear()
 
 
+@dataclass(slots=True)
+class StatusWrites:
+    """When the status was written last, and since when the result of an installation waits for its first health."""
+
+    written_at: float = float("-inf")
+    _awaited: tuple[str, float] | None = None
+
+    def written(self, now: float) -> None:
+        self.written_at, self._awaited = now, None
+
+    def awaits_health(self, bundle: str, now: float) -> float:
+        """Since when, of this Bundle."""
+        if self._awaited is None or self._awaited[0] != bundle:
+            self._awaited = bundle, now
+        return self._awaited[1]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContentFacts:
     """What content asks for beside its objects; known once it was rendered."""
@@ -144,6 +126,8 @@ class DeploymentState:
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
     passed_gates: dict[str, ContentKey] = field(default_factory=dict)  # by name, of those whose answer holds
+    status_writes: StatusWrites = field(default_factory=StatusWrites)
+    deletion: Deletion = field(default_factory=Deletion)
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 
@@ -197,9 +181,14 @@ class DeploymentStates:
     def __init__(self) -> None:
         self._states: dict[str, DeploymentState] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
+        self._listeners: tuple[Callable[[str], None], ...] = ()
 
     def __len__(self) -> int:
         return len(self._states)
+
+    def attach(self, *listeners: Callable[[str], None]) -> None:
+        """Once: they hear the uid of each deployment that has ended."""
+        self._listeners = listeners
 
     def of(self, uid: str) -> DeploymentState | None:
         """None: this deployment is gone."""
@@ -208,11 +197,14 @@ class DeploymentStates:
         return self._states.setdefault(uid, DeploymentState())
 
     def end(self, uid: str) -> None:
+        """The deployment is gone: nothing of it is remembered, and what runs for it is stopped."""
         if uid in self._states:
             self._states.pop(uid).has_ended = True
         self._ended[uid] = None
         if len(self._ended) > REMEMBERED_UIDS:
             self._ended.popitem(last=False)
+        for listener in self._listeners:
+            listener(uid)
 
     def applied_by_others(self, key: ObjectKey, uid: str) -> list[str]:
         """The uids of other deployments that applied this object."""

@@ -24,10 +24,11 @@ from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.masks import Hide, as_it_is
+from rukpak_py.controllers.deployment.state import StatusWrites
 from rukpak_py.controllers.deployment.status import Report, status_of
 from rukpak_py.controllers.deployment.transitions import transitions
 from rukpak_py.controllers.events import EventNote
-from rukpak_py.controllers.writes import StatusPace, write_status
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, write_status
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
@@ -70,11 +71,9 @@ class DeploymentStatusWriter:
         self._deployments = deployments
         self._now = now
         self._clock = clock
-        self._pace = StatusPace(clock)
-        self._results: dict[str, tuple[str, float]] = {}  # by uid: a Bundle whose health is awaited, since when
 
-    async def write(self, deployment: BundleDeployment, report: Report) -> StatusWriteResult:
-        """Report on `deployment`, as it was looked at."""
+    async def write(self, deployment: BundleDeployment, report: Report, writes: StatusWrites) -> StatusWriteResult:
+        """Report on `deployment`, as it was looked at. `writes`: those of its status before."""
         latest = self._latest(deployment)
         if latest is None:
             return StatusWriteResult(result=WriteResult.GONE)
@@ -83,7 +82,7 @@ class DeploymentStatusWriter:
         before, after = latest.status, self._status(deployment, latest, report)
         if after == before:
             return StatusWriteResult(result=WriteResult.UNCHANGED)
-        pause = self._pause(latest.metadata.uid, before, after)
+        pause = self._pause(writes, before, after)
         if pause > 0:
             return StatusWriteResult(result=WriteResult.POSTPONED, pause=pause)
         try:
@@ -92,8 +91,7 @@ class DeploymentStatusWriter:
             return StatusWriteResult(result=WriteResult.GONE)
         except StaleError:
             return StatusWriteResult(result=WriteResult.STALE, pause=STALE_SECONDS)
-        self._pace.written(latest.metadata.uid)
-        self._results.pop(latest.metadata.uid, None)
+        writes.written(self._clock())
         return StatusWriteResult(result=WriteResult.WRITTEN, events=tuple(transitions(before, after)), status=after)
 
     async def record(self, deployment: BundleDeployment, report: Report) -> BundleDeployment:
@@ -115,11 +113,6 @@ class DeploymentStatusWriter:
         after = replace(latest.status, **self._shown(deployment, fields))
         if after != latest.status:
             await self._patch(latest, after)
-
-    def forget(self, uid: str) -> None:
-        """The deployment is gone."""
-        self._pace.forget(uid)
-        self._results.pop(uid, None)
 
     def _latest(self, deployment: BundleDeployment) -> BundleDeployment | None:
         latest = self._deployments.get(deployment.metadata.name)
@@ -148,14 +141,10 @@ class DeploymentStatusWriter:
         self._deployments.put(written)
         return written
 
-    def _pause(self, uid: str, before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> float:
-        now = self._clock()
-        due = self._pace.due(uid)
+    def _pause(self, writes: StatusWrites, before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> float:
+        now, due = self._clock(), writes.written_at + WRITE_INTERVAL_SECONDS
         if awaits_first_health(before, after):
-            bundle, since = self._results.get(uid, ("", now))
-            since = since if bundle == after.active_bundle else now
-            self._results[uid] = after.active_bundle, since
-            due = max(due, since + FIRST_HEALTH_SECONDS)
+            due = max(due, writes.awaits_health(after.active_bundle, now) + FIRST_HEALTH_SECONDS)
         return due - now
 
 

@@ -30,6 +30,7 @@ from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, Dele
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.outcome import DONE, again, retry
 from rukpak_py.controllers.ports import Recorder
@@ -54,17 +55,8 @@ class Uninstall:
         self._kinds = kinds
         self._events = events
         self._hooks = hooks
-        self._orphaning: set[str] = set()  # uids
 
-    def seen(self, deployment: BundleDeployment) -> None:
-        """Every event of every deployment: the collector may need less time than we do."""
-        if deployment.metadata.is_deleted and ORPHAN in deployment.metadata.finalizers:
-            self._orphaning.add(deployment.metadata.uid)
-
-    def gone(self, deployment: BundleDeployment) -> None:
-        self._orphaning.discard(deployment.metadata.uid)
-
-    async def proceed(self, deployment: BundleDeployment) -> StageResult:
+    async def proceed(self, deployment: BundleDeployment, state: DeploymentState) -> StageResult:
         metadata = deployment.metadata
         if ORDERED_DELETION_FINALIZER not in metadata.finalizers or ORPHAN in metadata.finalizers:
             return StageResult(outcome=DONE)
@@ -78,8 +70,8 @@ class Uninstall:
         if unlisted:  # what is orphaned might be among them
             return _waiting(f"Deleting: {unlisted.text()}", unlisted)
         ours = [one for one in self._inventory.owned_by(metadata.uid).values() if not one.outlives]
-        if metadata.uid in self._orphaning or self._inventory.shows_orphans_of(metadata.name):
-            self._orphaning.add(metadata.uid)
+        if state.deletion.is_orphaning or self._inventory.shows_orphans_of(metadata.name):
+            state.deletion.is_orphaning = True
             return await self._orphan(deployment, ours, hidden)
         content = await self._hooks.content(deployment)
         if isinstance(content, StageResult):

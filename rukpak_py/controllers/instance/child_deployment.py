@@ -15,7 +15,7 @@ from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, RECONCILE_AT_ANNOTATION
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.state import DriftBackoff
+from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.ownership import ChildSituation, owner_labels, situation
 from rukpak_py.core.errors import ConflictError, UnavailableError

@@ -6,7 +6,7 @@ The sequences are those that an API server sends, as watched: `DELETED` shows th
 import pytest
 
 from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.apply.deletions import ProvenDeletions
+from rukpak_py.apply.deletions import Deletion
 
 OURS = "core.rukpak.io/ordered-deletion"
 HELD = "example.com/held"
@@ -60,15 +60,24 @@ def deployment(*, deleted: bool, finalizers: tuple[str, ...]) -> ObjectMeta:
 
 @pytest.mark.parametrize(("events", "last", "is_proven"), CASES.values(), ids=CASES)
 def test_a_deletion(events: list[Event], last: Event, is_proven: bool) -> None:  # noqa: FBT001 - a table's column
-    deletions = ProvenDeletions()
+    deletion = Deletion()
     for source, deleted, finalizers in events:
-        deletions.seen(deployment(deleted=deleted, finalizers=finalizers), listed=source == LISTED)
-    assert deletions.gone(deployment(deleted=last[1], finalizers=last[2])) is is_proven
+        deletion.seen(deployment(deleted=deleted, finalizers=finalizers), listed=source == LISTED)
+    assert deletion.is_proven(deployment(deleted=last[1], finalizers=last[2])) is is_proven
 
 
-def test_what_is_gone_unseen_proves_nothing_later() -> None:
-    deletions = ProvenDeletions()
-    deletions.seen(deployment(deleted=NO, finalizers=(HELD,)), listed=False)
-    deletions.seen(deployment(deleted=YES, finalizers=(HELD,)), listed=False)
-    deletions.forget("u")
-    assert not deletions.gone(deployment(deleted=YES, finalizers=(HELD,)))
+@pytest.mark.parametrize(
+    ("events", "is_orphaning"),
+    [
+        ([(SEEN, NO, ("orphan",))], False),
+        ([ALIVE, (SEEN, YES, ("orphan",))], True),
+        ([ALIVE, (SEEN, YES, (HELD, "orphan")), (SEEN, YES, (HELD,))], True),  # the collector has taken it away
+        ([(LISTED, YES, ("orphan",))], True),
+        ([ALIVE, (SEEN, YES, (HELD,))], False),
+    ],
+)
+def test_a_deletion_that_once_showed_orphan_orphans(events: list[Event], *, is_orphaning: bool) -> None:
+    deletion = Deletion()
+    for source, deleted, finalizers in events:
+        deletion.seen(deployment(deleted=deleted, finalizers=finalizers), listed=source == LISTED)
+    assert deletion.is_orphaning is is_orphaning

@@ -283,16 +283,16 @@ class TestWhomAChangeWakes:
 
     async def test_a_namespace_wakes_those_who_wait_for_it(self, router: EventRouter) -> None:
         """Every namespace that came or went woke every blocked deployment, and each was rendered again."""
-        router.waiting.note("shop", WaitsFor(namespaces=frozenset({"one"})))
-        router.waiting.note("other", WaitsFor(namespaces=frozenset({"two"})))
+        router.waiting.note("uid of shop", "shop", WaitsFor(namespaces=frozenset({"one"})))
+        router.waiting.note("uid of other", "other", WaitsFor(namespaces=frozenset({"two"})))
         router.namespace_changed("three")
         assert await woken(router.deployments.queue) == []
         router.namespace_changed("two")
         assert await woken(router.deployments.queue) == ["other"]
 
     async def test_kinds_wake_those_who_wait_for_one_of_them(self, router: EventRouter) -> None:
-        router.waiting.note("shop", WaitsFor(kinds=frozenset({BASKET})))
-        router.waiting.note("other", WaitsFor(namespaces=frozenset({"two"})))
+        router.waiting.note("uid of shop", "shop", WaitsFor(kinds=frozenset({BASKET})))
+        router.waiting.note("uid of other", "other", WaitsFor(namespaces=frozenset({"two"})))
         router.kinds_changed(frozenset({CRATE}))
         assert await woken(router.deployments.queue) == []
         router.kinds_changed(frozenset({BASKET, CRATE}))
@@ -305,7 +305,7 @@ class TestWhomAChangeWakes:
         paused: list[tuple[str, bool]] = []
         queue = router.deployments.queue
         monkeypatch.setattr(queue, "wake", lambda name, after=0.0: paused.append((name, after > 0)))
-        router.waiting.note("shop", WaitsFor(objects=frozenset({key("a")})))
+        router.waiting.note("uid of shop", "shop", WaitsFor(objects=frozenset({key("a")})))
         router.object_gone(key("b"))
         assert paused == []
         router.object_gone(key("a"))

@@ -32,11 +32,11 @@ from rukpak_py.controllers.deployment.after_apply import (
 )
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.drift_backoff import DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.healthy_condition import LASTING_SECONDS
 from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
-from rukpak_py.controllers.deployment.state import DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.outcome import DONE
 from rukpak_py.core.objects import ObjectKey

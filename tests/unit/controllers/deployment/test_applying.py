@@ -22,11 +22,11 @@ from rukpak_py.controllers.deployment.applying import (
     Applier,
 )
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.drift_backoff import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
-from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed, owned

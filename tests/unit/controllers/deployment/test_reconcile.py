@@ -40,7 +40,7 @@ from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
-from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.status import ConditionValue, Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
@@ -114,7 +114,7 @@ class FakeUninstall:
     asked: list[str] = field(default_factory=list)
     result: StageResult = field(default_factory=lambda: StageResult(outcome=DONE))
 
-    async def proceed(self, one: BundleDeployment) -> StageResult:
+    async def proceed(self, one: BundleDeployment, _state: DeploymentState) -> StageResult:
         self.asked.append(one.metadata.name)
         return self.result
 
@@ -593,7 +593,7 @@ class TestSuspended:
         assert bench.client.calls == [WRITE]
 
     async def test_it_waits_for_nothing_any_more(self, bench: Bench) -> None:
-        bench.waiting.note("shop", WaitsFor(namespaces=frozenset({"n"})))
+        bench.waiting.note("uid-of-shop", "shop", WaitsFor(namespaces=frozenset({"n"})))
         bench.put(deployment(suspend=True))
         await bench.reconcile()
         assert bench.waiting.for_namespace("n") == []
@@ -725,12 +725,6 @@ class TestADeploymentThatIsGone:
         assert len(bench.states) == 0
         assert bench.states.of(one.metadata.uid) is None
         assert bench.content.asked == []
-
-    async def test_nobody_is_woken_for_it_any_more(self, bench: Bench) -> None:
-        """It may go while a reconcile is about to note what it waits for; its key comes back once more."""
-        bench.waiting.note("shop", WaitsFor(namespaces=frozenset({"n"})))
-        await bench.reconcile()
-        assert bench.waiting.for_namespace("n") == []
 
     @pytest.mark.parametrize("by", ["the wanted content", "what is kept meanwhile", "what is kept instead"])
     async def test_what_a_stage_finds_gone_is_not_written_to(self, bench: Bench, by: str) -> None:

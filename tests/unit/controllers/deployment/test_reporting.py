@@ -14,6 +14,7 @@ from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status import ConditionValue, Report
 from rukpak_py.controllers.deployment.status_writer import STALE_SECONDS, DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
@@ -44,6 +45,7 @@ class Bench:
             client=self.client.as_client(), deployments=self.deployments, now=lambda: NOW, clock=self.clock
         )
         self.reporting = Reporting(writer, self.waiting, self.events, classes={PLAIN_CLASS})
+        self.state = DeploymentState()
         self.put(deployment())
 
     def put(self, one: BundleDeployment, *, seen: bool = True) -> None:
@@ -58,7 +60,7 @@ class Bench:
         return found
 
     async def report(self, result: StageResult, *, valid: ConditionValue | None = None) -> Outcome:
-        return await self.reporting.report(self.known, result, valid=valid)
+        return await self.reporting.report(self.known, self.state, result, valid=valid)
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ async def test_about_a_deployment_that_is_gone_there_is_nothing_to_say(bench: Be
     del bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]
     assert await bench.report(said("m", retry())) == DONE
     bench.deployments.drop("shop", one.metadata.uid)
-    assert await bench.reporting.report(one, said("m", retry())) == DONE
+    assert await bench.reporting.report(one, bench.state, said("m", retry())) == DONE
     assert bench.events.told == []
 
 
@@ -118,6 +120,13 @@ async def test_what_it_waits_for_is_known_until_the_next_word(bench: Bench, *, h
     await bench.report(result)
     assert bench.waiting.for_namespace("n") == ["shop"]
     await bench.report(StageResult(outcome=DONE))
+    assert bench.waiting.for_namespace("n") == []
+
+
+async def test_a_deployment_that_went_meanwhile_waits_for_nothing(bench: Bench) -> None:
+    """A reconcile may be about to note it; nothing would take the note away."""
+    bench.state.has_ended = True
+    await bench.report(said("m", waits_for=WaitsFor(namespaces=frozenset({"n"}))))
     assert bench.waiting.for_namespace("n") == []
 
 

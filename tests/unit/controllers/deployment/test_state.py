@@ -5,13 +5,15 @@ import pytest
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment import state as module
-from rukpak_py.controllers.deployment.state import (
+from rukpak_py.controllers.deployment.drift_backoff import (
     CORRECTIONS_BEFORE_BACKOFF,
     DRIFT_BACKOFF_SECONDS,
+    DriftBackoff,
+)
+from rukpak_py.controllers.deployment.state import (
     CreatedByThisInstall,
     DeploymentState,
     DeploymentStates,
-    DriftBackoff,
     FormerObjects,
     PendingWaits,
     differences,
@@ -210,7 +212,10 @@ def test_the_state_of_a_deployment_that_is_gone_cannot_come_back() -> None:
     assert state.has_ended
     assert states.of("u") is None
     assert len(states) == 0
+    heard = list[str]()
+    states.attach(heard.append)
     states.end("never seen")
+    assert heard == ["never seen"]
     assert states.of("never seen") is None
 
 

@@ -11,6 +11,7 @@ from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, OWNER_UID_ANNOTATION
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.preflight.refusal import WaitsFor
 from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.uninstall import LOOK_AGAIN_SECONDS, Uninstall
 from rukpak_py.controllers.outcome import DONE, WAIT
 from rukpak_py.core.objects import GroupVersionKind
@@ -72,6 +73,7 @@ class Bench:
     client: FakeClient
     events: ToldEvents = field(default_factory=ToldEvents)
     hooks: Hooks = field(default_factory=Hooks)
+    state: DeploymentState = field(default_factory=DeploymentState)
 
     def __post_init__(self) -> None:
         kinds = self.cluster.as_kinds()
@@ -101,8 +103,11 @@ class Bench:
         self.watches.listed(*resources)
 
     async def proceed(self, of: BundleDeployment) -> StageResult:
-        self.uninstall.seen(of)
-        return await self.uninstall.proceed(of)
+        self.seen(of)
+        return await self.uninstall.proceed(of, self.state)
+
+    def seen(self, of: BundleDeployment) -> None:
+        self.state.deletion.seen(of.metadata, listed=False)
 
     @property
     def writes(self) -> list[str]:
@@ -295,7 +300,7 @@ async def test_nothing_is_deleted_of_a_deployment_that_was_ever_orphaning(bench:
     bench.has(BASKETS, "x")
     bench.has(CRDS, CRD_NAME)
     bench.client.put("Basket", {"metadata": {"name": "x", "uid": "u", "ownerReferences": [OWNER.reference]}})
-    bench.uninstall.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
+    bench.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
     assert await bench.proceed(bench.deleted()) == StageResult(outcome=DONE)
     assert not any("delete" in call for call in bench.client.calls)
     assert not bench.client.objects["Basket", "x"]["metadata"].get("ownerReferences")
@@ -313,7 +318,7 @@ async def test_what_the_collector_has_orphaned_says_so_to_a_process_that_did_not
 
 async def test_orphaning_waits_for_kinds_that_cannot_be_seen(bench: Bench) -> None:
     bench.cluster.hides(BASKETS)
-    bench.uninstall.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
+    bench.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
     result = await bench.proceed(bench.deleted())
     assert bench.writes == []
     assert message(result).startswith("Orphaning: the API server does not serve Basket.shop.example.org")
@@ -322,7 +327,7 @@ async def test_orphaning_waits_for_kinds_that_cannot_be_seen(bench: Bench) -> No
 async def test_what_cannot_be_orphaned_is_told_and_tried_again(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     bench.client.failing["patch"] = refusal(ForbiddenError, "no")
-    bench.uninstall.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
+    bench.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
     result = await bench.proceed(bench.deleted())
     assert result.outcome.retry
     assert message(result) == "Orphaning: Basket ns/x: no"
@@ -331,7 +336,7 @@ async def test_what_cannot_be_orphaned_is_told_and_tried_again(bench: Bench) -> 
 async def test_the_next_deployment_of_the_name_is_not_taken_for_an_orphaning_one(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     orphaning = bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN)
-    bench.uninstall.seen(orphaning)
-    bench.uninstall.gone(orphaning)
+    bench.seen(orphaning)
+    bench.state = DeploymentState()
     await bench.proceed(bench.deleted())
     assert bench.writes == ["delete Basket x"]

@@ -13,11 +13,11 @@ BASKET, CRATE = GroupKind("shop.example.org", "Basket"), GroupKind("shop.example
 @pytest.fixture
 def waiting() -> WaitingDeployments:
     waiting = WaitingDeployments()
-    waiting.note("for-basket", WaitsFor(kinds=frozenset({BASKET})))
-    waiting.note("for-both", WaitsFor(kinds=frozenset({BASKET, CRATE}), namespaces=frozenset({"one"})))
-    waiting.note("for-namespaces", WaitsFor(namespaces=frozenset({"one", "two"})))
-    waiting.note("for-object", WaitsFor(objects=frozenset({key("a")})))
-    waiting.note("for-nothing", WaitsFor())
+    waiting.note("uid for-basket", "for-basket", WaitsFor(kinds=frozenset({BASKET})))
+    waiting.note("uid for-both", "for-both", WaitsFor(kinds=frozenset({BASKET, CRATE}), namespaces=frozenset({"one"})))
+    waiting.note("uid for-namespaces", "for-namespaces", WaitsFor(namespaces=frozenset({"one", "two"})))
+    waiting.note("uid for-object", "for-object", WaitsFor(objects=frozenset({key("a")})))
+    waiting.note("uid for-nothing", "for-nothing", WaitsFor())
     return waiting
 
 
@@ -50,7 +50,7 @@ def test_an_object_wakes_those_who_wait_for_it(waiting: WaitingDeployments, name
 
 
 def test_a_quota_wakes_those_who_wait_for_one_of_its_namespace(waiting: WaitingDeployments) -> None:
-    waiting.note("for-quota", WaitsFor(quotas=frozenset({"one"})))
+    waiting.note("uid for-quota", "for-quota", WaitsFor(quotas=frozenset({"one"})))
     assert waiting.for_quota("one") == ["for-quota"]
     assert waiting.for_quota("two") == []
 
@@ -58,24 +58,24 @@ def test_a_quota_wakes_those_who_wait_for_one_of_its_namespace(waiting: WaitingD
 def test_quotas_are_watched_once_one_is_waited_for() -> None:
     asked: list[str] = []
     waiting = WaitingDeployments(watch_quotas=lambda: asked.append("quotas"))
-    waiting.note("for-namespace", WaitsFor(namespaces=frozenset({"one"})))
+    waiting.note("uid for-namespace", "for-namespace", WaitsFor(namespaces=frozenset({"one"})))
     assert asked == []
-    waiting.note("for-quota", WaitsFor(quotas=frozenset({"one"})))
+    waiting.note("uid for-quota", "for-quota", WaitsFor(quotas=frozenset({"one"})))
     assert asked == ["quotas"]
 
 
 def test_the_last_word_counts(waiting: WaitingDeployments) -> None:
-    waiting.note("for-both", WaitsFor(objects=frozenset({key("b")})))
+    waiting.note("uid for-both", "for-both", WaitsFor(objects=frozenset({key("b")})))
     assert waiting.for_kinds({CRATE}) == []
     assert waiting.for_namespace("one") == ["for-namespaces"]
     assert waiting.for_object(key("b")) == ["for-both"]
-    waiting.note("for-both", WaitsFor())
+    waiting.note("uid for-both", "for-both", WaitsFor())
     assert waiting.for_object(key("b")) == []
 
 
 def test_who_is_gone_waits_for_nothing(waiting: WaitingDeployments) -> None:
-    waiting.forget("for-basket")
-    waiting.forget("unknown")
+    waiting.ended("uid for-basket")
+    waiting.ended("unknown")
     assert waiting.for_kinds({BASKET}) == ["for-both"]
 
 

@@ -19,7 +19,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.state import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
+from rukpak_py.controllers.deployment.drift_backoff import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import ChildSituation, situation

@@ -1,0 +1,49 @@
+"""Objects that another client changes as often as they are reverted.
+
+They are corrected at full speed a few times, and once a minute from then on, until two minutes are quiet.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+
+from rukpak_py.core.objects import ObjectKey
+
+DRIFT_BACKOFF_SECONDS = 60.0  # between two corrections of what somebody else changes again and again
+CORRECTIONS_BEFORE_BACKOFF = 5  # of one object, none two minutes after the one before
+
+
+class DriftBackoff:
+    """Objects that somebody changes again as often as we revert them: correcting at full speed helps nobody."""
+
+    def __init__(self) -> None:
+        self._corrections: dict[ObjectKey, deque[float]] = {}
+        self.text = ""  # what was reported about those that are left alone
+        self._reported: frozenset[ObjectKey] = frozenset()
+
+    def corrected(self, keys: Iterable[ObjectKey], now: float) -> None:
+        for key in keys:
+            self._corrections.setdefault(key, deque(maxlen=CORRECTIONS_BEFORE_BACKOFF)).append(now)
+
+    def resting(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
+        """Those that are left alone for now.
+
+        A minute after the last correction one more is allowed. Only two quiet minutes end it: with a clean slate after
+        each pause the fight would go on in bursts.
+        """
+        if not self._corrections:
+            return frozenset()
+        quiet = {key for key, times in self._corrections.items() if now - times[-1] >= 2 * DRIFT_BACKOFF_SECONDS}
+        for key in quiet:
+            del self._corrections[key]
+        self._reported -= quiet  # who makes the next conflict is asked anew
+        return frozenset(key for key in keys if self._is_resting(key, now))
+
+    def is_reported(self, keys: frozenset[ObjectKey]) -> bool:
+        return keys <= self._reported
+
+    def report(self, keys: frozenset[ObjectKey], text: str) -> None:
+        self._reported, self.text = keys, text
+
+    def _is_resting(self, key: ObjectKey, now: float) -> bool:
+        times = self._corrections.get(key) or deque()
+        return len(times) == CORRECTIONS_BEFORE_BACKOFF and now - times[-1] < DRIFT_BACKOFF_SECONDS
