@@ -19,6 +19,7 @@ from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
@@ -36,6 +37,7 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Recorder, Renderings, ValuesObjects
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
@@ -67,10 +69,10 @@ class DeploymentParts:
     """The reconciler, and those of its parts that hear of events."""
 
     def __init__(self, around: DeploymentDependencies, *, on_restore: OnRestore) -> None:
-        self._values = ExternalValues(around.values, around.digest_keys, namespace=around.system_namespace)
-        around = replace(around, events=MaskingRecorder(around.events, self._values.hide))
-        self._around = around
         self.states = DeploymentStates()
+        self._values = ExternalValues(around.values, around.digest_keys, self.states, namespace=around.system_namespace)
+        around = replace(around, events=MaskingRecorder(around.events, self.states.hide))
+        self._around = around
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore
         )
@@ -79,8 +81,9 @@ class DeploymentParts:
         self.renderer = Renderer(
             around.content, Kinds(around.cluster), around.renderings, around.digest_keys, on_end=queue.add
         )
+        self._hook_jobs = Jobs[HookEnd | None](on_end=queue.add)
         self._writer = DeploymentStatusWriter(
-            client=around.client, deployments=deployments, now=around.now, hide=self._values.hide
+            client=around.client, deployments=deployments, now=around.now, hide=self.states.hide
         )
         existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
         templates = Templates(
@@ -100,7 +103,6 @@ class DeploymentParts:
             DeletionHooks(
                 self._hooks,
                 given_up,
-                states=self.states,
                 templates=templates,
                 values=self._values,
                 attempts=attempts,
@@ -118,14 +120,15 @@ class DeploymentParts:
             reporting=Reporting(self._writer, around.router.waiting, around.events, classes=CLASSES),
         )
 
-        self.states.attach(around.router.waiting.ended)
+        self.states.attach(around.router.waiting.ended, self._values.ended, self._hook_jobs.drop)
 
     async def sweep_renderings(self) -> None:
         """All but those of what is installed, was installed, or is about to be."""
         router, keys = self._around.router, set[str]()
         for one in router.deployments.cache:
             bundles = router.bundles.cache.controlled_by(one.metadata.uid)
-            values = self._values.latest(one.metadata.uid)
+            state = self.states.of(one.metadata.uid)
+            values = state.values.latest if state is not None else ()
             keys |= keys_in_use(one, bundles, system_namespace=self._around.system_namespace, values=values)
         await self._around.renderings.sweep(keys)
 
@@ -133,15 +136,13 @@ class DeploymentParts:
         """The deployment was deleted: nothing of it is remembered."""
         uid = deployment.metadata.uid
         self.renderer.forget(uid)
-        self._values.forget(uid)
-        self._install_hooks.forget(uid)
         self._certificates.forget(uid)
         self.states.end(uid)
 
     async def close(self) -> None:
         """No job of it goes on."""
         await self.renderer.close()
-        await self._hooks.close()
+        await self._hook_jobs.close()
 
     def _hook_parts(self, around: DeploymentDependencies) -> tuple[HookStage, GivenUpHooks]:
         deployments = around.router.deployments
@@ -152,7 +153,7 @@ class DeploymentParts:
             self._writer,
             now=around.now,
             seconds=around.hook_seconds,
-            on_end=deployments.queue.add,
+            jobs=self._hook_jobs,
         )
         given_up = GivenUpHooks(
             around.client, jobs, self._writer, around.events, now=around.now, seconds=around.hook_seconds

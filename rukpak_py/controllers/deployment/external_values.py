@@ -2,7 +2,7 @@
 
 Found before an attempt is made, because their digests are part of its options: other values are other options, and go
 the way of every upgrade. What they hold is in memory as long as the deployment is there, and nowhere else: it is kept
-out of all that is said about the deployment (`hide`).
+out of all that is said about the deployment (`SecretMask`).
 
 What is missing or wrong is an `error` and not an exception: what is installed is kept meanwhile.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.install_options import recognised
 from rukpak_py.api.names import HELM_CLASS
-from rukpak_py.controllers.deployment.masks import SecretMasks
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
@@ -39,58 +39,39 @@ NO_VALUES = FoundValues()
 
 
 class ExternalValues:
-    def __init__(self, objects: ValuesObjects, keys: DigestKeys, *, namespace: str) -> None:
+    def __init__(self, objects: ValuesObjects, keys: DigestKeys, states: DeploymentStates, *, namespace: str) -> None:
         self._objects = objects
         self._keys = keys
         self._namespace = namespace
-        self._uses: dict[str, frozenset[tuple[str, str]]] = {}  # by uid: kinds and names
-        self._latest: dict[str, tuple[RecordedValues, ...]] = {}  # by uid
-        self._masks = SecretMasks()
+        self._states = states
 
-    async def of(self, deployment: BundleDeployment) -> FoundValues:
-        uid, spec = deployment.metadata.uid, deployment.spec
+    async def of(self, deployment: BundleDeployment, state: DeploymentState) -> FoundValues:
+        spec = deployment.spec
         try:
             references = references_of(spec.config or {}) if spec.provisioner_class == HELM_CLASS else ()
-            self._use(uid, frozenset((one.kind, one.name) for one in references))
+            if state.values.refer_to(frozenset((one.kind, one.name) for one in references)):
+                self._retain()
             if not references:
                 return NO_VALUES
             found = _demanded(references, [await self._document(one) for one in references])
             digested = _digested(found, await self._keys.get())
         except RukPakError as error:
             return FoundValues(error=error)
-        if uid not in self._uses:  # it went while its values were read
+        if state.has_ended:  # while its values were read
             self._retain()
             return NO_VALUES
-        self._masks.learn(deployment, (document for reference, document in found if reference.is_secret))
+        state.mask.learn(deployment, (document for reference, document in found if reference.is_secret))
         history = deployment.status.history
         installed = history[0].options.values_from if history and history[0].options is not None else ()
-        self._latest[uid] = recognised(digested, installed)
-        return FoundValues(recorded=self._latest[uid], documents=tuple(document for _, document in found))
+        state.values.latest = recognised(digested, installed)
+        return FoundValues(recorded=state.values.latest, documents=tuple(document for _, document in found))
 
-    def hide(self, uid: str, text: str) -> str:
-        """The text without the secret values of the deployment."""
-        return self._masks.hide(uid, text)
-
-    def latest(self, uid: str) -> tuple[RecordedValues, ...]:
-        """As they were found last."""
-        return self._latest.get(uid, ())
-
-    def forget(self, uid: str) -> None:
-        """The deployment is gone."""
-        self._use(uid, frozenset())
-        self._masks.forget(uid)
-
-    def _use(self, uid: str, objects: frozenset[tuple[str, str]]) -> None:
-        if self._uses.get(uid, frozenset()) == objects:
-            return
-        self._uses[uid] = objects
-        if not objects:
-            del self._uses[uid]
-            self._latest.pop(uid, None)
+    def ended(self, _uid: str) -> None:
+        """What no other deployment refers to is not remembered."""
         self._retain()
 
     def _retain(self) -> None:
-        self._objects.retain(frozenset[tuple[str, str]]().union(*self._uses.values()))
+        self._objects.retain(frozenset[tuple[str, str]]().union(*(state.values.objects for state in self._states)))
 
     async def _document(self, reference: ValuesReference) -> "ValuesDocument | str":
         """What is there, or a sentence about what is not."""

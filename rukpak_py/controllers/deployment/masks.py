@@ -22,34 +22,26 @@ Hide: TypeAlias = Callable[[str, str], str]  # of the deployment with this uid, 
 _Documents: TypeAlias = tuple[ValuesDocument, ...]
 
 
-class SecretMasks:
+class SecretMask:
     def __init__(self) -> None:
-        self._documents: dict[str, tuple[_Documents, _Documents]] = {}  # by uid: the latest, and those before
-        self._generations: dict[str, int] = {}
-        self._masks: dict[str, Mask] = {}
+        self._latest: _Documents = ()
+        self._former: _Documents = ()
+        self._generation: int | None = None
+        self._mask: Mask | None = None
 
     def learn(self, deployment: BundleDeployment, documents: Iterable[ValuesDocument]) -> None:
         """These are the secret values of the deployment now."""
-        uid, found = deployment.metadata.uid, tuple(documents)
-        latest, former = self._documents.get(uid, ((), ()))
-        found = found or latest  # without any, objects that were made of the former ones may still be there
-        if found != latest:
-            latest, former = found, latest or former
-        elif self._generations.get(uid) == deployment.metadata.generation:
+        found = tuple(documents) or self._latest  # without any, objects of the former ones may still be there
+        if found != self._latest:
+            self._latest, self._former = found, self._latest or self._former
+        elif self._generation == deployment.metadata.generation:
             return
-        self._documents[uid], self._generations[uid] = (latest, former), deployment.metadata.generation
+        self._generation = deployment.metadata.generation
         public = [deployment.metadata.name, *map(str, leaves_of(to_builtins(deployment.spec)))]
-        self._masks[uid] = Mask(secret_values((*latest, *former)), public)
+        self._mask = Mask(secret_values((*self._latest, *self._former)), public)
 
-    def hide(self, uid: str, text: str) -> str:
-        mask = self._masks.get(uid)
-        return mask.hide(text) if mask is not None else text
-
-    def forget(self, uid: str) -> None:
-        """The deployment is gone."""
-        self._documents.pop(uid, None)
-        self._generations.pop(uid, None)
-        self._masks.pop(uid, None)
+    def hide(self, text: str) -> str:
+        return self._mask.hide(text) if self._mask is not None else text
 
 
 def as_it_is(_uid: str, text: str) -> str:

@@ -55,19 +55,18 @@ class DeploymentReconciler:
         deployment = self._deployments.get(name)
         if deployment is None:
             return DONE
-        uid = deployment.metadata.uid
-        state = self._states.of(uid)
+        state = self._states.of(deployment.metadata.uid)
         if state is None:
             return DONE
-        hide_in_lines(lambda text: self._values.hide(uid, text))
+        hide_in_lines(state.mask.hide)
         if not self._reporting.serves(deployment) and not _is_held_by_us(deployment):
             return await self._reporting.not_served(deployment, state)
         if deployment.metadata.is_deleted:
-            await self._values.of(deployment)  # what is secret of it is not told of while it goes
+            await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
             return await self._reporting.report(deployment, state, await self._uninstall.proceed(deployment, state))
         if deployment.spec.suspend:
             return await self._reporting.report(deployment, state, SUSPENDED)
-        found = await self._values.of(deployment)
+        found = await self._values.of(deployment, state)
         try:
             wanted = await self._templates.bundle_of(deployment, state)
         except RukPakError as error:

@@ -7,11 +7,11 @@ writes to a state that is not reachable any more.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.template_hash import template_hash
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.last_applied import LastApplied
@@ -19,6 +19,8 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.serving_certificates import WantedCertificates
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
+from rukpak_py.controllers.deployment.hooks.state import HookState
+from rukpak_py.controllers.deployment.masks import SecretMask
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
@@ -86,6 +88,23 @@ class FormerObjects:
 
 
 @dataclass(slots=True)
+class UsedValues:
+    """The Secrets and ConfigMaps that its chart takes values from, by kind and name."""
+
+    objects: frozenset[tuple[str, str]] = frozenset()
+    latest: tuple[RecordedValues, ...] = ()  # as they were found last
+
+    def refer_to(self, objects: frozenset[tuple[str, str]]) -> bool:
+        """Whether they are others than before."""
+        if objects == self.objects:
+            return False
+        self.objects = objects
+        if not objects:
+            self.latest = ()
+        return True
+
+
+@dataclass(slots=True)
 class StatusWrites:
     """When the status was written last, and since when the result of an installation waits for its first health."""
 
@@ -126,6 +145,9 @@ class DeploymentState:
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
     passed_gates: dict[str, ContentKey] = field(default_factory=dict)  # by name, of those whose answer holds
+    values: UsedValues = field(default_factory=UsedValues)
+    mask: SecretMask = field(default_factory=SecretMask)
+    hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
     deletion: Deletion = field(default_factory=Deletion)
     has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
@@ -186,6 +208,9 @@ class DeploymentStates:
     def __len__(self) -> int:
         return len(self._states)
 
+    def __iter__(self) -> Iterator[DeploymentState]:
+        return iter(self._states.values())
+
     def attach(self, *listeners: Callable[[str], None]) -> None:
         """Once: they hear the uid of each deployment that has ended."""
         self._listeners = listeners
@@ -195,6 +220,11 @@ class DeploymentStates:
         if uid in self._ended:
             return None
         return self._states.setdefault(uid, DeploymentState())
+
+    def hide(self, uid: str, text: str) -> str:
+        """The text without the secret values of the deployment."""
+        state = self._states.get(uid)
+        return state.mask.hide(text) if state is not None else text
 
     def end(self, uid: str) -> None:
         """The deployment is gone: nothing of it is remembered, and what runs for it is stopped."""

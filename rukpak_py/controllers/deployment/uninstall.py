@@ -73,16 +73,21 @@ class Uninstall:
         if state.deletion.is_orphaning or self._inventory.shows_orphans_of(metadata.name):
             state.deletion.is_orphaning = True
             return await self._orphan(deployment, ours, hidden)
-        content = await self._hooks.content(deployment)
+        content = await self._hooks.content(deployment, state)
         if isinstance(content, StageResult):
             return content
         if content is None:
             unfinished = await self._delete_in_order(deployment, ours, hidden)
-            return unfinished or await self._hooks.clean_up(deployment) or await self._end(deployment)
-        return await self._delete_with_hooks(deployment, content, ours, hidden)
+            return unfinished or await self._hooks.clean_up(deployment, state) or await self._end(deployment)
+        return await self._delete_with_hooks(deployment, state, content, ours, hidden)
 
     async def _delete_with_hooks(
-        self, deployment: BundleDeployment, content: DeletedContent, ours: Sequence[ObservedObject], hidden: HiddenKinds
+        self,
+        deployment: BundleDeployment,
+        state: DeploymentState,
+        content: DeletedContent,
+        ours: Sequence[ObservedObject],
+        hidden: HiddenKinds,
     ) -> StageResult:
         """What comes after everything is gone waits for everything, not only for what needs an order."""
         unfinished = await self._hooks.run(content, HookEvent.PRE_DELETE)
@@ -90,7 +95,7 @@ class Uninstall:
         if unfinished is None and ours and content.has(HookEvent.POST_DELETE):
             unfinished = await self._delete(deployment, ours, "object", hidden)
         unfinished = unfinished or await self._hooks.run(content, HookEvent.POST_DELETE)
-        return unfinished or await self._hooks.clean_up(deployment) or await self._end(deployment)
+        return unfinished or await self._hooks.clean_up(deployment, state) or await self._end(deployment)
 
     async def _hidden(self, deployment: BundleDeployment) -> tuple[HiddenKinds, HiddenKinds]:
         """Kinds whose objects must go first and cannot be seen; and built-in kinds that are not listed yet."""

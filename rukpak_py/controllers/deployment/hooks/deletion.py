@@ -25,7 +25,7 @@ from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, StageResult
-from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.outcome import WAIT, again, retry
@@ -51,7 +51,6 @@ class DeletionHooks:
         stage: HookStage,
         given_up: GivenUpHooks,
         *,
-        states: DeploymentStates,
         templates: Templates,
         values: ExternalValues,
         attempts: AttemptFactory,
@@ -59,21 +58,21 @@ class DeletionHooks:
     ) -> None:
         self._stage = stage
         self._given_up = given_up
-        self._states = states
         self._templates = templates
         self._values = values
         self._attempts = attempts
         self._rendering = rendering
 
-    async def content(self, deployment: BundleDeployment) -> DeletedContent | StageResult | None:
+    async def content(
+        self, deployment: BundleDeployment, state: DeploymentState
+    ) -> DeletedContent | StageResult | None:
         """None: there are no hooks to be run."""
-        state = self._states.of(deployment.metadata.uid)
-        if not deployment.status.delete_hooks or state is None:
+        if not deployment.status.delete_hooks:
             return None
         if skips_hooks(deployment):
-            self._stage.emit_skipped(deployment, "deletion")
+            self._stage.emit_skipped(deployment, state.hooks, "deletion")
             return None
-        found = await self._values.of(deployment)
+        found = await self._values.of(deployment, state)
         attempt = self._attempt(deployment, state, found)
         if attempt is None:
             return _without_content(found, StageResult(outcome=WAIT), Summary.STALLED)
@@ -102,9 +101,9 @@ class DeletionHooks:
                 outcome = again(LOOK_AGAIN_SECONDS) if is_left else WAIT
                 return StageResult(outcome=outcome, report=_of(f"Deleting: {text}", Summary.STALLED))
 
-    async def clean_up(self, deployment: BundleDeployment) -> StageResult | None:
+    async def clean_up(self, deployment: BundleDeployment, state: DeploymentState) -> StageResult | None:
         """Before the deployment goes: hooks that nobody else deletes. None: they are gone."""
-        failures = await self._given_up.delete_uncollected(deployment)
+        failures = await self._given_up.delete_uncollected(deployment, state.hooks)
         if not failures:
             return None
         text = joined(f"could not delete the hook {key}: {error}" for key, error in failures)

@@ -23,6 +23,7 @@ from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, identity
 from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, LookAgain, Running, hook_record
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd, age_of
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, skips_hooks
+from rukpak_py.controllers.deployment.hooks.state import HookState, SupersededHook
 from rukpak_py.controllers.deployment.hooks.steps import goes_by_policy, has_failed
 from rukpak_py.controllers.deployment.hooks.verdict import HookVerdict, time_limit, verdict
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
@@ -58,35 +59,21 @@ class GivenUpHooks:
         self._events = events
         self._now = now
         self._seconds = seconds
-        # By deployment: of which hook an Event has told, and which is over though an older status still shows it.
-        self._announced: dict[str, tuple[str, ...]] = {}
-        self._ended_events: dict[str, tuple[str, ...]] = {}
-        self._refusals: dict[str, str] = {}
-        self._over: dict[str, tuple[str, ...]] = {}
-        self._cleared: dict[str, set[str]] = {}  # uids of what was deleted and whose records stay
-
-    def known(self, deployment: BundleDeployment) -> RunningHook | None:
-        """The hook that was begun last and has no record yet, of whatever run."""
-        uid, hook = deployment.metadata.uid, deployment.status.running_hook
-        begun = self._jobs.begun(uid)  # perhaps once more, where the same content came back
-        if begun is not None:
-            return begun
-        return hook if hook is not None and (*identity(hook), hook.uid) != self._over.get(uid) else None
 
     async def at_work(
-        self, deployment: BundleDeployment, wanted: Sequence[HookExecution]
+        self, deployment: BundleDeployment, state: HookState, wanted: Sequence[HookExecution]
     ) -> Running | LookAgain | None:
         """One that is not of a `wanted` run, or what it has become. None: there is none, or nobody waits for it."""
-        hook = self.known(deployment)
+        hook = begun_last(deployment, state)
         if hook is None or hook.run in {run.mark for run in wanted}:
             return None
         text = messages.hook_given_up(hook.event, hook.key)
         try:
             if hook.result:
-                return await self._clear(deployment, hook)
-            end = await self._end_of(deployment, hook)
+                return await self._clear(deployment, state, hook)
+            end = await self._end_of(state, hook)
             if end is not None:
-                await self._record(deployment, hook, end, is_of_wanted=any(run.is_of(hook) for run in wanted))
+                await self._record(deployment, state, hook, end, is_of_wanted=any(run.is_of(hook) for run in wanted))
                 return LookAgain()
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS)
@@ -94,29 +81,33 @@ class GivenUpHooks:
             text = f"{text}; {error}"
         if skips_hooks(deployment):
             return None
-        if self._announced.get(deployment.metadata.uid) != identity(hook):
-            self._announced[deployment.metadata.uid] = identity(hook)
+        if state.superseded.announced != identity(hook):
+            state.superseded.announced = identity(hook)
             self._emit(self._events.warning, deployment, EventReason.HOOK_GIVEN_UP, text)
         return Running(text=text, hook=hook)
 
-    async def delete_between(self, deployment: BundleDeployment, run: HookExecution) -> list[HookRecord] | None:
+    async def delete_between(
+        self, deployment: BundleDeployment, state: HookState, run: HookExecution
+    ) -> list[HookRecord] | None:
         """Of an installation that was given up for that of `run` between two hooks: whose records may go.
 
         None: something may not be deleted yet. The record of a failure stays, with all of its run: it keeps what failed
         from being begun again unasked. Its deletions may not have come to their end.
         """
-        uid, hooks = deployment.metadata.uid, deployment.status.hooks
+        hooks, superseded = deployment.status.hooks, state.superseded
         due = [one for one in hooks if goes_by_policy(one) and run.replaced(one)]
         if skips_hooks(deployment):
             return []
-        if not await self._are_deleted(deployment, [one for one in due if one.uid not in self._cleared.get(uid, ())]):
+        if not await self._are_deleted(deployment, state, [one for one in due if one.uid not in superseded.deleted]):
             return None
         failed = {one.run for one in hooks if has_failed(one)}
-        self._cleared[uid] = {one.uid for one in due if one.run in failed}
+        superseded.deleted = frozenset(one.uid for one in due if one.run in failed)
         return [one for one in due if one.run not in failed]
 
-    async def delete_uncollected(self, deployment: BundleDeployment) -> list[tuple[ObjectKey, RukPakError]]:
-        uid, running = deployment.metadata.uid, self.known(deployment)
+    async def delete_uncollected(
+        self, deployment: BundleDeployment, state: HookState
+    ) -> list[tuple[ObjectKey, RukPakError]]:
+        uid, running = deployment.metadata.uid, begun_last(deployment, state)
         known: list[HookInStatus] = [*deployment.status.hooks, *([running] if running is not None else [])]
         failures: list[tuple[ObjectKey, RukPakError]] = []
         for one in known:
@@ -128,12 +119,7 @@ class GivenUpHooks:
                     failures.append((one.key, error))
         return failures
 
-    def forget(self, uid: str) -> None:
-        """The deployment is gone, or its hook."""
-        for known in (self._announced, self._ended_events, self._refusals, self._over, self._cleared):
-            known.pop(uid, None)
-
-    async def _end_of(self, deployment: BundleDeployment, hook: RunningHook) -> HookEnd | None:
+    async def _end_of(self, state: HookState, hook: RunningHook) -> HookEnd | None:
         """None: it is at work, or about to be. One that is being deleted is at work until it is gone."""
         resource = await self._jobs.resource_of(hook.gvk)
         try:
@@ -141,7 +127,7 @@ class GivenUpHooks:
         except NotFoundError:
             found = b""
         if resource is None or not found:
-            is_coming = resource is not None and self._jobs.is_at_work(deployment.metadata.uid)
+            is_coming = resource is not None and self._jobs.is_at_work(state.job)
             return None if is_coming else self._ended(hook, _DELETED)
         live, manifest = live_object(resource, found, full=True).metadata, orjson.loads(found)
         if not _is_object_of(hook, live):
@@ -167,13 +153,13 @@ class GivenUpHooks:
         )
 
     async def _record(
-        self, deployment: BundleDeployment, hook: RunningHook, end: HookEnd, *, is_of_wanted: bool
+        self, deployment: BundleDeployment, state: HookState, hook: RunningHook, end: HookEnd, *, is_of_wanted: bool
     ) -> None:
         """How it has ended, before anything of it is deleted: what is gone tells nobody how it has ended.
 
         `is_of_wanted`: only its rendering is another by now, and after a failure nothing is begun again unasked.
         """
-        succeeded, uid = end.verdict.succeeded, deployment.metadata.uid
+        succeeded = end.verdict.succeeded
         ended = hook_record(
             end,
             revision=hook.revision,
@@ -187,32 +173,31 @@ class GivenUpHooks:
             others = (one for one in deployment.status.hooks if (one.run, one.key) != (hook.run, end.key))
             fields["hooks"] = (*others, ended)
         await self._writer.record_fields(deployment, **fields)
-        self._jobs.forget(uid)
-        if end.uid and not skips_hooks(deployment) and self._ended_events.get(uid) != identity(hook):
-            self._ended_events[uid] = identity(hook)
+        self._jobs.stop(deployment.metadata.uid, state.job)
+        if end.uid and not skips_hooks(deployment) and state.superseded.ended != identity(hook):
+            state.superseded.ended = identity(hook)
             emit = self._events.normal if succeeded else self._events.warning
             text = messages.given_up_hook_ended(hook.event, end.key, "" if succeeded else end.verdict.why)
             self._emit(emit, deployment, EventReason.HOOK_ENDED, text)
 
-    async def _clear(self, deployment: BundleDeployment, hook: RunningHook) -> LookAgain | None:
+    async def _clear(self, deployment: BundleDeployment, state: HookState, hook: RunningHook) -> LookAgain | None:
         """What goes by its policy, with what ended before it in its run. None: not yet, and nobody waits for that."""
         known: list[HookRecord | RunningHook] = [*deployment.status.hooks, hook]
         due = [one for one in known if one.run == hook.run and goes_by_policy(one)]
-        if not await self._are_deleted(deployment, due):
+        if not await self._are_deleted(deployment, state, due):
             return None
         await self._writer.record_fields(deployment, running_hook=None)
-        self.forget(deployment.metadata.uid)
-        self._over[deployment.metadata.uid] = (*identity(hook), hook.uid)
+        state.superseded = SupersededHook(over=(*identity(hook), hook.uid))
         return LookAgain()
 
-    async def _are_deleted(self, deployment: BundleDeployment, due: Iterable[HookInStatus]) -> bool:
+    async def _are_deleted(self, deployment: BundleDeployment, state: HookState, due: Iterable[HookInStatus]) -> bool:
         for one in due:
             try:
                 await self._jobs.delete(one)
             except RukPakError as error:
-                uid, text = deployment.metadata.uid, messages.given_up_hook_stays(one.event, one.key, str(error))
-                if self._refusals.get(uid) != text:
-                    self._refusals[uid] = text
+                text = messages.given_up_hook_stays(one.event, one.key, str(error))
+                if state.superseded.refusal != text:
+                    state.superseded.refusal = text
                     self._emit(self._events.warning, deployment, EventReason.HOOK_ENDED, text)
                 return False
         return True
@@ -233,6 +218,14 @@ class GivenUpHooks:
     @staticmethod
     def _emit(emit: Callable[[str, str, str, str, str], None], of: BundleDeployment, reason: str, text: str) -> None:
         emit(BUNDLE_DEPLOYMENT_KIND, of.metadata.name, of.metadata.uid, reason, text)
+
+
+def begun_last(deployment: BundleDeployment, state: HookState) -> RunningHook | None:
+    """The hook that was begun last and has no record yet, of whatever run."""
+    hook, begun = deployment.status.running_hook, state.job.begun
+    if begun is not None:  # perhaps once more, where the same content came back
+        return begun
+    return hook if hook is not None and (*identity(hook), hook.uid) != state.superseded.over else None
 
 
 def _is_object_of(one: HookInStatus, live: Metadata) -> bool:

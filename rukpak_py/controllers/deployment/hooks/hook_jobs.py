@@ -23,6 +23,7 @@ from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, hook_
 from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, may_replace_left, skips_hooks
+from rukpak_py.controllers.deployment.hooks.state import HookJob
 from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.jobs import Jobs, Key
@@ -47,7 +48,7 @@ class HookJobs:
         *,
         now: Callable[[], str],
         seconds: float,
-        on_end: Callable[[str], None],
+        jobs: Jobs[HookEnd | None],
     ) -> None:
         """`seconds`: a hook must end within."""
         self._client = client
@@ -56,19 +57,15 @@ class HookJobs:
         self._writer = writer
         self._seconds = seconds
         self._runner = HookRunner(client, now=now)
-        self._jobs: Jobs[HookEnd | None] = Jobs(on_end=on_end)
-        self._ended: dict[str, tuple[Key, HookEnd]] = {}  # by uid: not recorded yet
-        self._begun: dict[str, RunningHook] = {}  # by uid: what the last job has found, or is about to create
-        self._latest: dict[str, Key] = {}  # by uid: of the last job
+        self._jobs = jobs
 
     async def end_of(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> HookEnd | Unfinished:
-        """How the hook has ended; it is begun, unless it was. The same until it is `recorded`."""
-        uid = attempt.deployment.metadata.uid
+        """How the hook has ended; it is begun, unless it was. The same until that is recorded."""
+        uid, job = attempt.deployment.metadata.uid, attempt.state.hooks.job
         failed = step.failed.uid if step.failed is not None else ""
         key = (uid, run.mark, failed, *step.hook.object.head.key)
-        ended_key, ended = self._ended.get(uid, (None, None))
-        if ended is not None and ended_key == key:
-            return ended
+        if job.ended is not None and job.ended[0] == key:
+            return job.ended[1]
         finished = self._jobs.take(key)
         if finished is None:
             return await self._running(attempt, run, step, key)
@@ -76,31 +73,17 @@ class HookJobs:
             return not_run(run.event, _place(step, attempt), finished.error)
         if finished.value is None:
             return LookAgain(after=UNWANTED_SECONDS)
-        self._ended[uid] = key, finished.value
+        job.ended = key, finished.value
         return finished.value
 
-    def recorded(self, uid: str) -> None:
-        self._ended.pop(uid, None)
-        self._begun.pop(uid, None)
+    def is_at_work(self, job: HookJob) -> bool:
+        """It looks after a hook of the deployment, and may be creating it."""
+        return job.key is not None and self._jobs.is_running(job.key)
 
-    def begun(self, uid: str) -> RunningHook | None:
-        """What this process waits for, or has waited for without a record of its end."""
-        return self._begun.get(uid)
-
-    def is_at_work(self, uid: str) -> bool:
-        """A job of this process looks after a hook of the deployment, and may be creating it."""
-        key = self._latest.get(uid)
-        return key is not None and self._jobs.is_running(key)
-
-    def forget(self, uid: str) -> None:
-        """Nobody waits for it any more, because the deployment is gone for instance."""
+    def stop(self, uid: str, job: HookJob) -> None:
+        """Its hook is not waited for any more."""
         self._jobs.drop(uid)
-        self._latest.pop(uid, None)
-        self._ended.pop(uid, None)
-        self._begun.pop(uid, None)
-
-    async def close(self) -> None:
-        await self._jobs.close()
+        job.stopped()
 
     async def resource_of(self, gvk: GroupVersionKind) -> Resource | None:
         """Asked for again when it is unknown: an object of the same chart may have brought it."""
@@ -132,23 +115,23 @@ class HookJobs:
                 wanted = self._hook_object(attempt, run, step, resource)
             except RukPakError as error:
                 return not_run(run.event, _place(step, attempt), error)
-            self._start(attempt.deployment, run, step, wanted, key)
-        begun, asked = self._begun.get(attempt.deployment.metadata.uid), asked_of(attempt.deployment)
+            if not attempt.state.has_ended:  # the result would never be taken
+                self._start(attempt, run, step, wanted, key)
+        begun, asked = attempt.state.hooks.job.begun, asked_of(attempt.deployment)
         return Running(
             text=messages.hook_running(run.event, _place(step, attempt)),
             hook=begun,
             handles_request=not asked or (begun is not None and begun.reconcile_at == asked),
         )
 
-    def _start(
-        self, deployment: BundleDeployment, run: HookExecution, step: ExecuteHook, wanted: HookObject, key: Key
-    ) -> None:
-        metadata, event = deployment.metadata, run.event
-        self.forget(metadata.uid)
-        self._latest[metadata.uid] = key
+    def _start(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, wanted: HookObject, key: Key) -> None:
+        deployment, job, event = attempt.deployment, attempt.state.hooks.job, run.event
+        metadata = deployment.metadata
+        self._jobs.drop(metadata.uid)
+        job.start(key)
 
         async def begun(uid: str, asked: str) -> None:
-            self._begun[metadata.uid] = hook = _running_hook(run, step, wanted, uid=uid, asked=asked)
+            job.begun = hook = _running_hook(run, step, wanted, uid=uid, asked=asked)
             await self._remember(deployment, hook)
 
         async def work() -> HookEnd | None:

@@ -11,7 +11,7 @@ from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import Reason
 from rukpak_py.controllers.deployment import failure_reports
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
+from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks, begun_last
 from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runs import INSTALL, events_of, hooks_at, run_of
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
@@ -28,7 +28,6 @@ class ReleaseHooks:
     def __init__(self, stage: HookStage, given_up: GivenUpHooks) -> None:
         self._stage = stage
         self._given_up = given_up
-        self._begun: dict[str, str] = {}  # by deployment: the run whose first hook was begun
 
     def are_due_before(self, attempt: Attempt, rendered: Rendered) -> bool:
         events = events_of(attempt) if rendered.hooks else None
@@ -36,7 +35,7 @@ class ReleaseHooks:
 
     async def proceed(self, attempt: Attempt, rendered: Rendered) -> StageResult | None:
         """The next step of what this process has begun; None: nothing was, or all of it has ended."""
-        if not self.are_due_before(attempt, rendered) or self._run(attempt) != self._begun.get(_uid(attempt)):
+        if not self.are_due_before(attempt, rendered) or _run(attempt) != attempt.state.hooks.run:
             return None
         return await self.before(attempt, rendered)
 
@@ -45,7 +44,7 @@ class ReleaseHooks:
         events = events_of(attempt)
         if events is None:
             return None
-        self._begun[_uid(attempt)] = self._run(attempt)
+        attempt.state.hooks.run = _run(attempt)
         unfinished = await self._stage.run(attempt, rendered.hooks, events.before)
         result = _result(attempt, unfinished, _BEFORE)
         return replace(result, wrote_nothing=True) if result is not None else None
@@ -59,18 +58,19 @@ class ReleaseHooks:
 
     async def with_given_up(self, attempt: Attempt, result: StageResult) -> StageResult:
         """The same, with the hook of another installation that is still at work."""
-        if self._given_up.known(attempt.deployment) is None:
+        state = attempt.state.hooks
+        if begun_last(attempt.deployment, state) is None:
             return await self._without_left(attempt, result)
         events = events_of(attempt)
         if events is not None and attempt.facts is None:
             return result  # what is not rendered yet may be what the hook is of
         wanted = [run_of(attempt, event) for event in (events.before, events.after)] if events is not None else []
-        running = await self._given_up.at_work(attempt.deployment, wanted)
+        running = await self._given_up.at_work(attempt.deployment, state, wanted)
         if isinstance(running, LookAgain):  # what the report is made of is older than what was just recorded
             outcome = both(result.outcome, again(running.after))
             return replace(result, outcome=outcome, report=None, is_finished=False)
         if running is None:  # what has ended and may not be deleted is tried again
-            is_left = self._given_up.known(attempt.deployment) is not None
+            is_left = begun_last(attempt.deployment, state) is not None
             return replace(result, outcome=both(result.outcome, again(_LEFT_SECONDS))) if is_left else result
         report, outcome = result.report, both(result.outcome, again(_GIVEN_UP_SECONDS))
         if report is not None and report.summary is Summary.READY:
@@ -85,7 +85,8 @@ class ReleaseHooks:
         hooks = attempt.deployment.status.hooks
         if not hooks:
             return result
-        gone = await self._given_up.delete_between(attempt.deployment, run_of(attempt, INSTALL.before))
+        run = run_of(attempt, INSTALL.before)
+        gone = await self._given_up.delete_between(attempt.deployment, attempt.state.hooks, run)
         if gone is None:
             return replace(result, outcome=both(result.outcome, again(_LEFT_SECONDS)))
         if not gone or result.report is None:
@@ -94,20 +95,10 @@ class ReleaseHooks:
         left = tuple(one for one in fields.get("hooks", hooks) if one not in gone)
         return replace(result, report=replace(result.report, fields={**fields, "hooks": left}))
 
-    def forget(self, uid: str) -> None:
-        """The deployment is gone."""
-        self._begun.pop(uid, None)
-        self._given_up.forget(uid)
-        self._stage.forget(uid)
 
-    @staticmethod
-    def _run(attempt: Attempt) -> str:
-        events = events_of(attempt)
-        return run_of(attempt, events.before).mark if events is not None else ""
-
-
-def _uid(attempt: Attempt) -> str:
-    return attempt.deployment.metadata.uid
+def _run(attempt: Attempt) -> str:
+    events = events_of(attempt)
+    return run_of(attempt, events.before).mark if events is not None else ""
 
 
 def _result(attempt: Attempt, unfinished: Unfinished | None, what: str) -> StageResult | None:

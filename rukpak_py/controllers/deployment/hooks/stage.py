@@ -28,6 +28,7 @@ from rukpak_py.controllers.deployment.hooks.results import (
 )
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, hooks_at, run_of, skips_hooks
+from rukpak_py.controllers.deployment.hooks.state import HookState
 from rukpak_py.controllers.deployment.hooks.steps import (
     EventHooksDone,
     EventHooksFailed,
@@ -60,18 +61,15 @@ class HookStage:
         self._jobs = jobs
         self._writer = writer
         self._events = events
-        self._deleted: dict[str, set[str]] = {}  # by deployment: uids of objects whose deletion was asked for
-        self._emitted: dict[str, str] = {}  # by deployment: for what it was told that hooks are skipped
-        self._restarts: dict[str, str] = {}  # by deployment: which run begins again with another rendering
 
     async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> Unfinished | None:
         """None: nothing is left to be run."""
         due = hooks_at(hooks, event)
         if not due:
             return None
-        run, deployment = run_of(attempt, event), attempt.deployment
+        run, deployment, state = run_of(attempt, event), attempt.deployment, attempt.state.hooks
         if skips_hooks(deployment):
-            self.emit_skipped(deployment, f"{run.revision} {run.since}")
+            self.emit_skipped(deployment, state, f"{run.revision} {run.since}")
             return None
         records, asked = run.records(deployment.status), asked_of(deployment)
         superseded = run.superseded(deployment.status)
@@ -81,40 +79,30 @@ class HookStage:
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
             case ExecuteHook() as step:
                 unfinished = await self._proceed(attempt, run, step)
-                return self._begun_again(deployment, run, unfinished) if superseded else unfinished
+                return self._begun_again(attempt, run, unfinished) if superseded else unfinished
             case EventHooksFailed(record=record, delete=delete):
-                failures = await self._delete(deployment.metadata.uid, delete)
+                failures = await self._delete(state, delete)
                 for key, error in failures:
                     LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
                 text = messages.hook_failed(event, record.key, record.message)
                 return HooksFailed(text=text, is_left=bool(failures))
             case EventHooksDone(delete=delete):
-                failures = await self._delete(deployment.metadata.uid, delete)
+                failures = await self._delete(state, delete)
                 return not_run(event, *failures[0]) if failures else None
 
-    def emit_skipped(self, deployment: BundleDeployment, what: str) -> None:
+    def emit_skipped(self, deployment: BundleDeployment, state: HookState, what: str) -> None:
         """Once for each installation, and for the deletion."""
         metadata = deployment.metadata
-        if self._emitted.get(metadata.uid) != what:
-            self._emitted[metadata.uid] = what
+        if state.skipped != what:
+            state.skipped = what
             reason, text = EventReason.HOOKS_SKIPPED, messages.HOOKS_SKIPPED
             self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 
-    def forget(self, uid: str) -> None:
-        """The deployment is gone."""
-        self._jobs.forget(uid)
-        self._restarts.pop(uid, None)
-        self._deleted.pop(uid, None)
-        self._emitted.pop(uid, None)
-
-    async def close(self) -> None:
-        await self._jobs.close()
-
-    def _begun_again(self, deployment: BundleDeployment, run: HookExecution, unfinished: Unfinished) -> Unfinished:
+    def _begun_again(self, attempt: Attempt, run: HookExecution, unfinished: Unfinished) -> Unfinished:
         """With why hooks that have records are run again; as an Event once."""
-        metadata, text = deployment.metadata, messages.HOOKS_BEGIN_AGAIN
-        if self._restarts.get(metadata.uid) != run.rendering:
-            self._restarts[metadata.uid] = run.rendering
+        metadata, state, text = attempt.deployment.metadata, attempt.state.hooks, messages.HOOKS_BEGIN_AGAIN
+        if state.begun_again != run.rendering:
+            state.begun_again = run.rendering
             reason = EventReason.HOOKS_BEGIN_AGAIN
             self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
         match unfinished:
@@ -127,7 +115,7 @@ class HookStage:
 
     async def _proceed(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> Unfinished:
         """No two hooks are at work at once, also when one of them is of an installation that was given up."""
-        given_up = await self._given_up.at_work(attempt.deployment, [run])
+        given_up = await self._given_up.at_work(attempt.deployment, attempt.state.hooks, [run])
         if given_up is not None:
             return given_up
         end = await self._jobs.end_of(attempt, run, step)
@@ -142,25 +130,25 @@ class HookStage:
                 rendering=run.rendering,
                 delete_policies=step.hook.delete_policies,
             )
-            await self._write(attempt.deployment, run, known)
+            await self._write(attempt, run, known)
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS)
-        self._jobs.recorded(attempt.deployment.metadata.uid)
+        attempt.state.hooks.job.recorded()
         return LookAgain()
 
-    async def _write(self, deployment: BundleDeployment, run: HookExecution, record: HookRecord) -> None:
+    async def _write(self, attempt: Attempt, run: HookExecution, record: HookRecord) -> None:
         """Of one revision only, and of one rendering of it; and of each run of a hook the last.
 
         What others have left goes by its policy, because nobody knows of it afterwards; it stays while it cannot.
         """
-        superseded = run.superseded(deployment.status)
+        deployment, superseded = attempt.deployment, run.superseded(attempt.deployment.status)
         others = [
             one
             for one in deployment.status.hooks
             if one.revision == run.revision and one not in superseded and (one.run, one.key) != (record.run, record.key)
         ]
         left = [one for one in deployment.status.hooks if one.run != run.mark and one not in others]
-        refused = {key for key, _ in await self._delete(deployment.metadata.uid, filter(goes_by_policy, left))}
+        refused = {key for key, _ in await self._delete(attempt.state.hooks, filter(goes_by_policy, left))}
         others += [one for one in left if one.key in refused and one not in superseded]
         report = Report(
             summary=Summary.PROGRESSING,
@@ -171,9 +159,9 @@ class HookStage:
         )
         await self._writer.record(deployment, report)
 
-    async def _delete(self, uid: str, records: Iterable[HookRecord]) -> list[tuple[ObjectKey, RukPakError]]:
+    async def _delete(self, state: HookState, records: Iterable[HookRecord]) -> list[tuple[ObjectKey, RukPakError]]:
         """Nobody waits for them to be gone. The answer: what could not be deleted."""
-        deleted, failures = self._deleted.setdefault(uid, set()), list[tuple[ObjectKey, RukPakError]]()
+        deleted, failures = state.deleted, list[tuple[ObjectKey, RukPakError]]()
         for record in records:
             if record.uid in deleted:
                 continue

@@ -6,14 +6,18 @@ import orjson
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
-from rukpak_py.controllers.deployment.hooks.results import Unfinished
+from rukpak_py.controllers.deployment.hooks.results import LookAgain, Running, Unfinished
+from rukpak_py.controllers.deployment.hooks.runner import HookEnd
+from rukpak_py.controllers.deployment.hooks.runs import HookExecution
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
-from rukpak_py.controllers.deployment.state import ContentFacts
+from rukpak_py.controllers.deployment.state import ContentFacts, DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from tests.unit.controllers.deployment.parts import FakeCluster, ToldEvents, attempt
@@ -33,6 +37,8 @@ class HookBench:
         cluster.resources.append(JOBS)
         self.deployments = Cache[BundleDeployment](clock=Clock())
         writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: self.now)
+        self.running = Jobs[HookEnd | None](on_end=self.ended.append)
+        self.state = DeploymentState()
         self.jobs = HookJobs(
             client,
             cluster.as_cluster(),
@@ -40,7 +46,7 @@ class HookBench:
             writer,
             now=lambda: self.now,
             seconds=SECONDS,
-            on_end=self.ended.append,
+            jobs=self.running,
         )
         self.given_up = GivenUpHooks(client, self.jobs, writer, self.events, now=lambda: self.now, seconds=SECONDS)
         self.stage = HookStage(self.jobs, self.given_up, writer, self.events)
@@ -61,9 +67,20 @@ class HookBench:
         """Of the deployment as it is now."""
         found = self.deployments.get("shop") or deployment()
         found = replace(found, metadata=replace(found.metadata, annotations=annotations))
-        one = attempt(of=found)
+        one = attempt(of=found, state=self.state)
         one.state.rendered(one.content, ContentFacts(rendering=rendering))
         return one
+
+    @property
+    def begun(self) -> RunningHook | None:
+        """By this process, and without a record of its end."""
+        return self.state.hooks.job.begun
+
+    async def at_work(self, of: BundleDeployment, wanted: list[HookExecution]) -> Running | LookAgain | None:
+        return await self.given_up.at_work(of, self.state.hooks, wanted)
+
+    async def close(self) -> None:
+        await self.running.close()
 
     async def look(self, one: Attempt, *hooks: Hook, event: HookEvent = HookEvent.PRE_INSTALL) -> Unfinished | None:
         """One reconcile."""

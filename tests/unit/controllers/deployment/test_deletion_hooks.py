@@ -16,10 +16,11 @@ from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
+from rukpak_py.controllers.deployment.hooks.state import HookState
 from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
-from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.outcome import WAIT, Outcome, retry
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import Object
@@ -82,7 +83,7 @@ class Stage:
 
     skipped: list[str] = field(default_factory=list)
 
-    def emit_skipped(self, _: BundleDeployment, what: str) -> None:
+    def emit_skipped(self, _: BundleDeployment, _state: HookState, what: str) -> None:
         self.skipped.append(what)
 
 
@@ -102,8 +103,8 @@ class Bench:
             "rendering": self.renderings,
         }
         attempts = AttemptFactory(self.inventory, lambda _: True, system_namespace="system")
-        values = ExternalValues(self.values, FakeDigestKeys(), namespace="system")
-        return await DeletionHooks(states=DeploymentStates(), values=values, attempts=attempts, **parts).content(of)
+        values = ExternalValues(self.values, FakeDigestKeys(), DeploymentStates(), namespace="system")
+        return await DeletionHooks(values=values, attempts=attempts, **parts).content(of, DeploymentState())
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSt
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.helm.request import merged_values
 from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects
-from tests.unit.controllers.values import deployment
+from tests.unit.controllers.values import UID, deployment
 
 PASSWORD = b"password: hunter22\n"
 SECRET, MAP = {"kind": "Secret", "name": "s"}, {"kind": "ConfigMap", "name": "m"}
@@ -25,10 +26,18 @@ class Bench:
         kinds = {"s": "Secret", "o": "Secret", "m": "ConfigMap"}
         data = {(kinds[name], name): {"values.yaml": text} for name, text in objects.items()}
         self.objects, self.keys = FakeValuesObjects(data), FakeDigestKeys()
-        self.values = ExternalValues(self.objects, self.keys, namespace="system")
+        self.states = DeploymentStates()
+        self.values = ExternalValues(self.objects, self.keys, self.states, namespace="system")
+        self.states.attach(self.values.ended)
+
+    def state(self, uid: str = UID) -> DeploymentState:
+        found = self.states.of(uid)
+        assert found is not None
+        return found
 
     async def found(self, *references: dict[str, Any], **given: Any) -> FoundValues:
-        return await self.values.of(chart(*references, **given))
+        one = chart(*references, **given)
+        return await self.values.of(one, self.state(one.metadata.uid))
 
 
 def chart(*references: dict[str, Any], **given: Any) -> BundleDeployment:
@@ -108,11 +117,28 @@ async def test_objects_are_remembered_while_somebody_refers_to_them() -> None:
     await bench.found(SECRET, MAP)
     await bench.found(SECRET, uid="another")
     assert bench.objects.retained == {("Secret", "s"), ("ConfigMap", "m")}
-    assert [one.name for one in bench.values.latest("another")] == ["s"]
-    bench.values.forget("another")
+    assert [one.name for one in bench.state("another").values.latest] == ["s"]
     await bench.found(MAP)
+    assert bench.objects.retained == {("ConfigMap", "m"), ("Secret", "s")}
+    bench.states.end("another")
     assert bench.objects.retained == {("ConfigMap", "m")}
-    assert bench.values.latest("another") == ()
+    await bench.found()
+    assert bench.objects.retained == set()
+    assert bench.state().values.latest == ()
+
+
+async def test_a_deployment_that_goes_while_its_values_are_read_leaves_none_of_them() -> None:
+    bench = Bench(s=PASSWORD)
+    one, state, read = chart(SECRET), bench.state(), bench.objects.read
+
+    async def read_meanwhile(kind: str, name: str) -> dict[str, bytes] | None:
+        bench.states.end(one.metadata.uid)
+        return await read(kind, name)
+
+    bench.objects.read = read_meanwhile  # type: ignore[method-assign]
+    assert await bench.values.of(one, state) == FoundValues()
+    assert bench.objects.retained == set()
+    assert state.mask.hide("hunter22") == "hunter22", "nothing of it was learnt"
 
 
 @pytest.mark.parametrize("given", [{"config": None}, {"config": {"values": "a: 1"}}, {"provisioner": "other"}])

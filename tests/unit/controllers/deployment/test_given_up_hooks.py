@@ -26,7 +26,7 @@ from tests.unit.apply.lives import OWNER
 from tests.unit.controllers.deployment.hook_bench import HookBench, hook
 from tests.unit.controllers.deployment.test_hook_objects import job, reference
 from tests.unit.controllers.fakes import NOW, refusal
-from tests.unit.controllers.values import UID, deployment
+from tests.unit.controllers.values import deployment
 from tests.waiting import until
 
 LATER = "2026-01-01T00:10:00Z"  # than the time limit
@@ -63,10 +63,10 @@ async def test_it_is_named_while_it_is_at_work() -> None:
     bench = bench_with(running(*BOTH), JOB)
     one = bench.attempt()
     for _ in range(2):
-        assert await bench.given_up.at_work(one.deployment, []) == Running(text=AT_WORK, hook=running(*BOTH))
+        assert await bench.at_work(one.deployment, []) == Running(text=AT_WORK, hook=running(*BOTH))
     assert bench.events.texts == [("HookGivenUp", AT_WORK)], "once"
     assert bench.writes == []
-    assert await bench.given_up.at_work(one.deployment, [run_of(one, HookEvent.PRE_INSTALL)]) is not None
+    assert await bench.at_work(one.deployment, [run_of(one, HookEvent.PRE_INSTALL)]) is not None
 
 
 async def test_what_is_wanted_is_not_given_up() -> None:
@@ -74,7 +74,7 @@ async def test_what_is_wanted_is_not_given_up() -> None:
     bench.has(deployment())
     run = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
     bench = bench_with(running(run=run.mark), JOB)
-    assert await bench.given_up.at_work(bench.attempt().deployment, [run]) is None
+    assert await bench.at_work(bench.attempt().deployment, [run]) is None
     assert bench.client.calls == []
 
 
@@ -97,15 +97,15 @@ async def test_once_it_has_ended_its_policy_counts(
     bench = bench_with(running(*policies), live)
     bench.now = now
     before = bench.attempt().deployment
-    assert await bench.given_up.at_work(before, []) == LookAgain()
+    assert await bench.at_work(before, []) == LookAgain()
     recorded = bench.status.running_hook
     assert recorded is not None
     assert recorded.result == ("Succeeded" if said == "has succeeded" else "Failed"), "before anything is deleted"
     assert bench.writes == []
-    assert await bench.given_up.at_work(before, []) == LookAgain(), "whoever still has the status of before"
+    assert await bench.at_work(before, []) == LookAgain(), "whoever still has the status of before"
     then = bench.attempt().deployment
-    assert await bench.given_up.at_work(then, []) == LookAgain()
-    assert await bench.given_up.at_work(then, []) is None, "here, too"
+    assert await bench.at_work(then, []) == LookAgain()
+    assert await bench.at_work(then, []) is None, "here, too"
     assert bench.status.running_hook is None
     assert bench.events.texts == [("HookEnded", f"{TEXT}{said}")]
     assert (("Job", "j") in bench.client.objects) is (live is not None and not deleted)
@@ -128,15 +128,15 @@ async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_r
     assert found == expected
     again = await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"}))
     assert isinstance(again, HooksFailed if recorded else Running)
-    await bench.stage.close()
+    await bench.close()
 
 
 async def test_a_deletion_that_is_refused_is_told_and_tried_again_and_holds_nobody_up() -> None:
     bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
-    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     for _ in range(2):
-        assert await bench.given_up.at_work(bench.attempt().deployment, []) is None
+        assert await bench.at_work(bench.attempt().deployment, []) is None
     (_, ended), (_, refused) = bench.events.texts
     assert ended == f"{TEXT}has succeeded"
     assert refused.startswith("Job ns/j, a pre-upgrade hook of an installation that was given up, has ended and cannot")
@@ -145,7 +145,7 @@ async def test_a_deletion_that_is_refused_is_told_and_tried_again_and_holds_nobo
     found = await release.with_given_up(bench.attempt(), StageResult(outcome=DONE, report=READY))
     assert (found.outcome, found.report) == (again(30.0), READY)
     bench.client.failing.clear()
-    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.writes[-1] == "delete Job j"
     assert bench.status.running_hook is None
 
@@ -155,11 +155,11 @@ async def test_a_success_is_not_forgotten_when_the_status_is_written_meanwhile()
     bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
     stored = bench.live("BundleDeployment", "shop")["metadata"]
     version, stored["resourceVersion"] = stored["resourceVersion"], "newer"
-    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
+    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
     stored["resourceVersion"] = version
     assert ("Job", "j") in bench.client.objects
     for _ in range(2):
-        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.events.texts == [("HookEnded", f"{TEXT}has succeeded")]
     assert ("Job", "j") not in bench.client.objects
 
@@ -167,14 +167,14 @@ async def test_a_success_is_not_forgotten_when_the_status_is_written_meanwhile()
 async def test_one_that_is_being_deleted_is_at_work_until_it_is_gone() -> None:
     going = JOB | {"metadata": JOB["metadata"] | {"deletionTimestamp": NOW}, "status": {"active": 1}}
     bench = bench_with(running(), going)
-    assert isinstance(await bench.given_up.at_work(bench.attempt().deployment, []), Running)
+    assert isinstance(await bench.at_work(bench.attempt().deployment, []), Running)
 
 
 async def test_what_was_never_created_is_nobodys_failure() -> None:
     """The process ended between the status and the object."""
     bench = bench_with(replace(running(*BOTH), uid=""))
     for _ in range(2):
-        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.status.running_hook is None
     assert (bench.status.hooks, bench.events.told, bench.writes) == ((), [], [])
 
@@ -182,10 +182,10 @@ async def test_what_was_never_created_is_nobodys_failure() -> None:
 async def test_an_object_whose_uid_is_not_known_yet_is_known_by_its_mark() -> None:
     marked = JOB | {"metadata": JOB["metadata"] | {"annotations": {HOOK_RUN_ANNOTATION: "older"}}}
     bench = bench_with(replace(running(*BOTH), uid=""), marked)
-    assert isinstance(await bench.given_up.at_work(bench.attempt().deployment, []), Running)
+    assert isinstance(await bench.at_work(bench.attempt().deployment, []), Running)
     bench.live("Job", "j").update(job(("Complete", "True")))
     for _ in range(2):
-        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.writes == ["delete Job j"]
 
 
@@ -199,20 +199,20 @@ async def test_what_ended_before_it_in_its_run_goes_with_it() -> None:
     for name in ("a", "b"):
         bench.client.put("ConfigMap", {"metadata": {"name": name, "uid": f"of-{name}"}})
     for _ in range(2):
-        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.writes == ["delete ConfigMap a"]
 
 
 async def test_a_status_that_was_written_meanwhile_is_read_again() -> None:
     bench = bench_with(running(), JOB | job(("Complete", "True")))
     bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "newer"
-    assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
+    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
     assert bench.events.told == []
 
 
 async def test_nobody_waits_for_it_who_skips_hooks() -> None:
     bench = bench_with(running(), JOB)
-    assert await bench.given_up.at_work(bench.attempt(**{SKIP_HOOKS_ANNOTATION: "true"}).deployment, []) is None
+    assert await bench.at_work(bench.attempt(**{SKIP_HOOKS_ANNOTATION: "true"}).deployment, []) is None
     assert bench.events.told == []
     assert bench.status.running_hook is not None
 
@@ -227,7 +227,7 @@ async def test_no_other_hook_is_begun_meanwhile() -> None:
     found = await bench.look(bench.attempt(), other)
     assert isinstance(found, Running)
     assert found.text == "the pre-install hook ConfigMap ns/a is running"
-    await bench.stage.close()
+    await bench.close()
 
 
 def slow_to_create(bench: HookBench, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
@@ -258,10 +258,10 @@ async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pyt
         assert isinstance(found, Running)
         assert "is still running, and is not stopped" in found.text
     answered.set()
-    await until(lambda: (known := bench.jobs.begun(UID)) is not None and known.uid)
+    await until(lambda: (known := bench.begun) is not None and known.uid)
     assert isinstance(await bench.look(bench.attempt(), other), Running)
     assert bench.writes == ["create Job j"]
-    await bench.stage.close()
+    await bench.close()
 
 
 async def test_one_that_was_over_and_is_begun_once_more_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ async def test_one_that_was_over_and_is_begun_once_more_is_waited_for_too(monkey
     await bench.until_one_more_has_ended()
     assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), NotRun)
     for _ in range(2):
-        assert await bench.given_up.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
 
     bench.client.failing.clear()
     answered = slow_to_create(bench, monkeypatch)
@@ -284,7 +284,7 @@ async def test_one_that_was_over_and_is_begun_once_more_is_waited_for_too(monkey
     assert isinstance(found, Running)
     assert "is still running, and is not stopped" in found.text
     answered.set()
-    await bench.stage.close()
+    await bench.close()
     assert "create ConfigMap a" not in bench.writes
 
 
@@ -300,7 +300,7 @@ async def test_one_whose_end_was_recorded_and_is_begun_once_more_has_none_by_the
     begun = bench.status.running_hook
     assert begun is not None
     assert begun.result == ""
-    await bench.stage.close()
+    await bench.close()
 
 
 READY = Report(summary=Summary.READY, reason=Reason.PROGRESSING, message="ok", fields={"digest": "d"})
@@ -454,7 +454,7 @@ async def test_hooks_of_a_deletion_that_nobody_collects_are_deleted(
     of = deployment(status=BundleDeploymentStatus(**status), deletion_timestamp=NOW)
     bench.client.put("Job", JOB | {"metadata": {**JOB["metadata"], **metadata}})
     assert of.metadata.uid == OWNER.uid
-    assert await bench.given_up.delete_uncollected(of) == []
+    assert await bench.given_up.delete_uncollected(of, bench.state.hooks) == []
     assert (("Job", "j") not in bench.client.objects) is deleted
 
 
@@ -463,5 +463,5 @@ async def test_what_may_not_be_deleted_is_named() -> None:
     bench.client.put("Job", JOB)
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
     of = deployment(status=BundleDeploymentStatus(hooks=(RECORD,)), deletion_timestamp=NOW)
-    ((key, error),) = await bench.given_up.delete_uncollected(of)
+    ((key, error),) = await bench.given_up.delete_uncollected(of, bench.state.hooks)
     assert (str(key), str(error)) == ("Job ns/j", str(bench.client.failing["delete"]))

@@ -15,7 +15,9 @@ from rukpak_py.controllers.deployment.hooks.results import LookAgain, NotRun, Ru
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.runs import run_of
 from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import ForbiddenError
@@ -23,7 +25,7 @@ from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import BASKETS, FakeCluster, attempt, basket
 from tests.unit.controllers.deployment.test_hook_objects import JOBS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
-from tests.unit.controllers.values import UID, deployment
+from tests.unit.controllers.values import deployment
 from tests.waiting import until
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
@@ -35,6 +37,7 @@ class Bench:
         self.cluster.resources.append(JOBS)
         self.deployments = Cache[BundleDeployment](clock=Clock())
         client = self.client.as_client()
+        self.running, self.state = Jobs[HookEnd | None](on_end=self.ended.append), DeploymentState()
         self.jobs = HookJobs(
             client,
             self.cluster.as_cluster(),
@@ -42,7 +45,7 @@ class Bench:
             DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: NOW),
             now=lambda: NOW,
             seconds=300.0,
-            on_end=self.ended.append,
+            jobs=self.running,
         )
 
     async def look(
@@ -52,7 +55,7 @@ class Bench:
         of = deployment(**spec)
         self.deployments.put(of)
         hook = Hook(object=Object.from_manifest(manifest), events=frozenset({event}))
-        one = attempt(of=of)
+        one = attempt(of=of, state=self.state)
         return await self.jobs.end_of(one, run_of(one, event), ExecuteHook(hook=hook))
 
     async def look_until_ended(self, manifest: dict[str, Any], **more: Any) -> HookEnd | Unfinished:
@@ -73,7 +76,7 @@ class Bench:
 async def bench() -> AsyncIterator[Bench]:
     bench = Bench()
     yield bench
-    await bench.jobs.close()
+    await bench.running.close()
 
 
 async def test_it_ends_once_and_its_end_is_kept_until_it_is_recorded(bench: Bench) -> None:
@@ -83,7 +86,7 @@ async def test_it_ends_once_and_its_end_is_kept_until_it_is_recorded(bench: Benc
     assert isinstance(end, HookEnd)
     assert end.verdict.succeeded
     assert await bench.look(config_map()) is end, "the write of its record was refused"
-    bench.jobs.recorded(UID)
+    bench.state.hooks.job.recorded()
     assert (bench.created, bench.ended) == (["create ConfigMap a"], ["shop"])
 
 
@@ -109,7 +112,7 @@ async def test_a_request_that_comes_while_it_runs_is_still_to_be_acted_on(bench:
     found = await bench.look(JOB, **asked("first"))
     assert isinstance(found, Running)
     assert (found.hook, found.handles_request) == (None, False), "it is not there yet"
-    await until(lambda: bench.jobs.begun(UID))
+    await until(lambda: bench.state.hooks.job.begun)
     found = await bench.look(JOB, **asked("first"))
     assert isinstance(found, Running)
     assert found.handles_request
@@ -162,3 +165,9 @@ async def test_the_job_of_another_run_ends_when_the_next_begins(bench: Bench) ->
     await until(lambda: len(bench.ended) == 2)
     await asyncio.sleep(0)
     assert isinstance(await bench.look(config_map(), event=HookEvent.POST_INSTALL), HookEnd)
+
+
+async def test_nothing_is_begun_for_a_deployment_that_went_meanwhile(bench: Bench) -> None:
+    bench.state.has_ended = True
+    assert isinstance(await bench.look(config_map()), Running)
+    assert len(bench.running) == 0

@@ -18,7 +18,7 @@ from tests.manifests import config_map
 from tests.unit.controllers.deployment.hook_bench import HookBench, hook
 from tests.unit.controllers.deployment.test_hook_objects import job
 from tests.unit.controllers.fakes import refusal
-from tests.unit.controllers.values import UID, deployment
+from tests.unit.controllers.values import deployment
 from tests.waiting import until
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {}}
@@ -31,7 +31,7 @@ async def bench() -> AsyncIterator[HookBench]:
     bench = HookBench()
     bench.has(deployment())
     yield bench
-    await bench.stage.close()
+    await bench.close()
 
 
 async def run_one(bench: HookBench, one: Hook, rendering: str = "sha256:a", **annotations: str) -> None:
@@ -73,7 +73,7 @@ async def test_a_hook_that_may_not_be_replaced_is_named_and_nothing_is_mixed(ben
 
 async def test_what_failed_of_a_rendering_that_is_lost_is_not_run_again_before_somebody_asks(bench: HookBench) -> None:
     await bench.look(bench.attempt(LOST), JOB_HOOK)
-    await until(lambda: bench.jobs.begun(UID))
+    await until(lambda: bench.begun)
     bench.live("Job", "j").update(job(("Failed", "True")))
     await bench.until_one_more_has_ended()
     await run_one(bench, JOB_HOOK, LOST)
@@ -89,7 +89,7 @@ async def test_what_failed_of_a_rendering_that_is_lost_is_not_run_again_before_s
 
 async def test_what_is_asked_while_a_hook_runs_runs_it_again_once_it_has_failed(bench: HookBench) -> None:
     await bench.look(bench.attempt(), JOB_HOOK)
-    await until(lambda: bench.jobs.begun(UID))
+    await until(lambda: bench.begun)
     uid = bench.live("Job", "j")["metadata"]["uid"]
     asked = {RECONCILE_AT_ANNOTATION: "now"}
     found = await bench.look(bench.attempt(**asked), JOB_HOOK)
@@ -100,7 +100,7 @@ async def test_what_is_asked_while_a_hook_runs_runs_it_again_once_it_has_failed(
     await run_one(bench, JOB_HOOK, **asked)
     assert (bench.status.hooks[0].reconcile_at, bench.status.last_handled_reconcile_at) == ("", "")
     assert isinstance(await bench.look(bench.attempt(**asked), JOB_HOOK), Running)
-    await until(lambda: bench.jobs.begun(UID))
+    await until(lambda: bench.begun)
     assert bench.live("Job", "j")["metadata"]["uid"] != uid
     found = await bench.look(bench.attempt(**asked), JOB_HOOK)
     assert isinstance(found, Running)
@@ -110,10 +110,10 @@ async def test_what_is_asked_while_a_hook_runs_runs_it_again_once_it_has_failed(
 async def test_what_another_process_has_begun_and_nobody_saw_end_is_not_begun_again_unasked(bench: HookBench) -> None:
     """It went with its time to live, for instance, while no process was there."""
     await bench.look(bench.attempt(), JOB_HOOK)
-    await until(lambda: (begun := bench.jobs.begun(UID)) is not None and begun.uid)
-    begun = bench.jobs.begun(UID)
+    await until(lambda: (begun := bench.begun) is not None and begun.uid)
+    begun = bench.begun
     assert begun is not None
-    await bench.stage.close()
+    await bench.close()
     later = HookBench()
     later.has(deployment(status=BundleDeploymentStatus(running_hook=begun)))
     await run_one(later, JOB_HOOK)
@@ -125,13 +125,13 @@ async def test_what_another_process_has_begun_and_nobody_saw_end_is_not_begun_ag
     asked = {RECONCILE_AT_ANNOTATION: "now"}
     assert isinstance(await later.look(later.attempt(**asked), JOB_HOOK), Running)
     await until(lambda: later.writes == ["create Job j"])
-    await later.stage.close()
+    await later.close()
 
 
 async def test_what_a_failed_hook_leaves_is_deleted_again_when_that_was_refused(bench: HookBench) -> None:
     failing = hook(JOB, DeletePolicy.HOOK_FAILED)
     await bench.look(bench.attempt(), failing)
-    await until(lambda: bench.jobs.begun(UID))
+    await until(lambda: bench.begun)
     bench.live("Job", "j").update(job(("Failed", "True")))
     await bench.until_one_more_has_ended()
     await run_one(bench, failing)

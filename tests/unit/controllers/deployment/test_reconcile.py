@@ -162,7 +162,7 @@ class Bench:
             deployments=self.deployments,
             states=self.states,
             templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
-            values=ExternalValues(self.values, FakeDigestKeys(), namespace="rukpak-system"),
+            values=ExternalValues(self.values, FakeDigestKeys(), self.states, namespace="rukpak-system"),
             attempts=AttemptFactory(ports, lambda _name: True, system_namespace="rukpak-system"),
             reporting=Reporting(writer, self.waiting, self.events, classes={PLAIN_CLASS, *classes}),
             **stages,

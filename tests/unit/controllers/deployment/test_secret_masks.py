@@ -10,7 +10,8 @@ from rukpak_py.api.conditions import Summary
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.names import HELM_CLASS, ConditionStatus, Reason
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.masks import MaskingRecorder, SecretMasks
+from rukpak_py.controllers.deployment.masks import MaskingRecorder, SecretMask
+from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status import ConditionValue, Report
 from rukpak_py.core.logs import JsonFormatter, TextFormatter, about, hide_in_lines
 from rukpak_py.formats.helm.request import ValuesDocument
@@ -27,54 +28,61 @@ def _chart(*references: dict[str, Any], **given: Any) -> BundleDeployment:
     return deployment(**{"provisioner": HELM_CLASS, "config": {"valuesFrom": list(references)}, **given})
 
 
-def _values(secret: bytes = f"password: {CANARY}".encode(), public: bytes = b"region: europe") -> ExternalValues:
+async def _states(
+    chart: BundleDeployment, secret: bytes = f"password: {CANARY}".encode(), public: bytes = b"region: europe"
+) -> DeploymentStates:
+    """After the values of the chart were found."""
     data = {("Secret", "s"): {"values.yaml": secret}, ("ConfigMap", "m"): {"values.yaml": public}}
-    return ExternalValues(FakeValuesObjects(data), FakeDigestKeys(), namespace="system")
+    states = DeploymentStates()
+    state = states.of(chart.metadata.uid)
+    assert state is not None
+    await ExternalValues(FakeValuesObjects(data), FakeDigestKeys(), states, namespace="system").of(chart, state)
+    return states
 
 
 async def test_values_of_secrets_are_hidden_and_those_of_config_maps_are_not() -> None:
-    values, chart = _values(), _chart(SECRET, MAP)
-    await values.of(chart)
+    chart = _chart(SECRET, MAP)
+    states = await _states(chart)
 
-    assert values.hide(chart.metadata.uid, f"{REFUSAL} in europe") == f"{SHOWN} in europe"
+    assert states.hide(chart.metadata.uid, f"{REFUSAL} in europe") == f"{SHOWN} in europe"
 
 
 async def test_they_are_hidden_of_their_deployment_alone_and_until_it_is_gone() -> None:
-    values, chart = _values(), _chart(SECRET)
-    await values.of(chart)
+    chart = _chart(SECRET)
+    states = await _states(chart)
 
-    assert values.hide("another uid", REFUSAL) == REFUSAL
-    values.forget(chart.metadata.uid)
-    assert values.hide(chart.metadata.uid, REFUSAL) == REFUSAL
+    assert states.hide("another uid", REFUSAL) == REFUSAL
+    states.end(chart.metadata.uid)
+    assert states.hide(chart.metadata.uid, REFUSAL) == REFUSAL
 
 
 @pytest.mark.parametrize("secret", [b"canary-hunter22: [", b"- canary-hunter22"])
 async def test_lines_of_a_document_that_is_wrong_are_hidden(secret: bytes) -> None:
-    values, chart = _values(secret), _chart(SECRET)
-    await values.of(chart)
+    chart = _chart(SECRET)
+    states = await _states(chart, secret)
 
-    shown = values.hide(chart.metadata.uid, f"got {secret.decode()}")
+    shown = states.hide(chart.metadata.uid, f"got {secret.decode()}")
     assert "canary" not in shown
 
 
 def test_former_values_stay_hidden_after_a_change_and_after_the_reference_goes() -> None:
-    masks, chart = SecretMasks(), _chart(SECRET)
+    mask, chart = SecretMask(), _chart(SECRET)
     for password in ("former-password", "new-password"):
-        masks.learn(chart, [ValuesDocument(document=f"password: {password}", is_secret=True)])
-    masks.learn(chart, [])
+        mask.learn(chart, [ValuesDocument(document=f"password: {password}", is_secret=True)])
+    mask.learn(chart, [])
 
-    assert masks.hide(chart.metadata.uid, "pruned a/former-password b/new-password") == "pruned a/*** b/***"
+    assert mask.hide("pruned a/former-password b/new-password") == "pruned a/*** b/***"
 
 
 def test_what_the_deployment_itself_says_is_no_secret() -> None:
-    masks, chart = SecretMasks(), _chart({"kind": "Secret", "name": "login"}, name="webshop")
+    mask, chart = SecretMask(), _chart({"kind": "Secret", "name": "login"}, name="webshop")
     text = "a: webshop\nb: login\nc: canary-hunter22"
-    masks.learn(chart, [ValuesDocument(document=text, is_secret=True)])
+    mask.learn(chart, [ValuesDocument(document=text, is_secret=True)])
 
     told = "webshop: Secret system/login does not exist: canary-hunter22"
-    assert masks.hide(chart.metadata.uid, told) == "webshop: Secret system/login does not exist: ***"
-    masks.learn(_chart({"kind": "Secret", "name": "another"}, name="webshop", generation=2), [])
-    assert masks.hide(chart.metadata.uid, "Secret system/login") == "Secret system/***"
+    assert mask.hide(told) == "webshop: Secret system/login does not exist: ***"
+    mask.learn(_chart({"kind": "Secret", "name": "another"}, name="webshop", generation=2), [])
+    assert mask.hide("Secret system/login") == "Secret system/***"
 
 
 class Told:

@@ -49,7 +49,7 @@ class Hooks:
     lost: StageResult | None = None
     left: StageResult | None = None
 
-    async def content(self, _deployment: BundleDeployment) -> "Hooks | StageResult | None":
+    async def content(self, _deployment: BundleDeployment, _state: DeploymentState) -> "Hooks | StageResult | None":
         return self.lost or (self if self.rest else None)
 
     def has(self, event: HookEvent) -> bool:
@@ -62,7 +62,7 @@ class Hooks:
         self.rest[event] = left - 1
         return StageResult(outcome=WAIT, not_corrected=event)
 
-    async def clean_up(self, _deployment: BundleDeployment) -> StageResult | None:
+    async def clean_up(self, _deployment: BundleDeployment, _state: DeploymentState) -> StageResult | None:
         return self.left
 
 
