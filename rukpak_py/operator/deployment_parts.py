@@ -29,7 +29,7 @@ from rukpak_py.controllers.deployment.masks import MaskingRecorder
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
-from rukpak_py.controllers.deployment.rendering import Renderer
+from rukpak_py.controllers.deployment.rendering import MadeContent, Renderer
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentStates
@@ -78,10 +78,10 @@ class DeploymentParts:
         )
         self._certificates = ServingCertificates(self.serving_secrets, observe=around.inventory.observe)
         deployments, queue = around.router.deployments.cache, around.router.deployments.queue
-        self.renderer = Renderer(
-            around.content, Kinds(around.cluster), around.renderings, around.digest_keys, on_end=queue.add
+        self._render_jobs, self._hook_jobs = Jobs[MadeContent](on_end=queue.add), Jobs[HookEnd | None](on_end=queue.add)
+        renderer = Renderer(
+            around.content, Kinds(around.cluster), around.renderings, around.digest_keys, jobs=self._render_jobs
         )
-        self._hook_jobs = Jobs[HookEnd | None](on_end=queue.add)
         self._writer = DeploymentStatusWriter(
             client=around.client, deployments=deployments, now=around.now, hide=self.states.hide
         )
@@ -92,7 +92,7 @@ class DeploymentParts:
         attempts = AttemptFactory(
             around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace
         )
-        rendering = RenderingStage(self.renderer, former=templates.former, request_content=around.request_content)
+        rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
         self._hooks, given_up = self._hook_parts(around)
         self._install_hooks = ReleaseHooks(self._hooks, given_up)
         self.uninstall = Uninstall(
@@ -120,7 +120,13 @@ class DeploymentParts:
             reporting=Reporting(self._writer, around.router.waiting, around.events, classes=CLASSES),
         )
 
-        self.states.attach(around.router.waiting.ended, self._values.ended, self._hook_jobs.drop)
+        self.states.attach(
+            self._render_jobs.drop,
+            self._hook_jobs.drop,
+            renderer.ended,
+            self._values.ended,
+            around.router.waiting.ended,
+        )
 
     async def sweep_renderings(self) -> None:
         """All but those of what is installed, was installed, or is about to be."""
@@ -135,13 +141,12 @@ class DeploymentParts:
     def gone(self, deployment: BundleDeployment) -> None:
         """The deployment was deleted: nothing of it is remembered."""
         uid = deployment.metadata.uid
-        self.renderer.forget(uid)
         self._certificates.forget(uid)
         self.states.end(uid)
 
     async def close(self) -> None:
         """No job of it goes on."""
-        await self.renderer.close()
+        await self._render_jobs.close()
         await self._hook_jobs.close()
 
     def _hook_parts(self, around: DeploymentDependencies) -> tuple[HookStage, GivenUpHooks]:

@@ -11,7 +11,7 @@ that of a chart, which may ask for kinds, until what the cluster serves changes.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, installed_rendering
 from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.rendering_failures import Loss
 from rukpak_py.controllers.deployment.state import ContentFacts
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
@@ -37,7 +38,6 @@ from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
 
 BUDGET_BYTES = 64 * 1024 * 1024
-REMEMBERED_ERRORS = 1000
 TURN_BYTES = 64 * 1024  # of manifests, between two chances for the rest of the process
 RENDER_SECONDS = 600.0
 LANE = "render"
@@ -82,16 +82,14 @@ class Renderer:
         renderings: Renderings,
         keys: DigestKeys,
         *,
-        on_end: Callable[[str], None],
+        jobs: "Jobs[MadeContent]",
     ) -> None:
         self._content = content
         self._kinds = kinds
         self._renderings = KeptRenderings(content, renderings, kinds.cluster, keys)
-        self._jobs: Jobs[_Made] = Jobs(on_end=on_end)
+        self._jobs = jobs
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
-        self._errors: OrderedDict[ContentKey, _Wrong] = OrderedDict()
-        self._lost: set[_Loss] = set()
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
         if not self._content.is_content_of(
@@ -99,9 +97,9 @@ class Renderer:
         ):
             return NotRendered.CONTENT_MISSING
         key = attempt.content
-        wrong = self._errors.get(key)
-        if wrong is not None and wrong.served is self._served(attempt):
-            raise wrong.error.with_traceback(None)  # else it grows with every look, and holds their frames
+        known = attempt.state.failures.error_of(key, self._served(attempt))
+        if known is not None:
+            raise known.with_traceback(None)  # else it grows with every look, and holds their frames
         if self.is_lost(attempt):
             return NotRendered.LOST
         kept = self._kept.get(key)
@@ -119,39 +117,33 @@ class Renderer:
             served = made.served
             content = made.content()
             if differs(attempt, content.digest):
-                self._lost.add(_loss_of(attempt))
+                attempt.state.failures.lost.add(_loss_of(attempt))
                 return NotRendered.LOST
             if attempt.makes_namespace and not any(attempt.makes(obj) for obj in content.objects):
                 content = replace(content, objects=[_namespace(attempt.install_namespace), *content.objects])
             resolution = await self._kinds.resolve(content.objects, attempt.deployment)
             rendered = await self._desired(attempt, content, resolution)
         except ContentError as error:
-            self._remember(key, _Wrong(error=error, served=served))
+            attempt.state.failures.add_error(key, error, served)
             raise
-        self._keep(key, rendered)
+        self._keep(attempt, rendered)
         return rendered
 
     def is_lost(self, attempt: Attempt) -> bool:
         """What was installed was rendered again, and differs; or cannot be rendered again."""
-        return bool(self._lost) and _loss_of(attempt) in self._lost
+        lost = attempt.state.failures.lost
+        return bool(lost) and _loss_of(attempt) in lost
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
         """End the renderings of content that is not wanted any more. None: the wanted content is not known."""
         self._jobs.drop_superseded(uid, slot=WANTED, but=wanted.job if wanted is not None else ())
 
-    def forget(self, uid: str) -> None:
-        """The deployment is gone."""
-        self._jobs.drop(uid)
+    def ended(self, uid: str) -> None:
+        """What is kept of it gives its room to others."""
         for key in [key for key in self._kept if key.deployment == uid]:
             self._size -= self._kept.pop(key).size
-        for key in [key for key in self._errors if key.deployment == uid]:
-            del self._errors[key]
-        self._lost = {lost for lost in self._lost if lost.content.deployment != uid}
 
-    async def close(self) -> None:
-        await self._jobs.close()
-
-    async def _made(self, attempt: Attempt) -> "_Made | NotRendered":
+    async def _made(self, attempt: Attempt) -> "MadeContent | NotRendered":
         finished = self._jobs.take(attempt.content.job)
         if finished is not None:
             return finished.result()
@@ -159,15 +151,15 @@ class Renderer:
             return NotRendered.RUNNING
         stored = await self._renderings.load(attempt) if attempt.is_nondeterministic else None
         if stored is not None:
-            return _Made(stored, self._served(attempt))
+            return MadeContent(stored, self._served(attempt))
         if attempt.lacks_values:
-            self._lost.add(_loss_of(attempt))
+            attempt.state.failures.lost.add(_loss_of(attempt))
             return NotRendered.LOST
         tree = await self._content.load(attempt.bundle.status.digest)
         if tree is None:
             return NotRendered.CONTENT_MISSING
         if not attempt.is_nondeterministic and self._content.renders_in_place(attempt.classes, tree):
-            return _Made(await self._content.render(attempt.classes, tree, _options(attempt)), None)
+            return MadeContent(await self._content.render(attempt.classes, tree, _options(attempt)), None)
         if not attempt.state.has_ended:  # nobody would take the result
             self._start(attempt, tree)
         return NotRendered.RUNNING
@@ -175,16 +167,17 @@ class Renderer:
     def _start(self, attempt: Attempt, tree: Tree) -> None:
         classes, options = attempt.classes, _options(attempt)
 
-        async def render() -> _Made:
-            return _Made(await self._content.render(classes, tree, options), None)
+        async def render() -> MadeContent:
+            return MadeContent(await self._content.render(classes, tree, options), None)
 
-        async def render_once() -> _Made:
+        async def render_once() -> MadeContent:
             served = self._kinds.cluster.discovery.served  # it may have changed when the result is taken
             try:
                 release = await self._renderings.release(attempt)
-                return _Made(await self._renderings.make(attempt, tree, replace(options, release=release)), served)
+                made = await self._renderings.make(attempt, tree, replace(options, release=release))
+                return MadeContent(made, served)
             except ContentError as error:
-                return _Made(error, served)
+                return MadeContent(error, served)
 
         metadata, slot = attempt.deployment.metadata, WANTED if attempt.is_wanted else ""
         self._jobs.drop_finished(metadata.uid, slot=slot)  # of a template that was edited meanwhile
@@ -213,7 +206,7 @@ class Renderer:
             before_hooks=kept.before_hooks,
         )
         rendered = await self._desired(attempt, content, resolution)
-        self._keep(attempt.content, rendered)
+        self._keep(attempt, rendered)
         return rendered
 
     async def _with_states(self, attempt: Attempt, kept: Rendered) -> Rendered:
@@ -252,7 +245,10 @@ class Renderer:
             before_hooks=content.before_hooks,
         )
 
-    def _keep(self, key: ContentKey, rendered: Rendered) -> None:
+    def _keep(self, attempt: Attempt, rendered: Rendered) -> None:
+        if attempt.state.has_ended:
+            return  # nothing would take it out again
+        key = attempt.content
         former = self._kept.pop(key, None)
         self._size -= former.size if former is not None else 0
         self._kept[key] = rendered
@@ -265,13 +261,8 @@ class Renderer:
         """What an error may be about beside the content."""
         return self._kinds.cluster.discovery.served if attempt.is_nondeterministic else None
 
-    def _remember(self, key: ContentKey, error: "_Wrong") -> None:
-        self._errors[key] = error
-        if len(self._errors) > REMEMBERED_ERRORS:
-            self._errors.popitem(last=False)
 
-
-class _Made(NamedTuple):
+class MadeContent(NamedTuple):
     """What came out, and of a chart what the cluster served when its rendering began."""
 
     result: RenderedContent | ContentError
@@ -283,20 +274,8 @@ class _Made(NamedTuple):
         return self.result
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Wrong:
-    error: ContentError
-    served: Served | None
-
-
-class _Loss(NamedTuple):
-    content: ContentKey
-    installed: str  # the digest of what was installed
-    lacks_values: bool  # they may come back
-
-
-def _loss_of(attempt: Attempt) -> _Loss:
-    return _Loss(attempt.content, installed_rendering(attempt), attempt.lacks_values)
+def _loss_of(attempt: Attempt) -> Loss:
+    return Loss(attempt.content, installed_rendering(attempt), attempt.lacks_values)
 
 
 def differs(attempt: Attempt, digest: str) -> bool:

@@ -21,6 +21,7 @@ from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.deployment.hooks.state import HookState
 from rukpak_py.controllers.deployment.masks import SecretMask
+from rukpak_py.controllers.deployment.rendering_failures import RenderingFailures
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
@@ -147,6 +148,7 @@ class DeploymentState:
     passed_gates: dict[str, ContentKey] = field(default_factory=dict)  # by name, of those whose answer holds
     values: UsedValues = field(default_factory=UsedValues)
     mask: SecretMask = field(default_factory=SecretMask)
+    failures: RenderingFailures = field(default_factory=RenderingFailures)  # of content that was rendered
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
     deletion: Deletion = field(default_factory=Deletion)

@@ -19,8 +19,9 @@ from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import is_upgrade, key_of, keys_in_use
-from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
+from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.keyed_digests import DigestKey, key_id
 from rukpak_py.core.objects import Object
@@ -69,7 +70,8 @@ class Bench:
         self.ended: list[str] = []
         self.keys = FakeDigestKeys(key or KEY)
         kinds = self.cluster.as_kinds()
-        self.renderer = Renderer(self.content, kinds, self.renderings, self.keys, on_end=self.ended.append)
+        jobs = Jobs[MadeContent](on_end=self.ended.append)
+        self.renderer = Renderer(self.content, kinds, self.renderings, self.keys, jobs=jobs)
 
     async def rendered(self, one: Attempt) -> Rendered | NotRendered:
         """As the reconciles that the ends of jobs bring come to it."""
@@ -172,15 +174,15 @@ async def test_any_change_of_template_or_values_installs_anew_what_was_lost(chan
 
 
 async def test_a_chart_that_fails_is_asked_again_when_the_cluster_serves_something_else() -> None:
-    bench = Bench()
+    bench, one = Bench(), chart()
     bench.content.error = ContentError("no baskets")
     for _ in range(3):
         with pytest.raises(ContentError):
-            await bench.rendered(chart())
+            await bench.rendered(one)
     assert bench.content.renders == 1
     bench.cluster.resources.append(BASKETS)
     bench.content.error = None
-    assert await bench.names(chart()) == ["made-2"]
+    assert await bench.names(one) == ["made-2"]
 
 
 async def test_a_kind_that_comes_while_a_chart_fails_for_want_of_it_is_not_missed() -> None:

@@ -1,7 +1,6 @@
 """From stored content to what is wanted: rendered once, kept within a budget, against the kinds as they are now."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,11 @@ from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
 from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment import rendering as module
-from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
+from rukpak_py.controllers.deployment import rendering_failures as failures_module
+from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
+from rukpak_py.controllers.deployment.rendering_failures import RenderingFailures
+from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
@@ -25,13 +28,14 @@ from tests.unit.controllers.deployment.parts import (
     FakeCluster,
     attempt,
     basket,
+    content_key,
     crd,
     crd_facts,
     objects,
     recording,
 )
 from tests.unit.controllers.fakes import FakeContent, FakeDigestKeys, FakeRenderings, tree
-from tests.unit.controllers.values import deployment, unpacked
+from tests.unit.controllers.values import UID, deployment, unpacked
 from tests.waiting import until
 
 FILES = tree(f=b"1")
@@ -61,10 +65,13 @@ class Bench:
         self.cluster = FakeCluster()
         self.ended: list[str] = []
         kinds, renderings = self.cluster.as_kinds(), FakeRenderings()
-        self.renderer = Renderer(self.content, kinds, renderings, FakeDigestKeys(), on_end=self.ended.append)
+        self.jobs, self.states = Jobs[MadeContent](on_end=self.ended.append), DeploymentStates()
+        self.renderer = Renderer(self.content, kinds, renderings, FakeDigestKeys(), jobs=self.jobs)
+        self.states.attach(self.renderer.ended, self.jobs.drop)
 
-    async def outcome(self, **of: Any) -> Rendered | NotRendered:
-        return await self.renderer.rendered(attempt(bundle=unpacked(digest=FILES.digest), **of))
+    async def outcome(self, uid: str = UID, **of: Any) -> Rendered | NotRendered:
+        one = attempt(bundle=unpacked(digest=FILES.digest), state=self.states.of(uid), uid=uid, **of)
+        return await self.renderer.rendered(one)
 
     async def rendered(self, **of: Any) -> Rendered:
         found = await self.outcome(**of)
@@ -138,11 +145,19 @@ async def test_a_forgotten_deployment_is_rendered_again() -> None:
     bench = Bench(config_map("a"))
     await bench.rendered(uid="u")
     await bench.rendered(uid="v")
-    bench.renderer.forget("u")
+    bench.states.end("u")
     await bench.rendered(uid="v")
     assert bench.content.renders == 2
     await bench.rendered(uid="u")
     assert bench.content.renders == 3
+
+
+async def test_a_rendering_of_a_deployment_that_went_meanwhile_takes_no_room() -> None:
+    bench = Bench(config_map("a"))
+    one = attempt(bundle=unpacked(digest=FILES.digest))
+    one.state.has_ended = True
+    assert isinstance(await bench.renderer.rendered(one), Rendered)
+    assert not bench.renderer._kept
 
 
 async def test_beyond_the_budget_what_was_not_used_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +214,7 @@ async def test_content_that_is_wrong_stays_wrong_and_is_not_rendered_again() -> 
         with pytest.raises(ContentError, match="two different objects with the same name: ConfigMap ns/a"):
             await bench.rendered()
     assert bench.content.renders == 1
-    bench.renderer.forget("uid-of-shop")
+    bench.states = DeploymentStates()
     with pytest.raises(ContentError):
         await bench.rendered()
     assert bench.content.renders == 2
@@ -218,13 +233,12 @@ async def test_an_error_that_is_kept_does_not_grow_with_every_look() -> None:
     assert await depth() == await depth()
 
 
-async def test_errors_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REMEMBERED_ERRORS", 2)
-    bench = Bench(config_map("a", x="1"), config_map("a", x="2"))
-    for uid in "abc":
-        with pytest.raises(ContentError):
-            await bench.rendered(uid=uid)
-    assert len(bench.renderer._errors) == 2
+def test_errors_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures_module, "REMEMBERED_ERRORS", 2)
+    failures, error = RenderingFailures(), ContentError("no")
+    for digest in "abac":
+        failures.add_error(content_key(digest), error, None)
+    assert [failures.error_of(content_key(digest), None) for digest in "abc"] == [error, None, error]
 
 
 async def test_the_same_object_twice_is_one() -> None:
@@ -336,7 +350,7 @@ async def test_a_rendering_elsewhere_is_a_job_whose_end_brings_the_key_back() ->
     assert names(await bench.rendered()) == ["a"]
     assert await bench.rendered() is await bench.rendered()
     assert content.renders == 1
-    await bench.renderer.close()
+    await bench.jobs.close()
 
 
 @pytest.mark.parametrize(
@@ -354,7 +368,7 @@ async def test_only_an_error_of_the_content_is_final(error: Exception, *, render
     else:
         with pytest.raises(ContentError):
             await bench.outcome()
-    await bench.renderer.close()
+    await bench.jobs.close()
 
 
 @pytest.mark.parametrize("provisioner", [PLAIN_CLASS, HELM_CLASS])
@@ -368,14 +382,14 @@ async def test_of_what_is_wanted_only_the_latest_is_rendered(provisioner: str) -
         wanted = attempt(of=of_number(number, provisioner), bundle=installed.bundle, is_wanted=True)
         assert await bench.renderer.rendered(wanted) is NotRendered.RUNNING
         bench.renderer.drop_superseded(wanted.deployment.metadata.uid, wanted.content)
-        assert len(bench.renderer._jobs) == 2
+        assert len(bench.jobs) == 2
     content.gate.set()
-    await until(lambda: not any(bench.renderer._jobs.is_running(one.content.job) for one in (installed, wanted)))
+    await until(lambda: not any(bench.jobs.is_running(one.content.job) for one in (installed, wanted)))
     assert content.renders == 2
     assert isinstance(await bench.renderer.rendered(wanted), Rendered)
     assert isinstance(await bench.renderer.rendered(installed), Rendered)
-    assert not bench.renderer._jobs
-    await bench.renderer.close()
+    assert not bench.jobs
+    await bench.jobs.close()
 
 
 async def test_a_rendering_that_is_not_wanted_any_more_is_ended_though_no_other_is_needed() -> None:
@@ -390,16 +404,14 @@ async def test_a_rendering_that_is_not_wanted_any_more_is_ended_though_no_other_
     assert await bench.renderer.rendered(second) is NotRendered.RUNNING
     assert isinstance(await bench.renderer.rendered(first), Rendered), "somebody has put the old values back"
     bench.renderer.drop_superseded(first.deployment.metadata.uid, first.content)
-    assert not bench.renderer._jobs
+    assert not bench.jobs
 
 
-@pytest.mark.parametrize("end", [lambda one: one.forget("uid-of-shop"), lambda one: None])
-async def test_a_job_ends_with_its_deployment_or_with_the_process(end: Callable[[Renderer], None]) -> None:
+async def test_a_job_ends_with_its_deployment() -> None:
     bench = Bench(config_map("a"), content=JobContent())
     assert await bench.outcome() is NotRendered.RUNNING
-    end(bench.renderer)
-    await bench.renderer.close()
-    assert not bench.renderer._jobs
+    bench.states.end(UID)
+    assert not bench.jobs
 
 
 async def test_nothing_is_started_for_a_deployment_that_went_while_its_content_was_read() -> None:
@@ -407,4 +419,4 @@ async def test_nothing_is_started_for_a_deployment_that_went_while_its_content_w
     one = attempt(bundle=unpacked(digest=FILES.digest))
     one.state.has_ended = True
     assert await bench.renderer.rendered(one) is NotRendered.RUNNING
-    assert not bench.renderer._jobs.is_running(one.content.job)
+    assert not bench.jobs.is_running(one.content.job)

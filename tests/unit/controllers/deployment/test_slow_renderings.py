@@ -16,8 +16,9 @@ from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.rendering import Rendered, Renderer
+from rukpak_py.controllers.deployment.rendering import MadeContent, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, work
 from rukpak_py.controllers.queue import Queue, Turn
 from rukpak_py.formats.by_class import Classes
@@ -80,7 +81,8 @@ def kinds() -> Kinds:
 
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:
     content, queue, ready = SlowContent(), Queue[str](), set[str]()
-    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), on_end=queue.add)
+    jobs = Jobs[MadeContent](on_end=queue.add)
+    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs)
 
     async def reconcile(name: str, _turn: Turn) -> Outcome:
         if not isinstance(await renderer.rendered(attempt(name)), Rendered):
@@ -102,7 +104,7 @@ async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> No
     finally:
         content.gate.set()
         queue.close()
-        await renderer.close()
+        await jobs.close()
         await asyncio.gather(*workers)
 
 
@@ -110,11 +112,12 @@ async def test_the_result_for_a_template_that_was_edited_meanwhile_is_let_go() -
     """It may be large, and nobody will ever ask for it."""
     content, ended = SlowContent(), asyncio.Queue[str]()
     content.gate.set()
-    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), on_end=ended.put_nowait)
+    jobs = Jobs[MadeContent](on_end=ended.put_nowait)
+    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs)
     for digest in ("first", "second", "third"):
         await renderer.rendered(attempt("shop", digest=digest))
         await ended.get()
     assert content.started == 3
-    assert len(renderer._jobs) == 1
+    assert len(jobs) == 1
     assert isinstance(await renderer.rendered(attempt("shop", digest="third")), Rendered)
-    assert not renderer._jobs
+    assert not jobs
