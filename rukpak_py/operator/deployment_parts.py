@@ -138,12 +138,6 @@ class DeploymentParts:
             keys |= keys_in_use(one, bundles, system_namespace=self._around.system_namespace, values=values)
         await self._around.renderings.sweep(keys)
 
-    def gone(self, deployment: BundleDeployment) -> None:
-        """The deployment was deleted: nothing of it is remembered."""
-        uid = deployment.metadata.uid
-        self._certificates.forget(uid)
-        self.states.end(uid)
-
     async def close(self) -> None:
         """No job of it goes on."""
         await self._render_jobs.close()

@@ -352,7 +352,7 @@ class LeaderParts:
         self.housekeeping.soon()
 
     def _deployment_gone(self, deployment: BundleDeployment) -> None:
-        self.deployments.gone(deployment)
+        self.deployments.states.end(deployment.metadata.uid)
         self.router.deployment_changed(deployment)
 
     def _kinds_changed(self, kinds: frozenset[GroupKind]) -> None:

@@ -5,12 +5,13 @@
 """
 
 from rukpak_py.apply.serving_certificates.keeper import ServingCertificates
-from rukpak_py.apply.serving_certificates.passes import CertificateResult
+from rukpak_py.apply.serving_certificates.passes import CertificateMemory, CertificateResult
 from rukpak_py.apply.serving_certificates.steps import CertificateSettings
 from rukpak_py.apply.serving_certificates.wanted import WantedCertificates, wanted_certificates
 from rukpak_py.apply.serving_certificates.watching import ServingSecrets
 
 __all__ = [
+    "CertificateMemory",
     "CertificateResult",
     "CertificateSettings",
     "ServingCertificates",

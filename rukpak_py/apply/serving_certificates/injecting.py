@@ -10,8 +10,8 @@ request is refused, and they go with what is around them.
 """
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -42,47 +42,68 @@ class _Known:
     bundles: Mapping[str, bytes]
 
 
+@dataclass(slots=True)
+class KnownCallers:
+    """What was found and injected of one deployment."""
+
+    _owned: dict[ObjectKey, _Known] = field(default_factory=dict)
+    _injected: dict[ObjectKey, tuple[str, bytes]] = field(default_factory=dict)  # the uid, and what was injected last
+
+    def owned(self, live: ObservedObject) -> _Known | None:
+        """What is ours in it. None: somebody changed that, or this process does not know it yet."""
+        known = self._owned.get(live.key)
+        return known if known is not None and (known.uid, known.ca_fields) == (live.uid, live.ca_fields) else None
+
+    def read(self, key: ObjectKey, known: _Known) -> None:
+        self._owned[key] = known
+
+    def injected(self, key: ObjectKey, known: _Known, trust: bytes) -> None:
+        self._owned[key], self._injected[key] = known, (known.uid, trust)
+
+    def released(self, key: ObjectKey) -> None:
+        self._owned.pop(key, None)
+        self._injected.pop(key, None)
+
+    def has_injected(self, live: ObservedObject, trust: bytes) -> bool:
+        return self._injected.get(live.key) == (live.uid, trust)
+
+
 class Injector:
-    def __init__(self, observe: Observe) -> None:
+    def __init__(self, observe: Observe, known: KnownCallers, target: Target) -> None:
         """`observe` takes the answers to our writes in (`Inventory.observe`)."""
         self._observe = observe
-        self._known: dict[ObjectKey, _Known] = {}
-        self._injected: dict[ObjectKey, tuple[str, bytes]] = {}  # the uid, and what was injected last
+        self._known = known
+        self._target = target
 
-    def forget(self, keys: Iterable[ObjectKey]) -> None:
-        for key in keys:
-            self._known.pop(key, None)
-            self._injected.pop(key, None)
-
-    def is_repair(self, place: CaBundleTarget, live: ObservedObject, trust: bytes) -> bool:
+    def is_repair(self, live: ObservedObject, trust: bytes) -> bool:
         """Whether we have injected exactly this before: somebody has changed it since."""
-        return self._injected.get(place.key) == (live.uid, trust)
+        return self._known.has_injected(live, trust)
 
-    async def read(self, target: Target, place: CaBundleTarget, live: ObservedObject) -> Injection:
+    async def read(self, place: CaBundleTarget, live: ObservedObject) -> Injection:
         """One GET where somebody changed our fields, or where this process does not know them yet."""
-        known = await self._owned(target, place.key, live)
+        known = await self._owned(live)
         stands = {known.bundles[name] for name in known.webhooks}
         is_whole = known.webhooks == place.webhooks and len(stands) == 1
         return Injection(bundle=next(iter(stands)) if is_whole else b"", trusted=b"".join(stands))
 
-    async def inject(self, target: Target, place: CaBundleTarget, lives: Lives, trust: bytes) -> None:
-        live = lives[place.key]
+    async def inject(self, place: CaBundleTarget, lives: Lives, trust: bytes) -> None:
+        target, live = self._target, lives[place.key]
         resource = replace(target.resource_of(place.key), gvk=place.gvk)
         body = _apply_body(place, live, trust)
         manager = target.owner.ca_manager
         applied = await target.client.apply(resource, "", place.key.name, body, field_manager=manager, force=True)
-        self._injected[place.key] = live.uid, trust
         lives[place.key] = answered = self._observe(place.gvk, applied.object)
-        self._known[place.key] = _Known(
+        known = _Known(
             uid=live.uid,
             ca_fields=answered.ca_fields,
             webhooks=place.webhooks,
             bundles=dict.fromkeys(place.webhooks, trust),
         )
+        self._known.injected(place.key, known, trust)
 
-    async def release(self, target: Target, key: ObjectKey, wanted: frozenset[str], lives: Lives) -> bool:
+    async def release(self, key: ObjectKey, wanted: frozenset[str], lives: Lives) -> bool:
         """Own nothing of an object where we own more than is wanted. Whether anything was given up."""
-        known = await self._owned(target, key, lives[key])
+        target, known = self._target, await self._owned(lives[key])
         if known.webhooks <= wanted:
             return False
         resource = target.resource_of(key)
@@ -109,17 +130,17 @@ class Injector:
             field_manager=target.owner.ca_manager,
         )
         lives[key] = self._observe(lives[key].gvk, answer)
-        self.forget([key])
+        self._known.released(key)
         return True
 
-    async def _owned(self, target: Target, key: ObjectKey, live: ObservedObject) -> _Known:
-        known = self._known.get(key)
-        if known is not None and (known.uid, known.ca_fields) == (live.uid, live.ca_fields):
+    async def _owned(self, live: ObservedObject) -> _Known:
+        known = self._known.owned(live)
+        if known is not None:
             return known
         if not live.ca_fields:
             return _Known(uid=live.uid, ca_fields="", webhooks=frozenset(), bundles={})
-        known = await _read(target.resource_of(key), target, live)
-        self._known[key] = known
+        known = await _read(self._target.resource_of(live.key), self._target, live)
+        self._known.read(live.key, known)
         return known
 
 

@@ -1,8 +1,9 @@
 """Keeps the serving certificates of deployments: look, take the next step, look again, until nothing is left to do.
 
-Everything is done by the identity of the deployment (`Target.client`). What this process remembers are versions and
-certificates, never a key: a Secret in the version that was read last, whose callers carry the trust that was injected
-last, costs no call. After a restart it is one GET for each Secret and for each caller, and no write.
+Everything is done by the identity of the deployment (`Target.client`). What this process remembers of each of them
+(`CertificateMemory`) are versions and certificates, never a key: a Secret in the version that was read last, whose
+callers carry the trust that was injected last, costs no call. After a restart it is one GET for each Secret and for
+each caller, and no write.
 
 Failures are values, one for each Secret or caller that could not be made as it should be; the others go on.
 """
@@ -14,8 +15,7 @@ from datetime import UTC, datetime
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.serving_certificates.injecting import Injector, Observe
-from rukpak_py.apply.serving_certificates.pace import RepairPace
-from rukpak_py.apply.serving_certificates.passes import CertificateResult, Pass
+from rukpak_py.apply.serving_certificates.passes import CertificateMemory, CertificateResult, Pass
 from rukpak_py.apply.serving_certificates.secret import (
     StoredSecret,
     is_ours,
@@ -59,7 +59,7 @@ class ServingCertificates:
        webhooks that have no CA yet), and at every look at a deployment that is as it was applied: issues, injects and
        rotates. It costs no call when nothing changed. Look again after `look_again_seconds`.
     4. `remove_unwanted` when former content is pruned.
-    5. `forget` when the deployment is gone; the collector takes its Secrets.
+    When the deployment goes, the collector takes its Secrets.
 
     `owned` is what the inventory shows of the deployment (`Inventory.owned_by(uid)`), `wanted` is what
     `wanted_certificates` says of its content: compute it once for each rendering. Its failures are part of each result
@@ -76,21 +76,20 @@ class ServingCertificates:
     ) -> None:
         """`observe` is `Inventory.observe`: our own writes to callers cause no further look."""
         self._secrets = secrets
-        self._store = SecretStore(secrets)
-        self._injector = Injector(observe)
+        self._observe = observe
         self._clock = clock
         self._settings = settings or CertificateSettings()
-        self._pace = RepairPace()
-        self._keys: dict[str, set[ObjectKey]] = {}  # by the uid of the deployment: what is remembered of it
 
-    async def release(self, target: Target, wanted: WantedCertificates, owned: Owned) -> CertificateResult:
-        work = self._begin(target, wanted, owned)
+    async def release(
+        self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
+    ) -> CertificateResult:
+        work = self._begin(target, wanted, owned, memory)
 
         async def give_up(key: ObjectKey) -> None:
             place = wanted.places.get(key)
             names = place.webhooks if place is not None else frozenset[str]()
             try:
-                if await self._injector.release(target, key, names, work.lives):
+                if await work.injector.release(key, names, work.lives):
                     work.result.released.append(key)
             except (NotFoundError, StaleError):
                 work.result.waiting.append(f"{key} was changed by somebody else meanwhile")
@@ -101,20 +100,26 @@ class ServingCertificates:
         await run_bounded(give_up, sorted(held))
         return work.result
 
-    async def issue_missing(self, target: Target, wanted: WantedCertificates, owned: Owned) -> CertificateResult:
-        work = self._begin(target, wanted, owned)
+    async def issue_missing(
+        self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
+    ) -> CertificateResult:
+        work = self._begin(target, wanted, owned, memory)
         work.result.failures += wanted.failures
         await run_bounded(lambda one: self._keep(work, one, only_issue=True), wanted.certificates.values())
         return work.result
 
-    async def reconcile(self, target: Target, wanted: WantedCertificates, owned: Owned) -> CertificateResult:
-        work = self._begin(target, wanted, owned)
+    async def reconcile(
+        self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
+    ) -> CertificateResult:
+        work = self._begin(target, wanted, owned, memory)
         work.result.failures += wanted.failures
         await run_bounded(lambda one: self._keep(work, one, only_issue=False), wanted.certificates.values())
         work.result.failures.sort(key=lambda failure: failure.key)
         return work.result
 
-    async def remove_unwanted(self, target: Target, wanted: WantedCertificates) -> CertificateResult:
+    async def remove_unwanted(
+        self, target: Target, wanted: WantedCertificates, memory: CertificateMemory
+    ) -> CertificateResult:
         result = CertificateResult()
         for key, metadata in self._secrets.of(target.owner.uid):
             if key in wanted.certificates or metadata.is_deleted:
@@ -138,22 +143,22 @@ class ServingCertificates:
                 continue
             if left is None:
                 self._secrets.gone(key, metadata.uid)
-            self._store.forget([key])
+            memory.secrets.free(key)
             result.removed.append(key)
         return result
 
-    def forget(self, uid: str) -> None:
-        keys = self._keys.pop(uid, set())
-        self._store.forget(keys)
-        self._injector.forget(keys)
-        self._pace.forget(keys)
-
-    def _begin(self, target: Target, wanted: WantedCertificates, owned: Owned) -> Pass:
-        known = self._keys.setdefault(target.owner.uid, set())
-        known.update(wanted.certificates, wanted.places, wanted.callers)
+    def _begin(self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory) -> Pass:
         uid = target.owner.uid
         lives = {key: owned[key] for key in wanted.callers if key in owned and owned[key].owner_uid == uid}
-        return Pass(target=target, wanted=wanted, lives=lives, result=CertificateResult())
+        return Pass(
+            target=target,
+            store=SecretStore(self._secrets, memory.secrets, target),
+            injector=Injector(self._observe, memory.callers, target),
+            repairs=memory.repairs,
+            wanted=wanted,
+            lives=lives,
+            result=CertificateResult(),
+        )
 
     async def _keep(self, work: Pass, certificate: ServingCertificate, *, only_issue: bool) -> None:
         try:
@@ -173,7 +178,7 @@ class ServingCertificates:
 
     async def _advance(self, work: Pass, certificate: ServingCertificate, *, only_issue: bool) -> bool:
         """One step; whether there may be another one."""
-        found = await self._store.read(work.target, certificate)
+        found = await work.store.read(certificate)
         if found is not None and found.is_deleted:
             work.result.waiting.append(f"{certificate.secret} is being deleted")
             return False
@@ -203,7 +208,7 @@ class ServingCertificates:
             if live is None or live.is_deleted:
                 continue
             try:
-                callers.append(await self._injector.read(work.target, place, live))
+                callers.append(await work.injector.read(place, live))
             except NotFoundError:
                 del work.lives[place.key]
             else:
@@ -218,8 +223,8 @@ class ServingCertificates:
             return False
         stored = found.stored if found is not None else None
         issued = issue(stored, callers, certificate.hosts, now, self._settings)
-        if await self._store.issue(work.target, certificate, found, issued):
-            self._pace.repaired(key, now)
+        if await work.store.issue(certificate, found, issued):
+            work.repairs.repaired(key, now)
             work.result.issued.append(key)
             LOG.info("issued a serving certificate for %s in %s", certificate.service, key)
         return True
@@ -232,10 +237,10 @@ class ServingCertificates:
         callers: Sequence[Injection],
         step: CertificateStep,
     ) -> None:
-        target, stored, now = work.target, found.stored, self._clock()
+        stored, now = found.stored, self._clock()
         match step:
             case CertificateStep.LABEL:
-                body = labelled(found, target.owner)
+                body = labelled(found, work.target.owner)
             case CertificateStep.STAGE:
                 body = staged(found, issue(stored, callers, certificate.hosts, now, self._settings))
                 LOG.info("%s is rotated: its next CA is made known", certificate.secret)
@@ -246,22 +251,22 @@ class ServingCertificates:
             case CertificateStep.RESTART_PROPAGATION:
                 body = trusted_since(found, None)
             case _:
-                if await self._store.switch(target, certificate, found):
+                if await work.store.switch(certificate, found):
                     work.result.rotated.append(certificate.secret)
                     LOG.info("%s is rotated: its next certificate is served", certificate.secret)
                 return
-        await self._store.write(target, certificate, body)
+        await work.store.write(certificate, body)
 
     async def _inject(self, work: Pass, places: Sequence[CaBundleTarget], trust: bytes) -> bool:
         """Whether all of them have it now."""
         now, result = self._clock(), work.result
         done = 0
         for place in places:
-            is_repair = self._injector.is_repair(place, work.lives[place.key], trust)
+            is_repair = work.injector.is_repair(work.lives[place.key], trust)
             if is_repair and self._rests(work, place.key, now):
                 continue
             try:
-                await self._injector.inject(work.target, place, work.lives, trust)
+                await work.injector.inject(place, work.lives, trust)
             except (NotFoundError, StaleError):
                 result.waiting.append(f"{place.key} was replaced by somebody else")
             except RukPakError as error:
@@ -270,11 +275,11 @@ class ServingCertificates:
                 done += 1
                 result.injected.append(place.key)
                 if is_repair:
-                    self._pace.repaired(place.key, now)
+                    work.repairs.repaired(place.key, now)
         return done == len(places)
 
     def _rests(self, work: Pass, key: ObjectKey, now: datetime) -> bool:
-        until = self._pace.rests_until(key, now)
+        until = work.repairs.rests_until(key, now)
         if until is None:
             return False
         work.result.resting.append(key)

@@ -1,7 +1,6 @@
 """Who undoes again and again what was repaired is answered once a minute, not in a hot loop."""
 
 from collections import deque
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from rukpak_py.core.objects import ObjectKey
@@ -27,7 +26,3 @@ class RepairPace:
             return None
         until = times[-1] + REST
         return until if len(times) == REPAIRS and now < until else None
-
-    def forget(self, keys: Iterable[ObjectKey]) -> None:
-        for key in keys:
-            self._repairs.pop(key, None)

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 
 from rukpak_py.apply.results import Failure
-from rukpak_py.apply.serving_certificates.injecting import Lives
+from rukpak_py.apply.serving_certificates.injecting import Injector, KnownCallers, Lives
+from rukpak_py.apply.serving_certificates.pace import RepairPace
+from rukpak_py.apply.serving_certificates.store import KnownSecrets, SecretStore
 from rukpak_py.apply.serving_certificates.wanted import WantedCertificates
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import ObjectKey
@@ -33,11 +35,23 @@ class CertificateResult:
         self.look_again_seconds = seconds if known is None else min(known, seconds)
 
 
+@dataclass(slots=True)
+class CertificateMemory:
+    """What this process knows of the certificates of one deployment: versions and certificates, never a key."""
+
+    secrets: KnownSecrets = field(default_factory=KnownSecrets)
+    callers: KnownCallers = field(default_factory=KnownCallers)
+    repairs: RepairPace = field(default_factory=RepairPace)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pass:
     """One look at all certificates of a deployment."""
 
     target: Target
+    store: SecretStore
+    injector: Injector
+    repairs: RepairPace
     wanted: WantedCertificates
     lives: Lives  # kept up to date with the answers of this pass
     result: CertificateResult

@@ -60,14 +60,18 @@ class CertificateStage:
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
         if not any(live.ca_fields for live in owned.values()):
             return CertificateResult()
-        return await self._certificates.release(self._target_of(attempt), _wanted(attempt), owned)
+        return await self._certificates.release(
+            self._target_of(attempt), _wanted(attempt), owned, attempt.state.certificates
+        )
 
     async def issue_missing(self, attempt: Attempt) -> CertificateResult:
         """Before workloads are applied, which mount the Secrets."""
         if not _wanted(attempt).certificates or not self._secrets.is_synced:
             return CertificateResult()  # what comes after the apply waits for the watch
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
-        return await self._certificates.issue_missing(self._target_of(attempt), _wanted(attempt), owned)
+        return await self._certificates.issue_missing(
+            self._target_of(attempt), _wanted(attempt), owned, attempt.state.certificates
+        )
 
     async def keep(self, attempt: Attempt) -> CertificateResult:
         """After every apply, also one that failed, and whenever everything is as it was applied."""
@@ -77,7 +81,7 @@ class CertificateStage:
         if not self._secrets.is_synced:
             return CertificateResult(look_again_seconds=LOOK_AGAIN_SECONDS)
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
-        return await self._certificates.reconcile(self._target_of(attempt), wanted, owned)
+        return await self._certificates.reconcile(self._target_of(attempt), wanted, owned, attempt.state.certificates)
 
     async def remove_unwanted(self, attempt: Attempt) -> CertificateResult:
         """Former content is pruned: its Secrets go, too. Nothing goes while nobody knows what is wanted."""
@@ -85,7 +89,9 @@ class CertificateStage:
         is_pruned = deployment.spec.prune.enabled and attempt.facts is not None
         if not is_pruned or not self._secrets.of(deployment.metadata.uid):
             return CertificateResult()
-        return await self._certificates.remove_unwanted(self._target_of(attempt), _wanted(attempt))
+        return await self._certificates.remove_unwanted(
+            self._target_of(attempt), _wanted(attempt), attempt.state.certificates
+        )
 
 
 def with_certificates(attempt: Attempt, result: StageResult, kept: CertificateResult) -> StageResult:

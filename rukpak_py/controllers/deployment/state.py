@@ -16,7 +16,7 @@ from rukpak_py.api.template_hash import template_hash
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.serving_certificates import WantedCertificates
+from rukpak_py.apply.serving_certificates import CertificateMemory, WantedCertificates
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.deployment.hooks.state import HookState
@@ -149,6 +149,7 @@ class DeploymentState:
     values: UsedValues = field(default_factory=UsedValues)
     mask: SecretMask = field(default_factory=SecretMask)
     failures: RenderingFailures = field(default_factory=RenderingFailures)  # of content that was rendered
+    certificates: CertificateMemory = field(default_factory=CertificateMemory)
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
     deletion: Deletion = field(default_factory=Deletion)

@@ -13,6 +13,7 @@ import orjson
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.serving_certificates import (
+    CertificateMemory,
     CertificateResult,
     ServingCertificates,
     ServingSecrets,
@@ -57,7 +58,7 @@ class Signing:
         self.now = datetime.now(UTC)
         self.woken: list[str] = []
         self.secrets = ServingSecrets(client, on_change=self.woken.append)
-        self.certificates = self._fresh()
+        self.certificates, self.memory = self._fresh(), CertificateMemory()
         self.wanted = WantedCertificates()
 
     def _fresh(self) -> ServingCertificates:
@@ -65,7 +66,7 @@ class Signing:
 
     def restart(self) -> None:
         """Another process takes over: it remembers nothing."""
-        self.certificates = self._fresh()
+        self.certificates, self.memory = self._fresh(), CertificateMemory()
 
     @property
     def target(self) -> Target:
@@ -94,9 +95,9 @@ class Signing:
         assert await room.inventory.wait_synced([one.group_kind for one in resolution.served], PATIENCE_SECONDS)
         self.wanted = wanted_certificates(desired)
         owned = room.inventory.owned_by(room.owner.uid)
-        released = await self.certificates.release(self.target, self.wanted, owned)
+        released = await self.certificates.release(self.target, self.wanted, owned, self.memory)
         assert released.is_complete, released
-        issued = await self.certificates.issue_missing(self.target, self.wanted, owned)
+        issued = await self.certificates.issue_missing(self.target, self.wanted, owned, self.memory)
         assert issued.is_complete, issued
         await brought(room, *manifests)
         looked = await self.look()
@@ -108,7 +109,7 @@ class Signing:
 
     async def look(self) -> CertificateResult:
         owned = self.room.inventory.owned_by(self.room.owner.uid)
-        return await self.certificates.reconcile(self.target, self.wanted, owned)
+        return await self.certificates.reconcile(self.target, self.wanted, owned, self.memory)
 
     async def calls_of_a_look(self) -> list[str]:
         self.client.calls.clear()

@@ -159,7 +159,7 @@ async def test_no_webhook_lacks_its_ca_while_fields_are_given_up(signer: Signing
     before = await signer.trusted_by(two)
     desired, _ = await room.desire(service("hooks", SECRET), {**two, "webhooks": two["webhooks"][:1]})
     owned = room.inventory.owned_by(room.owner.uid)
-    released = await signer.certificates.release(signer.target, signer.wanted_of(desired), owned)
+    released = await signer.certificates.release(signer.target, signer.wanted_of(desired), owned, signer.memory)
     assert [key.name for key in released.released] == [two["metadata"]["name"]]
     assert await signer.trusted_by(two) == before
     assert (await signer.look()).injected, "the plan was refused: what is installed is ours again"
@@ -200,9 +200,9 @@ async def test_a_ruined_secret_is_repaired_and_what_was_trusted_stays(signer: Si
 
 async def test_a_secret_that_nothing_asks_for_any_more_is_removed(signer: Signing, room: Room) -> None:
     await signer.install(service("hooks", SECRET), service("others", "others-cert"))
-    assert not (await signer.certificates.remove_unwanted(signer.target, signer.wanted)).removed
+    assert not (await signer.certificates.remove_unwanted(signer.target, signer.wanted, signer.memory)).removed
     await signer.install(service("hooks", SECRET))
-    removed = await signer.certificates.remove_unwanted(signer.target, signer.wanted)
+    removed = await signer.certificates.remove_unwanted(signer.target, signer.wanted, signer.memory)
     assert [key.name for key in removed.removed] == ["others-cert"]
     assert await signer.secret("others-cert") is None
     assert await signer.secret(SECRET) is not None
@@ -215,17 +215,17 @@ async def test_a_namespace_that_the_same_plan_makes_is_waited_for(signer: Signin
     }
     desired, _ = await room.desire(manifest)
     wanted = signer.wanted_of(desired)
-    result = await signer.certificates.issue_missing(signer.target, wanted, {})
+    result = await signer.certificates.issue_missing(signer.target, wanted, {}, signer.memory)
     assert result.waiting == [f"Secret not-yet/{SECRET} waits for its namespace"]
     assert not result.failures
-    after = await signer.certificates.reconcile(signer.target, wanted, {})
+    after = await signer.certificates.reconcile(signer.target, wanted, {}, signer.memory)
     assert [one.kind for one in after.failures] == [FailureKind.MISSING]
 
 
 async def test_an_identity_without_the_right_is_named_and_nothing_is_made(signer: Signing, room: Room) -> None:
     desired, _ = await room.desire(service("hooks", SECRET))
     nobody = replace(signer.target, client=room.client.acting_as(f"system:serviceaccount:{room.namespace}:nobody"))
-    result = await signer.certificates.issue_missing(nobody, signer.wanted_of(desired), {})
+    result = await signer.certificates.issue_missing(nobody, signer.wanted_of(desired), {}, signer.memory)
     assert [one.kind for one in result.failures] == [FailureKind.ACCESS]
     assert await signer.secret(SECRET) is None
 
