@@ -93,15 +93,14 @@ class DeploymentParts:
             around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace
         )
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
-        self._hooks, given_up = self._hook_parts(around)
-        self._install_hooks = ReleaseHooks(self._hooks, given_up)
-        self.uninstall = Uninstall(
+        hooks, given_up = self._hook_parts(around)
+        uninstall = Uninstall(
             around.client,
             around.inventory,
             Kinds(around.cluster),
             around.events,
             DeletionHooks(
-                self._hooks,
+                hooks,
                 given_up,
                 templates=templates,
                 values=self._values,
@@ -115,11 +114,10 @@ class DeploymentParts:
             templates=templates,
             values=self._values,
             attempts=attempts,
-            content=self._content_reconciler(around, rendering, existence),
-            uninstall=self.uninstall,
+            content=self._content_reconciler(around, rendering, existence, ReleaseHooks(hooks, given_up)),
+            uninstall=uninstall,
             reporting=Reporting(self._writer, around.router.waiting, around.events, classes=CLASSES),
         )
-
         self.states.attach(
             self._render_jobs.drop,
             self._hook_jobs.drop,
@@ -160,7 +158,11 @@ class DeploymentParts:
         return HookStage(jobs, given_up, self._writer, around.events), given_up
 
     def _content_reconciler(
-        self, around: DeploymentDependencies, rendering: RenderingStage, existence: Existence[BundleDeployment]
+        self,
+        around: DeploymentDependencies,
+        rendering: RenderingStage,
+        existence: Existence[BundleDeployment],
+        hooks: ReleaseHooks,
     ) -> ContentReconciler:
         kinds, inventory = Kinds(around.cluster), around.inventory
         deployments = around.router.deployments.cache
@@ -189,6 +191,6 @@ class DeploymentParts:
                 has_namespace=around.cluster.has_namespace,
             ),
             certificates=certificates,
-            hooks=self._install_hooks,
+            hooks=hooks,
             after_apply=AfterApply(inventory, around.events, now=around.now),
         )
