@@ -7,6 +7,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.after_apply import AfterApply
@@ -76,8 +77,18 @@ class DeploymentParts:
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore
         )
-        self._certificates = ServingCertificates(self.serving_secrets, observe=around.inventory.observe)
         deployments, queue = around.router.deployments.cache, around.router.deployments.queue
+        existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
+
+        async def still_exists(owner: Owner) -> bool:
+            deployment = deployments.get(owner.name)
+            if deployment is None or deployment.metadata.uid != owner.uid:
+                return False
+            return await existence.still_exists(deployment, is_doubtful=True)
+
+        self._certificates = ServingCertificates(
+            self.serving_secrets, observe=around.inventory.observe, still_exists=still_exists
+        )
         self._render_jobs, self._hook_jobs = Jobs[MadeContent](on_end=queue.add), Jobs[HookEnd | None](on_end=queue.add)
         renderer = Renderer(
             around.content, Kinds(around.cluster), around.renderings, around.digest_keys, jobs=self._render_jobs
@@ -85,7 +96,6 @@ class DeploymentParts:
         self._writer = DeploymentStatusWriter(
             client=around.client, deployments=deployments, now=around.now, hide=self.states.hide
         )
-        existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )

@@ -9,11 +9,12 @@ Failures are values, one for each Secret or caller that could not be made as it 
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates.injecting import Injector, Observe
 from rukpak_py.apply.serving_certificates.passes import CertificateMemory, CertificateResult, Pass
 from rukpak_py.apply.serving_certificates.secret import (
@@ -44,6 +45,7 @@ from rukpak_py.kube.errors import NotFoundError, StaleError
 from rukpak_py.kube.resources import SECRETS
 
 LOG = logging.getLogger(__name__)
+StillExists = Callable[[Owner], Awaitable[bool]]
 STEPS = 20  # in one pass; more means that somebody undoes them
 Owned = Mapping[ObjectKey, ObservedObject]
 
@@ -71,12 +73,19 @@ class ServingCertificates:
         secrets: ServingSecrets,
         *,
         observe: Observe,
+        still_exists: StillExists,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         settings: CertificateSettings | None = None,
     ) -> None:
-        """`observe` is `Inventory.observe`: our own writes to callers cause no further look."""
+        """`observe` is `Inventory.observe`: our own writes to callers cause no further look.
+
+        `still_exists` asks whether a deployment exists and is not being deleted. Of one that is deleted with `orphan`
+        the watch of Secrets may show that the owner is gone before its own watch shows the deletion: a Secret that is
+        given back then is collected with it.
+        """
         self._secrets = secrets
         self._observe = observe
+        self._still_exists = still_exists
         self._clock = clock
         self._settings = settings or CertificateSettings()
 
@@ -220,6 +229,8 @@ class ServingCertificates:
     ) -> bool:
         key, now = certificate.secret, self._clock()
         if self._rests(work, key, now):
+            return False
+        if found is not None and found.is_orphan and not await self._still_exists(work.target.owner):
             return False
         stored = found.stored if found is not None else None
         issued = issue(stored, callers, certificate.hosts, now, self._settings)

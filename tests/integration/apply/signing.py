@@ -12,6 +12,7 @@ import orjson
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates import (
     CertificateMemory,
     CertificateResult,
@@ -57,12 +58,21 @@ class Signing:
         self.client = client
         self.now = datetime.now(UTC)
         self.woken: list[str] = []
+        self.is_being_deleted = False  # the deployment, though no watch has shown it yet
         self.secrets = ServingSecrets(client, on_change=self.woken.append)
         self.certificates, self.memory = self._fresh(), CertificateMemory()
         self.wanted = WantedCertificates()
 
     def _fresh(self) -> ServingCertificates:
-        return ServingCertificates(self.secrets, observe=self.room.inventory.observe, clock=lambda: self.now)
+        return ServingCertificates(
+            self.secrets,
+            observe=self.room.inventory.observe,
+            still_exists=self._still_exists,
+            clock=lambda: self.now,
+        )
+
+    async def _still_exists(self, owner: Owner) -> bool:
+        return owner == self.room.owner and not self.is_being_deleted
 
     def restart(self) -> None:
         """Another process takes over: it remembers nothing."""

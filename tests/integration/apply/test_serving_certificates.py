@@ -198,6 +198,21 @@ async def test_a_ruined_secret_is_repaired_and_what_was_trusted_stays(signer: Si
     assert await signer.calls_of_a_look() == []
 
 
+async def test_a_secret_is_not_given_back_to_a_deployment_that_is_being_deleted(signer: Signing, room: Room) -> None:
+    """With `--cascade=orphan`: the collector strips the Secret, which may be seen before the deletion is."""
+    await signer.install(service("hooks", SECRET))
+    await until(lambda: signer.is_in_step)
+    signer.woken.clear()
+    await room.client.patch(SECRETS, room.namespace, SECRET, b'{"metadata":{"ownerReferences":null}}')
+    await until(lambda: room.owner.uid in signer.woken)
+    signer.is_being_deleted = True
+    orphaned = await signer.secret(SECRET)
+    assert (await signer.look()).issued == []
+    assert await signer.secret(SECRET) == orphaned
+    signer.is_being_deleted = False
+    assert [key.name for key in (await signer.look()).issued] == [SECRET]
+
+
 async def test_a_secret_that_nothing_asks_for_any_more_is_removed(signer: Signing, room: Room) -> None:
     await signer.install(service("hooks", SECRET), service("others", "others-cert"))
     assert not (await signer.certificates.remove_unwanted(signer.target, signer.wanted, signer.memory)).removed
