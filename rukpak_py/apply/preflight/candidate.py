@@ -33,7 +33,9 @@ class Candidate:
     is_upgrade: bool = False  # of something else that is installed
 
     plan: Plan = NO_PLAN  # once looked at
-    returning: Mapping[ObjectKey, str] = field(default_factory=dict)  # free names, and who puts them back in a moment
+    returning: Mapping[ObjectKey, str] = field(
+        default_factory=dict
+    )  # free names, and the deployments that fill them again
 
     has_namespace: Callable[[str], bool]
     is_served: Callable[[GroupVersionKind], bool]

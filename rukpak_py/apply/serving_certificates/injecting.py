@@ -50,7 +50,7 @@ class KnownCallers:
     _injected: dict[ObjectKey, tuple[str, bytes]] = field(default_factory=dict)  # the uid, and what was injected last
 
     def owned(self, live: ObservedObject) -> _Known | None:
-        """What is ours in it. None: somebody changed that, or this process does not know it yet."""
+        """What is ours in it. None: another client changed that, or this process does not know it yet."""
         known = self._owned.get(live.key)
         return known if known is not None and (known.uid, known.ca_fields) == (live.uid, live.ca_fields) else None
 

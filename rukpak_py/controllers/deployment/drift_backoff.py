@@ -8,13 +8,11 @@ from collections.abc import Iterable
 
 from rukpak_py.core.objects import ObjectKey
 
-DRIFT_BACKOFF_SECONDS = 60.0  # between two corrections of what somebody else changes again and again
+DRIFT_BACKOFF_SECONDS = 60.0  # between two corrections of what another client changes again and again
 CORRECTIONS_BEFORE_BACKOFF = 5  # of one object, none two minutes after the one before
 
 
 class DriftBackoff:
-    """Objects that somebody changes again as often as we revert them: correcting at full speed helps nobody."""
-
     def __init__(self) -> None:
         self._corrections: dict[ObjectKey, deque[float]] = {}
         self.text = ""  # what was reported about those that are left alone

@@ -153,7 +153,7 @@ class DeploymentState:
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
     deletion: Deletion = field(default_factory=Deletion)
-    has_ended: bool = False  # the deployment is gone; whoever still works for it begins nothing
+    has_ended: bool = False  # the deployment is gone; what still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 
     def template_hash(self, deployment: BundleDeployment) -> str:
@@ -220,9 +220,10 @@ class DeploymentStates:
 
     def of(self, uid: str) -> DeploymentState | None:
         """None: this deployment is gone."""
-        if uid in self._ended:
-            return None
-        return self._states.setdefault(uid, DeploymentState())
+        state = self._states.get(uid)
+        if state is None and uid not in self._ended:
+            state = self._states[uid] = DeploymentState()
+        return state
 
     def hide(self, uid: str, text: str) -> str:
         """The text without the secret values of the deployment."""
