@@ -1,7 +1,11 @@
 """The kind BundleDeployment: content that is installed, corrected when it drifts, upgraded and removed."""
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec import field
 
 from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation, HandledRequest
 from rukpak_py.api.conditions import Conditions
@@ -222,7 +226,7 @@ class RecordedValues(ApiType, frozen=True, kw_only=True):
     ] = ""
 
 
-class RecordedOptions(ApiType, frozen=True, kw_only=True):
+class RecordedOptions(ApiType, frozen=True, kw_only=True, dict=True):
     """The options of an installation; what had its default is left out."""
 
     install_namespace: Annotated[str, doc("`spec.installNamespace` as it was.")] = ""
@@ -232,26 +236,72 @@ class RecordedOptions(ApiType, frozen=True, kw_only=True):
     overrides: Annotated[tuple[Override, ...], doc("`spec.overrides` as they were.")] = ()
     config: Annotated[
         dict[str, Any] | None,
-        doc("`spec.config` as it was, up to 64 KiB.", x_kubernetes_preserve_unknown_fields=True),
+        doc(
+            "Deprecated, in entries of former releases: `spec.config` as it was, without its nulls.",
+            x_kubernetes_preserve_unknown_fields=True,
+        ),
     ] = None
-    config_digest: Annotated[str, doc("Instead of a larger `config`: its SHA-256 digest.")] = ""
+    # A merge patch drops each null of an object, and none of a string. `rename` would make it valuesJson.
+    values_json: Annotated[str, doc("`spec.config` as it was, as a string of JSON, up to 64 KiB.")] = field(
+        default="", name="valuesJSON"
+    )
+    config_digest: Annotated[str, doc("SHA-256 digest of `spec.config`; all that is recorded of one over 64 KiB.")] = ""
     values_from: Annotated[
         tuple[RecordedValues, ...],
         doc("What `spec.config.valuesFrom` referred to and was there, in its order.", maxItems=VALUES_FROM_AT_MOST),
     ] = ()
 
+    @cached_property
+    def inline_config(self) -> dict[str, Any] | None:
+        """`spec.config`, read once. None: there was none, or its digest is all that is known."""
+        if not self.values_json:
+            return self.config
+        return msgspec.json.decode(self.values_json, type=dict[str, Any])
+
+
+class InstallOutcome(StrEnum):
+    """How far an installation got."""
+
+    INSTALLED = "Installed"  # everything is applied; it was never healthy so far
+    HEALTHY = "Healthy"  # it was healthy at least once
+    FAILED = "Failed"  # an object failed before it was ever healthy
+
 
 class Installation(ApiType, frozen=True, kw_only=True):
-    """One past or present installation."""
+    """One past or present installation. `installed_of` reads it, entries of former releases included."""
 
+    revision: Annotated[
+        int,
+        doc("Counts the installations. Entries of former releases have none: they are counted from the oldest."),
+    ] = 0
     bundle: Annotated[str, doc("Name of the Bundle.")]
     digest: Annotated[str, doc("SHA-256 identity of its content.")]
+    version: Annotated[str, doc("Version of its content, as in `status.version`.")] = ""
     time: Annotated[str, doc("When it was installed.", format="date-time")]
+    outcome: Annotated[
+        str,
+        doc(
+            "`Installed` (applied, and not healthy yet), `Healthy` (it was healthy) or `Failed` (an object failed"
+            " before it was healthy). Entries of former releases have none: they count as `Healthy`."
+        ),
+    ] = ""
+    account: Annotated[
+        str, doc("The service account whose rights it was installed with, for information; empty: the operator's own.")
+    ] = ""
     config: Annotated[
         dict[str, Any] | None,
-        doc("The provisioner's settings, in entries without `options`.", x_kubernetes_preserve_unknown_fields=True),
+        doc(
+            "Deprecated, in entries without `options`: the provisioner's settings.",
+            x_kubernetes_preserve_unknown_fields=True,
+        ),
     ] = None
-    options: Annotated[RecordedOptions | None, doc("The options it was installed with.")] = None
+    options: Annotated[
+        RecordedOptions | None,
+        doc("The options it was installed with. Old entries lose them where the history is over 512 KiB."),
+    ] = None
+    renderer: Annotated[
+        str, doc("In which way a chart was rendered; empty: by `helm template`, without access to the cluster.")
+    ] = ""
     rendering_digest: Annotated[
         str,
         doc(
@@ -261,7 +311,11 @@ class Installation(ApiType, frozen=True, kw_only=True):
     ] = ""
     taken_over: Annotated[bool, doc("The original operator had installed it before.")] = False
     template: Annotated[
-        BundleTemplate | None, doc("The template, its source replaced by the resolved one: enough to go back to it.")
+        BundleTemplate | None,
+        doc(
+            "The template, its source replaced by the resolved one: enough to go back to it. Old entries lose it where"
+            " the history is over 512 KiB."
+        ),
     ] = None
 
 

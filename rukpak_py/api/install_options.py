@@ -2,9 +2,11 @@
 
 `digest` leaves out what has its default, so a new option changes the digest of nobody who does not use it. What is
 installed is kept with the options it was installed with: `recorded` is their form in `status.history`, `restore` the
-way back. A configuration too large for a status is recorded as a digest; once the spec has another one it is lost.
-Values from Secrets and ConfigMaps are recorded as digests only. Where the key of those is lost, what the same names
-hold is taken for what was installed (`recognised`): nobody can tell, and nothing may be installed anew without need.
+way back. A configuration is recorded as a string of JSON, because a merge patch of a status drops the nulls of an
+object. Former releases recorded an object: two configurations of which one is such an object are the same when they
+are without their nulls. A configuration too large for a status is recorded as its digest alone; once the spec has
+another one it is lost. Values from Secrets and ConfigMaps are recorded as digests only. Where the key of those is lost,
+what the same names hold is taken for what was installed (`recognised`): nothing may be installed anew without need.
 """
 
 import hashlib
@@ -69,28 +71,27 @@ def options_of(spec: BundleDeploymentSpec) -> InstallOptions:
 
 
 def recorded(options: InstallOptions) -> RecordedOptions:
-    config, config_digest = options.config, ""
-    if config is not None and len(canonical_json(config)) > RECORDED_CONFIG_BYTES:
-        config, config_digest = None, _sha256(config)
+    text = canonical_json(options.config).decode() if options.config is not None else ""
     return RecordedOptions(
         install_namespace=options.install_namespace,
         create_namespace=options.create_namespace,
         provisioner_class_name=options.provisioner_class_name,
         watch_namespaces=options.watch_namespaces,
         overrides=options.overrides,
-        config=config,
-        config_digest=config_digest,
+        values_json=text if len(text.encode()) <= RECORDED_CONFIG_BYTES else "",
+        config_digest=config_digest(options.config),
         values_from=options.values_from,
     )
 
 
 def restore(options: RecordedOptions, spec_options: InstallOptions) -> InstallOptions | None:
     """The options as they were. None: the configuration is known by its digest only, and the spec has another one."""
-    config = options.config
-    if options.config_digest:
-        config = spec_options.config
-        if config is None or _sha256(config) != options.config_digest:
-            return None
+    if records_config(options, spec_options.config):
+        config = spec_options.config  # with the nulls that a former release lost
+    elif _is_only_digest(options):
+        return None
+    else:
+        config = options.inline_config
     return InstallOptions(
         install_namespace=options.install_namespace,
         create_namespace=options.create_namespace,
@@ -102,6 +103,34 @@ def restore(options: RecordedOptions, spec_options: InstallOptions) -> InstallOp
     )
 
 
+def records_config(options: RecordedOptions, config: Mapping[str, Any] | None) -> bool:
+    """Whether they were recorded with this configuration."""
+    if options.config is not None:
+        return bool(without_nulls(options.config) == without_nulls(config or {}))
+    return recorded_config_digest(options) == config_digest(config)
+
+
+def recorded_config_digest(options: RecordedOptions) -> str:
+    """Empty: there was no configuration."""
+    return options.config_digest or config_digest(options.inline_config)
+
+
+def with_config_digest(options: RecordedOptions) -> RecordedOptions:
+    """The same with the digest of the configuration instead of the configuration."""
+    return replace(options, config=None, values_json="", config_digest=recorded_config_digest(options))
+
+
+def without_nulls(value: Any) -> Any:
+    """What a merge patch leaves of a value."""
+    match value:
+        case dict():
+            return {name: without_nulls(one) for name, one in value.items() if one is not None}
+        case list():
+            return [without_nulls(one) for one in value if one is not None]
+        case _:
+            return value
+
+
 def identities(values: Iterable[RecordedValues]) -> tuple[RecordedValues, ...]:
     """Without what does not tell one installation from another."""
     return tuple(replace(one, current_digest="") for one in values)
@@ -109,7 +138,9 @@ def identities(values: Iterable[RecordedValues]) -> tuple[RecordedValues, ...]:
 
 def mean_the_same(one: RecordedOptions | None, other: RecordedOptions | None) -> bool:
     """Whether they are of one installation, which was recorded again."""
-    return _identity(one) == _identity(other)
+    if one is None or other is None:
+        return one is other
+    return _but_config(one) == _but_config(other) and _same_config(one, other)
 
 
 def recognised(found: Sequence[RecordedValues], installed: Iterable[RecordedValues]) -> tuple[RecordedValues, ...]:
@@ -118,8 +149,19 @@ def recognised(found: Sequence[RecordedValues], installed: Iterable[RecordedValu
     return tuple(_recognised(one, known.get((one.kind, one.name, one.key))) for one in found)
 
 
-def _identity(options: RecordedOptions | None) -> RecordedOptions | None:
-    return replace(options, values_from=identities(options.values_from)) if options is not None else None
+def _but_config(options: RecordedOptions) -> RecordedOptions:
+    return replace(options, config=None, values_json="", config_digest="", values_from=identities(options.values_from))
+
+
+def _same_config(one: RecordedOptions, other: RecordedOptions) -> bool:
+    """By their digests. A former release recorded no digest beside an object, which has lost its nulls."""
+    if (one.config is None) == (other.config is None) or _is_only_digest(one) or _is_only_digest(other):
+        return recorded_config_digest(one) == recorded_config_digest(other)
+    return bool(without_nulls(one.inline_config or {}) == without_nulls(other.inline_config or {}))
+
+
+def _is_only_digest(options: RecordedOptions) -> bool:
+    return bool(options.config_digest) and options.inline_config is None
 
 
 def _recognised(found: RecordedValues, installed: RecordedValues | None) -> RecordedValues:
@@ -135,7 +177,9 @@ def installed_options(entry: Installation, spec_options: InstallOptions) -> Inst
     """The options of an entry of the history; those of the spec where the entry is older than recorded options."""
     if entry.options is not None:
         return restore(entry.options, spec_options)
-    return replace(spec_options, config=entry.config) if entry.config else spec_options
+    if not entry.config or without_nulls(entry.config) == without_nulls(spec_options.config):
+        return spec_options
+    return replace(spec_options, config=entry.config)
 
 
 def config_digest(config: Mapping[str, Any] | None) -> str:

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
+from rukpak_py.api.installed import installed_of
 from rukpak_py.content.records import InUse
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
@@ -94,9 +96,8 @@ class Housekeeping:
                 {GroupKind(kind.group, kind.kind) for one in deployments for kind in one.status.kinds}
             )
         if self._is_sure():
-            kept = {one.status.digest for one in bundles}
-            kept |= {past.digest for one in deployments for past in one.status.history}
-            installed = {(one.metadata.uid, past.digest) for one in deployments for past in one.status.history}
+            installed = {(one.metadata.uid, past.digest) for one in deployments for past in _history(one)}
+            kept = {one.status.digest for one in bundles} | {digest for _, digest in installed}
             in_use = InUse(
                 bundles={one.metadata.uid for one in bundles},
                 deployments={one.metadata.uid for one in deployments},
@@ -105,3 +106,8 @@ class Housekeeping:
             await self._content.sweep(kept, {one.metadata.name for one in bundles}, in_use)
             await self._sweep_renderings()
         await self._sweep_uploads(self._is_sure())
+
+
+def _history(deployment: BundleDeployment) -> tuple[Installation, ...]:
+    installed = installed_of(deployment.status)
+    return installed.history if installed is not None else ()

@@ -7,11 +7,11 @@ for kinds that cannot be seen: those are reported beside it.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 
-from rukpak_py.api.bundle_deployment import Prune, PruneWhen
+from rukpak_py.api.bundle_deployment import InstallOutcome, Prune, PruneWhen
 from rukpak_py.api.conditions import Summary
 from rukpak_py.api.install_options import options_of
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus, EventReason, Reason
@@ -29,6 +29,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.drift_backoff import DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.healthy_condition import HealthVerdict, UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.history import installed_fields
+from rukpak_py.controllers.deployment.history_size import reduced_text
 from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, QUIET_SECONDS, StageResult
@@ -237,14 +238,20 @@ class AfterApply:
         note: str = "",
     ) -> Report:
         attempt = applied.attempt
-        kept = still_kept(applied.kept, self._owned(attempt))
-        fields = installed_fields(attempt, self._owned(attempt), kept, self._now(), all_is_seen=not applied.hidden)
+        owned = self._owned(attempt)
+        kept = still_kept(applied.kept, owned)
+        outcome = _outcome(healthy, [owned[key] for key in attempt.state.applied.fields if key in owned])
+        fields = installed_fields(attempt, owned, kept, self._now(), outcome=outcome, all_is_seen=not applied.hidden)
         return Report(
             summary=summary,
             reason=reason,
             message=message,
             installed=installed(
-                attempt.bundle.metadata.name, note, messages.kept_text(kept), *self._unmatched(attempt)
+                attempt.bundle.metadata.name,
+                note,
+                messages.kept_text(kept),
+                reduced_text(fields["history"]),
+                *self._unmatched(attempt),
             ),
             healthy=healthy,
             fields=fields,
@@ -297,6 +304,13 @@ def _released_texts(plan: Plan, change_set: ChangeSet) -> list[str]:
 
 def _unhealthy(lives: Sequence[ObservedObject]) -> list[ObservedObject]:
     return [live for live in lives if has_health(live.gvk) and not (live.health and live.health.is_healthy)]
+
+
+def _outcome(healthy: ConditionValue, lives: Iterable[ObservedObject]) -> InstallOutcome:
+    if healthy.status is ConditionStatus.TRUE:
+        return InstallOutcome.HEALTHY
+    has_failed = any(live.health is not None and live.health.status is HealthStatus.FAILED for live in lives)
+    return InstallOutcome.FAILED if has_failed else InstallOutcome.INSTALLED
 
 
 def _described(live: ObservedObject) -> UnhealthyObject:

@@ -1,12 +1,14 @@
 """One attempt to bring content into the cluster, or to keep it: for whom, which content, and with which options."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from msgspec import structs
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.install_options import InstallOptions
+from rukpak_py.api.installed import Installed, installed_of
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.state import ContentFacts, DeploymentState
@@ -36,6 +38,11 @@ class Attempt:
     @property
     def owner(self) -> Owner:
         return Owner.of(self.deployment)
+
+    @cached_property
+    def installed(self) -> Installed | None:
+        """What the status says is installed, which may be other content than that of this attempt."""
+        return installed_of(self.deployment.status)
 
     @property
     def facts(self) -> ContentFacts | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.install_options import recognised
+from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
@@ -61,9 +62,9 @@ class ExternalValues:
             self._retain()
             return NO_VALUES
         state.mask.learn(deployment, (document for reference, document in found if reference.is_secret))
-        history = deployment.status.history
-        installed = history[0].options.values_from if history and history[0].options is not None else ()
-        state.values.latest = recognised(digested, installed)
+        installed = installed_of(deployment.status)
+        options = installed.entry.options if installed is not None and installed.entry is not None else None
+        state.values.latest = recognised(digested, options.values_from if options is not None else ())
         return FoundValues(recorded=state.values.latest, documents=tuple(document for _, document in found))
 
     def ended(self, _uid: str) -> None:

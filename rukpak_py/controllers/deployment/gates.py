@@ -110,6 +110,6 @@ class Gates:
 
 def _is_upgrade(attempt: Attempt, active: Attempt | None) -> bool:
     """Other content than what is installed; a change of options alone is one, too. To put back what is, is none."""
-    if not attempt.deployment.status.history or attempt.is_settled:
+    if attempt.installed is None or attempt.installed.entry is None or attempt.is_settled:
         return False
     return active is None or active.content != attempt.content

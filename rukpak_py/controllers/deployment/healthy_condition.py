@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Summary, find_condition
+from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.status import ConditionValue
@@ -68,10 +69,10 @@ def judge_health(
 
 def _seconds_unhealthy(before: BundleDeploymentStatus, bundle: str, now: str) -> float:
     """With this content. `lastTransitionTime` also counts the time before it was installed, when it was not either."""
-    healthy = find_condition(before.conditions, ConditionType.HEALTHY)
-    if before.active_bundle != bundle or healthy is None or healthy.reason != Reason.UNHEALTHY:
+    installed, healthy = installed_of(before), find_condition(before.conditions, ConditionType.HEALTHY)
+    if installed is None or installed.bundle != bundle or healthy is None or healthy.reason != Reason.UNHEALTHY:
         return 0.0
-    times = [healthy.last_transition_time, *(one.time for one in before.history[:1])]
+    times = [healthy.last_transition_time, *([installed.entry.time] if installed.entry is not None else [])]
     return (_time(now) - max(map(_time, times))).total_seconds()
 
 

@@ -1,4 +1,9 @@
-"""What the status says is installed: the history with its options, the kinds, the hash of all objects."""
+"""What the status says is installed: the history with its options, the kinds, the hash of all objects.
+
+An entry is of one content with one set of options. What is recorded of it changes where it is told in another form:
+options as a former release recorded them, digests under another key, a template that did not fit. None of that is
+another installation.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,20 +14,22 @@ from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import (
     HISTORY,
     BundleDeployment,
-    BundleDeploymentStatus,
     BundleTemplate,
+    Installation,
     InstalledKind,
+    InstallOutcome,
     KeptObject,
 )
-from rukpak_py.api.bundle_deployment import Installation as Installed
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, installed_options, mean_the_same, options_of, recorded
+from rukpak_py.api.installed import installed_of, with_revisions
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.history_size import is_reduced, within_limit
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.core.objects import ObjectKey
@@ -30,8 +37,10 @@ from rukpak_py.core.objects import ObjectKey
 
 def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
     """The options that what is installed was installed with. None: they are known by a digest only, and are lost."""
-    history, spec_options = deployment.status.history, options_of(deployment.spec)
-    return installed_options(history[0], spec_options) if history else spec_options
+    installed, spec_options = installed_of(deployment.status), options_of(deployment.spec)
+    if installed is None or installed.entry is None:
+        return spec_options
+    return installed_options(installed.entry, spec_options)
 
 
 def installed_fields(
@@ -40,6 +49,7 @@ def installed_fields(
     kept: tuple[KeptObject, ...],
     now: str,
     *,
+    outcome: InstallOutcome,
     all_is_seen: bool = True,
 ) -> dict[str, Any]:
     """The fields of the status that change with what is installed. `kept`: what left the content and stays.
@@ -59,7 +69,7 @@ def installed_fields(
         "applied_digest": _applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
         "kinds": kinds if is_whole and not left else _union(status.kinds, kinds),
         "kept": kept,
-        "history": _history(attempt, now),
+        "history": _history(attempt, outcome, now),
         "hooks": _hooks(attempt),
         "delete_hooks": attempt.facts.delete_hooks if attempt.facts is not None else status.delete_hooks,
     }
@@ -71,43 +81,64 @@ def _applied_digest(attempt: Attempt, lives: list[ObservedObject], *, is_whole: 
     return applied_digest(lives, attempt.content, with_uids=attempt.is_nondeterministic) if is_whole else ""
 
 
-def _history(attempt: Attempt, now: str) -> tuple[Installed, ...]:
-    history, bundle = attempt.deployment.status.history, attempt.bundle
-    options = recorded(attempt.options)
+def _history(attempt: Attempt, outcome: InstallOutcome, now: str) -> tuple[Installation, ...]:
+    history = attempt.deployment.status.history
     latest = history[0] if history else None
-    if latest is not None and (latest.bundle, latest.digest) == (bundle.metadata.name, bundle.status.digest):
-        if latest.options == options:
-            return history
-        if latest.options is None or mean_the_same(latest.options, options):
-            # Of the first release: it counts with the options of the spec. Or digests under another key.
-            return (replace(latest, options=options), *history[1:])
-    entry = Installed(
-        bundle=bundle.metadata.name,
-        digest=bundle.status.digest,
+    if latest is None or not _is_of(latest, attempt):
+        former = with_revisions(history)
+        revision = former[0].revision + 1 if former else 1
+        return within_limit((_entry(attempt, outcome, now, revision), *former)[:HISTORY])
+    if _as_known_now(latest, attempt, outcome) == latest:
+        return history
+    numbered = with_revisions(history)
+    return within_limit((_as_known_now(numbered[0], attempt, outcome), *numbered[1:]))
+
+
+def _is_of(entry: Installation, attempt: Attempt) -> bool:
+    """An entry of the first release has no options: it counts with those of the spec."""
+    bundle = attempt.bundle
+    if (entry.bundle, entry.digest) != (bundle.metadata.name, bundle.status.digest):
+        return False
+    return entry.options is None or mean_the_same(entry.options, recorded(attempt.options))
+
+
+def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -> Installation:
+    installed = attempt.installed
+    return Installation(
+        revision=revision,
+        bundle=attempt.bundle.metadata.name,
+        digest=attempt.bundle.status.digest,
         time=now,
-        options=options,
-        template=_template(bundle),
-        rendering_digest=_rendering_digest(attempt, latest),
-        taken_over=was_installed_by_original(attempt.deployment.status),
+        outcome=outcome,
+        options=recorded(attempt.options),
+        template=_template(attempt.bundle),
+        rendering_digest=_rendering_digest(attempt, installed.entry if installed is not None else None),
+        taken_over=installed is not None and installed.is_of_original_operator,
     )
-    return (entry, *history)[:HISTORY]
+
+
+def _as_known_now(entry: Installation, attempt: Attempt, outcome: InstallOutcome) -> Installation:
+    """An entry without an outcome is of a former release, and stays so: what it was worth is not known."""
+    options = recorded(attempt.options)
+    template = _template(attempt.bundle) if is_reduced(entry) else entry.template
+    return replace(entry, options=options, template=template, outcome=_better(entry.outcome, outcome))
+
+
+def _better(former: str, latest: InstallOutcome) -> str:
+    """What was healthy once stays so."""
+    return former if former in {"", InstallOutcome.HEALTHY} else latest
 
 
 def _hooks(attempt: Attempt) -> tuple[HookRecord, ...]:
     """Those of what was installed before are of no interest once it is replaced."""
-    status = attempt.deployment.status
-    if status.history and is_rendering_of(status.history[0], attempt):
+    status, installed = attempt.deployment.status, attempt.installed
+    if installed is not None and installed.entry is not None and is_rendering_of(installed.entry, attempt):
         return status.hooks
     revision = key_of(attempt)
     return tuple(record for record in status.hooks if record.revision == revision)
 
 
-def was_installed_by_original(status: BundleDeploymentStatus) -> bool:
-    """It knew no history; with the first entry it is over."""
-    return bool(status.active_bundle) and not status.history
-
-
-def _rendering_digest(attempt: Attempt, latest: Installed | None) -> str:
+def _rendering_digest(attempt: Attempt, latest: Installation | None) -> str:
     """What was rendered by an earlier process is installed as that one recorded it."""
     if attempt.facts is not None:
         return attempt.facts.rendering

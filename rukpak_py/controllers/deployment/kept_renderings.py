@@ -18,9 +18,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, RecordedValues
-from rukpak_py.api.bundle_deployment import Installation as Installed
-from rukpak_py.api.install_options import config_digest, identities, options_of
+from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, Installation, RecordedValues
+from rukpak_py.api.install_options import (
+    config_digest,
+    identities,
+    options_of,
+    recorded_config_digest,
+    records_config,
+)
+from rukpak_py.api.installed import installed_of
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -99,47 +105,48 @@ def keys_in_use(
         (bundle.status.digest, options.install_namespace, config_digest(options.config), *_parts(values))
         for bundle in bundles
     }
-    installed = {
-        (entry.digest, entry.options.install_namespace, _config_of(entry), *_parts(entry.options.values_from))
-        for entry in deployment.status.history
+    installed = installed_of(deployment.status)
+    recorded = {
+        (
+            entry.digest,
+            entry.options.install_namespace,
+            recorded_config_digest(entry.options),
+            *_parts(entry.options.values_from),
+        )
+        for entry in (installed.history if installed is not None else ())
         if entry.options is not None
     }
     running = deployment.status.running_hook
     begun = {record.revision for record in deployment.status.hooks}  # what its hooks have seen is installed
     begun |= {running.revision} if running is not None else set()
-    return begun | {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | installed}
+    return begun | {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | recorded}
 
 
-def is_rendering_of(entry: Installed, attempt: Attempt) -> bool:
+def is_rendering_of(entry: Installation, attempt: Attempt) -> bool:
     """Whether content and options are those of an entry of the history, as far as a rendering depends on them."""
     options = attempt.options
     return (
         entry.options is not None
         and entry.digest == attempt.bundle.status.digest
         and entry.options.install_namespace == options.install_namespace
-        and _config_of(entry) == config_digest(options.config)
+        and records_config(entry.options, options.config)
         and identities(entry.options.values_from) == identities(options.values_from)
     )
 
 
 def installed_rendering(attempt: Attempt) -> str:
     """The digest of what is installed; empty when the attempt is about something else: any other template is."""
-    history = attempt.deployment.status.history
-    if not history or history[0].bundle != attempt.bundle.metadata.name or not is_rendering_of(history[0], attempt):
+    entry = attempt.installed.entry if attempt.installed is not None else None
+    if entry is None or entry.bundle != attempt.bundle.metadata.name or not is_rendering_of(entry, attempt):
         return ""
-    return history[0].rendering_digest
+    return entry.rendering_digest
 
 
 def is_upgrade(attempt: Attempt) -> bool:
     """Whether something was installed before. A rendering that is made again has to be told the same as at first."""
-    history = attempt.deployment.status.history
+    history = attempt.installed.history if attempt.installed is not None else ()
     first = max((at for at, entry in enumerate(history) if is_rendering_of(entry, attempt)), default=-1)
     return len(history) == HISTORY or first < len(history) - 1
-
-
-def _config_of(entry: Installed) -> str:
-    options = entry.options
-    return (options.config_digest or config_digest(options.config)) if options is not None else ""
 
 
 def _parts(values: Iterable[RecordedValues]) -> list[str]:

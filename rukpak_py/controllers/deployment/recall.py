@@ -19,7 +19,8 @@ def recall(active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]) ->
     """From the first list alone. `active`: an attempt with what the history says is installed."""
     if active is None:
         return False
-    return _trust_if_proven(active, [*without_kept(owned, active.deployment.status.kept).values()])
+    kept = active.installed.kept if active.installed is not None else ()
+    return _trust_if_proven(active, [*without_kept(owned, kept).values()])
 
 
 def recall_from_content(
@@ -31,19 +32,20 @@ def recall_from_content(
 
 def recall_untouched(active: Attempt, desired: Iterable[Desired], owned: Mapping[ObjectKey, ObservedObject]) -> None:
     """What drifted is no half upgrade while every object was last applied as the active content has it."""
-    if active.deployment.status.digest != active.bundle.status.digest:
+    installed = active.installed
+    if installed is None or installed.digest != active.bundle.status.digest:
         return
     forms = {one.key: {one.payload.digest, one.payload_when_taken.digest} for one in desired}
-    lives = without_kept(owned, active.deployment.status.kept)
+    lives = without_kept(owned, installed.kept)
     if lives and all(live.applied in forms.get(key, ()) for key, live in lives.items()):
         active.state.untouched = active.content
 
 
 def _trust_if_proven(active: Attempt, lives: list[ObservedObject]) -> bool:
-    status = active.deployment.status
-    is_proven = status.digest == active.bundle.status.digest and proves(
-        status.applied_digest, lives, active.content, with_uids=active.is_nondeterministic
-    )
-    if is_proven:
-        active.state.trust(active.content, lives)
-    return is_proven
+    installed = active.installed
+    if installed is None or installed.digest != active.bundle.status.digest:
+        return False
+    if not proves(installed.applied_digest, lives, active.content, with_uids=active.is_nondeterministic):
+        return False
+    active.state.trust(active.content, lives)
+    return True

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
@@ -134,8 +135,9 @@ class Templates:
 
     async def drop_never_installed(self, deployment: BundleDeployment, wanted: Bundle) -> None:
         """What was installed stays until its successor is healthy, so that the way back is short."""
-        installed = {past.bundle for past in deployment.status.history}
-        await self._drop(deployment, {wanted.metadata.name, deployment.status.active_bundle} | installed)
+        installed = installed_of(deployment.status)
+        bundles = {installed.bundle, *(entry.bundle for entry in installed.history)} if installed is not None else set()
+        await self._drop(deployment, {wanted.metadata.name} | bundles)
 
     async def drop_superseded(self, deployment: BundleDeployment, wanted: Bundle) -> None:
         await self._drop(deployment, {wanted.metadata.name})
@@ -156,9 +158,11 @@ class Templates:
 
 def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:
     """With the template of what is installed. None: what is recorded is not exactly that template."""
-    name, history = deployment.status.active_bundle, deployment.status.history
-    template = history[0].template if history and history[0].bundle == name else None
-    if template is None or bundle_name(deployment.metadata.name, template_hash(template)) != name:
+    installed = installed_of(deployment.status)
+    template = installed.template if installed is not None else None
+    if template is None or installed is None:
+        return None
+    if bundle_name(deployment.metadata.name, template_hash(template)) != installed.bundle:
         return None
     return replace(deployment, spec=replace(deployment.spec, template=template))
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Condition, brief, find_condition, first_line
 from rukpak_py.api.install_options import mean_the_same
+from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.events import EventNote, normal, warning
@@ -51,9 +52,10 @@ def _has_other_content(before: BundleDeploymentStatus, after: BundleDeploymentSt
 
 def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
     """The same content was installed anew. An entry learns its options, or digests under a new key, without that."""
-    if not before.history or not after.history:
+    former, latest = installed_of(before), installed_of(after)
+    old, new = (one.entry if one is not None else None for one in (former, latest))
+    if old is None or new is None:
         return False
-    old, new = before.history[0], after.history[0]
     return old.bundle == new.bundle and old.options is not None and not mean_the_same(old.options, new.options)
 
 

@@ -11,6 +11,7 @@ from rukpak_py.api.install_options import (
     NO_OVERRIDE,
     RECORDED_CONFIG_BYTES,
     InstallOptions,
+    config_digest,
     installed_options,
     mean_the_same,
     options_of,
@@ -18,6 +19,7 @@ from rukpak_py.api.install_options import (
     recognised,
     recorded,
     restore,
+    with_config_digest,
 )
 from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.api.reading import read_bundle_deployment, to_json
@@ -111,8 +113,58 @@ def test_recorded_options_come_back_whatever_the_spec_says_now(spec: dict[str, A
 @pytest.mark.parametrize(("config", "is_inline"), [({"values": "x"}, True), (LARGE, False)])
 def test_a_large_configuration_is_recorded_as_its_digest(config: dict[str, Any], *, is_inline: bool) -> None:
     stored = recorded(options(config=config))
-    assert (stored.config == config, bool(stored.config_digest)) == (is_inline, not is_inline)
+    assert stored.inline_config == (config if is_inline else None)
+    assert stored.config_digest == config_digest(config)
     assert restore(stored, options(config=config)) == options(config=config)
+
+
+NULLS = {"values": {"a": None, "b": [{"c": None, "d": 1}]}}
+STORED = {"values": {"b": [{"d": 1}]}}  # by a merge patch
+
+
+def test_nulls_of_a_configuration_come_back() -> None:
+    assert restore(recorded(options(config=NULLS)), options()) == options(config=NULLS)
+
+
+def test_nulls_that_a_former_release_lost_come_back_while_the_spec_has_them() -> None:
+    former = RecordedOptions(config=STORED)
+    assert restore(former, options(config=NULLS)) == options(config=NULLS)
+    assert restore(former, options(config={"values": {"b": 2}})) == options(config=STORED)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (RecordedOptions(config=STORED), recorded(options(config=NULLS)), True),
+        (recorded(options(config=NULLS)), RecordedOptions(config=STORED), True),
+        (RecordedOptions(config=STORED), recorded(options(config={"values": {"b": 2}})), False),
+        (recorded(options(config=NULLS)), recorded(options(config=STORED)), False),
+        (RecordedOptions(config={}), recorded(options()), True),
+        (RecordedOptions(), recorded(options(config=NULLS)), False),
+        (recorded(options(config=NULLS)), with_config_digest(recorded(options(config=NULLS))), True),
+        (RecordedOptions(config=STORED), with_config_digest(recorded(options(config=STORED))), True),
+        (RecordedOptions(config=STORED), with_config_digest(recorded(options(config=NULLS))), False),
+        (RecordedOptions(config=STORED), recorded(options(config=NULLS, installNamespace="a")), False),
+        (None, None, True),
+        (None, RecordedOptions(), False),
+    ],
+    ids=[
+        "former and present form",
+        "present and former form",
+        "former form of another configuration",
+        "nulls tell one from another in the present form",
+        "a configuration that was nulls only",
+        "none and some",
+        "its digest alone",
+        "former form and its digest",
+        "former form and the digest of what has nulls",
+        "another option",
+        "neither is recorded",
+        "one is not recorded",
+    ],
+)
+def test_records_mean_the_same(one: RecordedOptions | None, other: RecordedOptions | None, *, expected: bool) -> None:
+    assert mean_the_same(one, other) is expected
 
 
 @pytest.mark.parametrize("now", [{}, {"config": {"values": "y"}}, {"config": {**LARGE, "one": "more"}}])

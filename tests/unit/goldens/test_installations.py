@@ -1,10 +1,19 @@
 """`status.history[]`: options and their digests, and digests of what is secret."""
 
-from rukpak_py.api.bundle_deployment import Override, RecordedValues
-from rukpak_py.api.install_options import InstallOptions, config_digest, recorded
+import msgspec
+
+from rukpak_py.api.bundle_deployment import Override, RecordedOptions, RecordedValues
+from rukpak_py.api.install_options import (
+    InstallOptions,
+    config_digest,
+    mean_the_same,
+    recorded,
+    restore,
+    without_nulls,
+)
 from rukpak_py.api.reading import to_json
 from rukpak_py.core.keyed_digests import DigestKey
-from tests.unit.goldens.pinned import check
+from tests.unit.goldens.pinned import check, subjects
 
 VALUES = (
     RecordedValues(kind="Secret", name="s", key="values.yaml", digest="hmac-sha256:1:2", current_digest="x"),
@@ -29,6 +38,15 @@ def test_options_in_the_history() -> None:
         "without any": to_json(recorded(InstallOptions())),
     }
     check("status.history[].options", found)
+
+
+def test_options_as_the_former_release_recorded_them() -> None:
+    """It is read, and not written: with the nulls that a status has lost, where the spec has them still."""
+    pinned = subjects()["status.history[].options, former form"]["values"]
+    (stored,) = pinned.values()
+    former = msgspec.convert(without_nulls(stored), RecordedOptions)
+    assert restore(former, FULL) == FULL
+    assert mean_the_same(former, recorded(FULL))
 
 
 def test_digests_of_options() -> None:

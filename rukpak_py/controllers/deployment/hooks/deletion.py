@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import Bundle, BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import Summary
+from rukpak_py.api.installed import installed_of
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase, Reason
 from rukpak_py.controllers.deployment import messages
@@ -137,12 +138,12 @@ def _without_content(found: FoundValues, result: StageResult, summary: Summary) 
 
 def _recorded(deployment: BundleDeployment) -> Bundle | None:
     """Of the history, where the collector was faster than we are: its rendering may be kept."""
-    history, name = deployment.status.history, deployment.status.active_bundle
-    template = history[0].template if history and history[0].bundle == name else None
-    if template is None:
+    installed = installed_of(deployment.status)
+    template = installed.template if installed is not None else None
+    if installed is None or template is None:
         return None
     status = BundleStatus(phase=BundlePhase.UNPACKED)
-    return Bundle(metadata=ObjectMeta(name=name), spec=template.spec, status=status)
+    return Bundle(metadata=ObjectMeta(name=installed.bundle), spec=template.spec, status=status)
 
 
 def _without_rendering(deployment: BundleDeployment) -> BundleDeployment:

@@ -17,9 +17,9 @@ from rukpak_py.api.bundle_deployment import (
     BundleDeploymentStatus,
 )
 from rukpak_py.api.hook_status import HookInStatus, HookRecord
+from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.history import was_installed_by_original
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
@@ -80,23 +80,25 @@ class HookExecution:
 
 
 def run_of(attempt: Attempt, event: HookEvent) -> HookExecution:
-    history, facts = attempt.deployment.status.history, attempt.facts
+    installed, facts = attempt.installed, attempt.facts
     return HookExecution(
         revision=key_of(attempt),
         event=event,
-        since=history[0].time if history else "",
+        since=installed.entry.time if installed is not None and installed.entry is not None else "",
         rendering=facts.rendering if facts is not None and event not in DELETE_EVENTS else "",
     )
 
 
 def events_of(attempt: Attempt) -> InstallEvents | None:
     """None: it is installed. What the original operator installed, which left no history, has run its hooks."""
-    status = attempt.deployment.status
-    if status.history:
-        return None if is_rendering_of(status.history[0], attempt) else UPGRADE
-    if was_installed_by_original(status):
-        return None if status.active_bundle == attempt.bundle.metadata.name else UPGRADE
-    return INSTALL
+    installed = attempt.installed
+    if installed is None:
+        return INSTALL
+    if installed.entry is not None:
+        is_installed = is_rendering_of(installed.entry, attempt)
+    else:
+        is_installed = installed.bundle == attempt.bundle.metadata.name
+    return None if is_installed else UPGRADE
 
 
 def hooks_at(hooks: Iterable[Hook], event: HookEvent) -> list[Hook]:
@@ -105,9 +107,8 @@ def hooks_at(hooks: Iterable[Hook], event: HookEvent) -> list[Hook]:
 
 def may_replace_left(deployment: BundleDeployment) -> bool:
     """Hooks that nobody owns: of the original operator, or because the spec says so."""
-    status = deployment.status
-    was_taken_over = was_installed_by_original(status) or any(entry.taken_over for entry in status.history)
-    return was_taken_over or deployment.spec.adopt is not Adopt.NEVER
+    installed = installed_of(deployment.status)
+    return (installed is not None and installed.was_taken_over) or deployment.spec.adopt is not Adopt.NEVER
 
 
 def asked_of(deployment: BundleDeployment) -> str:

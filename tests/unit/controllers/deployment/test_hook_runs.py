@@ -11,6 +11,7 @@ from rukpak_py.api.bundle_deployment import (
     BundleDeployment,
     BundleDeploymentStatus,
     Installation,
+    InstallOutcome,
 )
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
@@ -33,6 +34,10 @@ from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import attempt
 from tests.unit.controllers.fakes import LATER, NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
+
+
+def fields(one: Attempt) -> dict[str, Any]:
+    return installed_fields(one, {}, (), NOW, outcome=InstallOutcome.INSTALLED)
 
 
 def installed(digest: str = DIGEST, *, config: dict[str, Any] | None = None, time: str = NOW) -> Installation:
@@ -84,10 +89,10 @@ def test_what_nobody_owns_is_replaced_where_the_original_or_the_spec_says_so(
 
 def test_what_the_original_installed_is_remembered() -> None:
     one = attempt(of=with_status(active_bundle="b"))
-    history = installed_fields(one, {}, (), NOW)["history"]
+    history = fields(one)["history"]
     assert may_replace_left(with_status(active_bundle="b", history=history))
     later = attempt(of=with_status(active_bundle="b", history=history), bundle=unpacked("c", digest=OTHER_DIGEST))
-    history = installed_fields(later, {}, (), NOW)["history"]
+    history = fields(later)["history"]
     assert [entry.taken_over for entry in history] == [False, True]
 
 
@@ -165,6 +170,6 @@ def a_record(revision: str) -> HookRecord:
 def test_what_is_replaced_takes_its_records_with_it() -> None:
     ours, theirs = a_record(key_of(attempt())), a_record("another")
     first = attempt(of=with_status(hooks=(theirs, ours)))
-    assert installed_fields(first, {}, (), NOW)["hooks"] == (ours,)
+    assert fields(first)["hooks"] == (ours,)
     kept = attempt(of=with_status(hooks=(theirs,), active_bundle="b", history=(installed(),)))
-    assert installed_fields(kept, {}, (), NOW)["hooks"] == (theirs,), "of its successor, which failed"
+    assert fields(kept)["hooks"] == (theirs,), "of its successor, which failed"

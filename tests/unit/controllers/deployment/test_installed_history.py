@@ -10,10 +10,13 @@ from rukpak_py.api.bundle_deployment import (
     HISTORY,
     BundleDeployment,
     BundleDeploymentStatus,
+    BundleTemplate,
     Installation,
+    InstallOutcome,
     KeptObject,
     KeptReason,
     Override,
+    RecordedOptions,
     RecordedValues,
 )
 from rukpak_py.api.install_options import InstallOptions, recorded
@@ -32,18 +35,20 @@ from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpa
 HERE = ours("a", "b")
 SECRET = live(gvk=SECRETS.gvk, **owned("s"))
 ENTRY = KeptObject(version="v1", kind="Secret", namespace="ns", name="s", reason=KeptReason.HOLDS_DATA)
+TEMPLATE = BundleTemplate(spec=unpacked().spec)
 LARGE = {"x": "y" * 70_000}  # more than the 64 KiB that a status records
 
 
 def fields(
     one: Attempt,
-    shown: Mapping[ObjectKey, ObservedObject],
+    shown: Mapping[ObjectKey, ObservedObject] = HERE,
     kept: tuple[KeptObject, ...] = (),
     now: str = NOW,
     *,
+    outcome: InstallOutcome = InstallOutcome.INSTALLED,
     all_is_seen: bool = True,
 ) -> dict[str, Any]:
-    return installed_fields(one, shown, kept, now, all_is_seen=all_is_seen)
+    return installed_fields(one, shown, kept, now, outcome=outcome, all_is_seen=all_is_seen)
 
 
 def after(one: Attempt, shown: Mapping[ObjectKey, ObservedObject] = HERE) -> Attempt:
@@ -155,11 +160,56 @@ def test_the_newest_five_installations_are_recorded_the_active_one_first() -> No
     assert [past.bundle for past in one.deployment.status.history] == [f"b{number}" for number in (6, 5, 4, 3, 2)]
 
 
+def test_revisions_go_on_counting_where_the_history_ends() -> None:
+    one = attempt()
+    for number in range(HISTORY + 2):
+        one = after(one.of_bundle(unpacked(f"b{number}", digest=f"sha256:{number}")))
+    assert [past.revision for past in one.deployment.status.history] == [7, 6, 5, 4, 3]
+
+
+def test_revisions_of_a_former_release_are_counted_before_the_oldest_is_dropped() -> None:
+    former = [entry(InstallOptions())] * HISTORY
+    history = fields(attempt(of=with_history(*former, config={"x": 1})))["history"]
+    assert [past.revision for past in history] == [6, 5, 4, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("former", "latest", "recorded_as"),
+    [
+        (InstallOutcome.INSTALLED, InstallOutcome.HEALTHY, InstallOutcome.HEALTHY),
+        (InstallOutcome.INSTALLED, InstallOutcome.FAILED, InstallOutcome.FAILED),
+        (InstallOutcome.FAILED, InstallOutcome.INSTALLED, InstallOutcome.INSTALLED),
+        (InstallOutcome.HEALTHY, InstallOutcome.FAILED, InstallOutcome.HEALTHY),
+        ("", InstallOutcome.FAILED, ""),
+    ],
+    ids=["became healthy", "failed", "is repaired", "was healthy before it failed", "of a former release"],
+)
+def test_the_outcome_of_an_installation(former: str, latest: InstallOutcome, recorded_as: str) -> None:
+    one = attempt(of=with_history(entry(InstallOptions(), outcome=former, template=TEMPLATE)))
+    (found,) = fields(one, outcome=latest)["history"]
+    assert found.outcome == recorded_as
+
+
+def test_an_entry_of_the_former_release_is_written_anew_only_where_its_form_has_lost_something() -> None:
+    plain = with_history(entry(InstallOptions()))
+    assert fields(attempt(of=plain))["history"] == plain.status.history
+    nulls = {"values": {"a": None}}
+    former = replace(entry(), options=RecordedOptions(config={"values": {}}))
+    (found,) = fields(attempt(of=with_history(former, config=nulls)), now=LATER)["history"]
+    assert found == replace(former, revision=1, options=recorded(InstallOptions(config=nulls)))
+
+
+def test_a_template_that_did_not_fit_is_recorded_once_it_does() -> None:
+    (first,) = fields(attempt())["history"]
+    (found,) = fields(attempt(of=with_history(replace(first, template=None))))["history"]
+    assert found == first
+
+
 def test_other_options_are_another_installation() -> None:
     former = entry(InstallOptions())
     history = fields(attempt(of=with_history(former, config={"x": 1})), HERE, now=LATER)["history"]
     assert [past.time for past in history] == [LATER, NOW]
-    assert history[1] == former
+    assert history[1] == replace(former, revision=1)
 
 
 def test_an_entry_of_the_first_release_gets_the_options_it_was_kept_with() -> None:

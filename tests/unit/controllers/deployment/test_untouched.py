@@ -59,7 +59,8 @@ def attempt(digest: str = "sha256:1") -> Attempt:
     bundle = {"provisionerClassName": PLAIN_CLASS, "source": source}
     spec = {"provisionerClassName": PLAIN_CLASS, "template": {"spec": bundle}}
     head = {"apiVersion": API_VERSION, "metadata": {"name": "shop", "uid": "u"}}
-    deployment = {**head, "kind": BUNDLE_DEPLOYMENT_KIND, "spec": spec, "status": {"digest": "sha256:1"}}
+    installed = {"activeBundle": "shop", "digest": "sha256:1"}
+    deployment = {**head, "kind": BUNDLE_DEPLOYMENT_KIND, "spec": spec, "status": installed}
     status = {"digest": digest, "phase": "Unpacked"}
     return Attempt(
         deployment=read_bundle_deployment(orjson.dumps(deployment)),
