@@ -187,6 +187,7 @@ class Reason(StrEnum):
     SUSPENDED = "Suspended"
     CLASS_NOT_SERVED = "ClassNotServed"
     DELETING = "Deleting"
+    STATUS_TOO_LARGE = "StatusTooLarge"
 
 
 class EventReason(StrEnum):

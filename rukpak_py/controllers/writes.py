@@ -18,11 +18,12 @@ from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.reading import to_json
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.errors import ApiError, NotFoundError, TooLargeError
 from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import Resource
 
 WRITE_INTERVAL_SECONDS = 1.0
+_STRING_TOO_LONG = "FieldValueTooLong"
 
 
 def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +63,11 @@ async def write_status(
     body = canonical_json({"metadata": preconditions, "status": patch})
     answer = await client.patch_status(resource, "", metadata.name, body)
     return object_meta(answer.metadata)
+
+
+def is_too_large(error: ApiError) -> bool:
+    """Whether the server refused an object for its size: as a whole, or one of its strings."""
+    return isinstance(error, TooLargeError) or any(cause.reason == _STRING_TOO_LONG for cause in error.causes)
 
 
 class StatusPace:

@@ -23,6 +23,10 @@ TEMPLATE_UNKNOWN = (
     "it cannot be created again, because status.history does not have its exact template: restore the former "
     "spec.template, or correct the new one"
 )
+STATUS_TOO_LARGE = (
+    "the object is too large for the API server with its whole status, so status.history has no templates and values: "
+    "shorten spec.config, annotations or the template"
+)
 UNMATCHED = "spec.overrides["
 NOT_CORRECTED = ": drift is not corrected; "
 RENDERING_LOST = (

@@ -110,6 +110,7 @@ class StatusWrites:
     """When the status was written last, and since when the result of an installation waits for its first health."""
 
     written_at: float = float("-inf")
+    refused_in: str = ""  # the version of the object for which the whole status was too large
     _awaited: tuple[str, float] | None = None
 
     def written(self, now: float) -> None:

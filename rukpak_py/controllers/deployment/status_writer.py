@@ -8,9 +8,12 @@
 * A write is based on the newest version that this process knows, and names it: when somebody wrote the object meanwhile
   the server answers 409, nothing is lost, and the key comes back. So it does when a list that the report was made from
   has changed while it was made.
+* A status that the server refuses for its size is replaced by the minimal one. The whole one is tried again when it
+  says something else, or when somebody has changed the object.
 """
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -24,15 +27,17 @@ from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.masks import Hide, as_it_is
+from rukpak_py.controllers.deployment.minimal_status import minimal_status
 from rukpak_py.controllers.deployment.state import StatusWrites
 from rukpak_py.controllers.deployment.status import Report, status_of
 from rukpak_py.controllers.deployment.transitions import transitions
 from rukpak_py.controllers.events import EventNote
-from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, write_status
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, is_too_large, write_status
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.errors import InvalidError, NotFoundError, StaleError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
+LOG = logging.getLogger(__name__)
 FIRST_HEALTH_SECONDS = 1.0  # what an installation's result waits for health
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
 _MADE_FROM_THEMSELVES = ("history", "hooks")  # fields of a report; no writer of this process changes them meanwhile
@@ -80,19 +85,23 @@ class DeploymentStatusWriter:
         if _is_outdated(report, deployment.status, latest.status):
             return StatusWriteResult(result=WriteResult.STALE, pause=STALE_SECONDS)
         before, after = latest.status, self._status(deployment, latest, report)
-        if after == before:
+        if after == before or self._is_known_as_too_large(latest, after, writes):
             return StatusWriteResult(result=WriteResult.UNCHANGED)
         pause = self._pause(writes, before, after)
         if pause > 0:
             return StatusWriteResult(result=WriteResult.POSTPONED, pause=pause)
         try:
-            await self._patch(latest, after)
+            written = await self._write(latest, after, deployment.metadata.generation)
         except NotFoundError:
             return StatusWriteResult(result=WriteResult.GONE)
         except StaleError:
             return StatusWriteResult(result=WriteResult.STALE, pause=STALE_SECONDS)
+        writes.refused_in = written.metadata.resource_version if written.status != after else ""
+        if written is latest:
+            return StatusWriteResult(result=WriteResult.UNCHANGED)
         writes.written(self._clock())
-        return StatusWriteResult(result=WriteResult.WRITTEN, events=tuple(transitions(before, after)), status=after)
+        events = tuple(transitions(before, written.status))
+        return StatusWriteResult(result=WriteResult.WRITTEN, events=events, status=written.status)
 
     async def record(self, deployment: BundleDeployment, report: Report) -> BundleDeployment:
         """The deployment with what must stand in its status before the next step; without it that step may not be.
@@ -105,14 +114,14 @@ class DeploymentStatusWriter:
         after = self._status(deployment, latest, report)
         if after == latest.status:
             return latest
-        return await self._patch(latest, after)
+        return await self._write(latest, after, deployment.metadata.generation)
 
     async def record_fields(self, deployment: BundleDeployment, **fields: Any) -> None:
         """The same for what no condition tells."""
         latest = self._latest(deployment) or deployment
         after = replace(latest.status, **self._shown(deployment, fields))
         if after != latest.status:
-            await self._patch(latest, after)
+            await self._write(latest, after, deployment.metadata.generation)
 
     def _latest(self, deployment: BundleDeployment) -> BundleDeployment | None:
         latest = self._deployments.get(deployment.metadata.name)
@@ -132,6 +141,32 @@ class DeploymentStatusWriter:
         if not hooks:
             return dict(fields)
         return {**fields, "hooks": tuple(replace(one, message=self._hide(uid, one.message)) for one in hooks)}
+
+    def _is_known_as_too_large(
+        self, latest: BundleDeployment, wanted: BundleDeploymentStatus, writes: StatusWrites
+    ) -> bool:
+        """The whole status was refused for its size; neither the object nor the minimal status has changed since."""
+        if writes.refused_in != latest.metadata.resource_version:
+            return False
+        return self._minimal(latest, wanted, wanted.observed_generation) == latest.status
+
+    async def _write(
+        self, latest: BundleDeployment, wanted: BundleDeploymentStatus, generation: int
+    ) -> BundleDeployment:
+        """With the minimal status where the whole one is too large; `latest` itself when it has that already."""
+        try:
+            return await self._patch(latest, wanted)
+        except InvalidError as error:
+            if not is_too_large(error):
+                raise
+            LOG.warning("BundleDeployment/%s: the whole status is too large: %s", latest.metadata.name, error)
+        small = self._minimal(latest, wanted, generation)
+        return await self._patch(latest, small) if small != latest.status else latest
+
+    def _minimal(
+        self, latest: BundleDeployment, wanted: BundleDeploymentStatus, generation: int
+    ) -> BundleDeploymentStatus:
+        return minimal_status(latest.status, wanted, generation=generation, now=self._now())
 
     async def _patch(self, latest: BundleDeployment, status: BundleDeploymentStatus) -> BundleDeployment:
         metadata = await write_status(
