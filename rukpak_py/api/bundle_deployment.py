@@ -259,6 +259,15 @@ class RecordedOptions(ApiType, frozen=True, kw_only=True, dict=True):
         return msgspec.json.decode(self.values_json, type=dict[str, Any])
 
 
+class InstalledContent(ApiType, frozen=True, kw_only=True):
+    """What installed content says about itself; a field that it does not have is empty."""
+
+    name: Annotated[str, doc("Name of the chart, or of the ClusterServiceVersion.")] = ""
+    version: Annotated[str, doc("Version of the chart, or of the ClusterServiceVersion.")] = ""
+    app_version: Annotated[str, doc("`appVersion` of the chart.")] = ""
+    package: Annotated[str, doc("The package that the OLM bundle belongs to.")] = ""
+
+
 class InstallOutcome(StrEnum):
     """How far an installation got."""
 
@@ -331,6 +340,14 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     active_bundle: Annotated[str, doc("Name of the Bundle whose content is installed.")] = ""
     observed_generation: Generation = -1
     digest: Annotated[str, doc("SHA-256 identity of the content that is installed.")] = ""
+    version: Annotated[
+        str,
+        doc(
+            "Version of what is installed: of the chart or of the ClusterServiceVersion; of plain content the tag of"
+            " its image, its git tag or the first digits of its commit. Empty where there is none.",
+        ),
+    ] = ""
+    content: Annotated[InstalledContent | None, doc("What the content that is installed says about itself.")] = None
     install_namespace: Annotated[
         str, doc("The namespace that the bundle chose, because `spec.installNamespace` is not set.")
     ] = ""

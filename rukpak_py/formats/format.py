@@ -73,6 +73,16 @@ class OlmIdentity:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ContentDescription:
+    """What the content says about itself."""
+
+    name: str = ""
+    version: str = ""
+    app_version: str = ""
+    package: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RenderedContent:
     """The objects, and what has to be known beside them.
 
@@ -83,6 +93,7 @@ class RenderedContent:
     """
 
     objects: Sequence[Object]
+    description: ContentDescription | None = None
     default_namespace: str = ""
     requirements: Sequence[Requirement] = ()
     olm: OlmIdentity | None = None

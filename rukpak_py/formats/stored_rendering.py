@@ -3,19 +3,21 @@
 The first line lists the keys of the objects that last, with one more word at those that come before the hooks, of which
 all last. An object is a mapping. A hook is a list: its object, its events, and what else is known of it.
 
-The same objects in the same order give the same lines, so their SHA-256 is the digest of the rendering. What else
-`RenderedContent` may have, no format has whose renderings are kept.
+The same objects in the same order give the same lines, so their SHA-256 is the digest of the rendering. What the
+content says about itself is a string of JSON at the end, which is not part of the digest, and which former releases
+pass over.
+What else `RenderedContent` may have, no format has whose renderings are kept.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
 
 from rukpak_py.core.objects import Object, ObjectKey
-from rukpak_py.formats.format import RenderedContent
+from rukpak_py.formats.format import ContentDescription, RenderedContent
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 
 MARKS_BYTES = 1024  # of a key in the first line, or of a hook beside its object, at most; a name has 253 characters
@@ -29,10 +31,17 @@ def rendering(
     *,
     hooks: Sequence[Hook] = (),
     before_hooks: frozenset[ObjectKey] = frozenset(),
+    description: ContentDescription | None = None,
 ) -> RenderedContent:
     """With its digest. `before_hooks` are among the lasting, and of no interest without hooks."""
     before_hooks = before_hooks if hooks else frozenset()
-    made = RenderedContent(objects=objects, lasting=lasting, hooks=tuple(hooks), before_hooks=before_hooks)
+    made = RenderedContent(
+        objects=objects,
+        lasting=lasting,
+        hooks=tuple(hooks),
+        before_hooks=before_hooks,
+        description=description,
+    )
     digest = hashlib.sha256()
     for line in _lines(made):
         digest.update(line)
@@ -40,7 +49,7 @@ def rendering(
 
 
 def lines_of(content: RenderedContent) -> list[bytes]:
-    return list(_lines(content))
+    return [*_lines(content), *_description(content)]
 
 
 def read_lines(data: bytes) -> RenderedContent:
@@ -48,11 +57,13 @@ def read_lines(data: bytes) -> RenderedContent:
     first, *rest = data.splitlines()
     marks = [(ObjectKey(*key[:_KEY_PARTS]), key[_KEY_PARTS:]) for key in orjson.loads(first)]
     manifests = [orjson.loads(line) for line in rest]
+    descriptions = [_read_description(one) for one in manifests if isinstance(one, str)]
     return rendering(
         [Object.from_manifest(one) for one in manifests if isinstance(one, dict)],
         frozenset(key for key, _ in marks),
         hooks=[_hook(one) for one in manifests if isinstance(one, list)],
         before_hooks=frozenset(key for key, words in marks if words),
+        description=next(iter(descriptions), None),
     )
 
 
@@ -63,6 +74,18 @@ def _lines(content: RenderedContent) -> Iterator[bytes]:
     for hook in content.hooks:
         known = [sorted(hook.events), hook.weight, sorted(hook.delete_policies), hook.outlives]
         yield b"[" + hook.object.json + b"," + orjson.dumps(known)[1:] + b"\n"
+
+
+def _description(content: RenderedContent) -> Iterator[bytes]:
+    if content.description is not None:
+        yield orjson.dumps(orjson.dumps(asdict(content.description)).decode()) + b"\n"
+
+
+def _read_description(text: str) -> ContentDescription:
+    known = orjson.loads(text)
+    return ContentDescription(
+        name=known["name"], version=known["version"], app_version=known["app_version"], package=known["package"]
+    )
 
 
 def _marks(lasting: Iterable[ObjectKey], before_hooks: frozenset[ObjectKey]) -> Iterator[list[str]]:

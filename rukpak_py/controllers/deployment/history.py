@@ -29,6 +29,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.content_version import content_of, version_of
 from rukpak_py.controllers.deployment.history_size import is_reduced, within_limit
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
 from rukpak_py.controllers.deployment.state import differences
@@ -65,6 +66,8 @@ def installed_fields(
     return {
         "active_bundle": attempt.bundle.metadata.name,
         "digest": attempt.bundle.status.digest,
+        "version": version_of(attempt),
+        "content": content_of(attempt),
         "install_namespace": attempt.chosen_namespace,
         "applied_digest": _applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
         "kinds": kinds if is_whole and not left else _union(status.kinds, kinds),
@@ -108,6 +111,7 @@ def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -
         revision=revision,
         bundle=attempt.bundle.metadata.name,
         digest=attempt.bundle.status.digest,
+        version=version_of(attempt),
         time=now,
         outcome=outcome,
         options=recorded(attempt.options),
@@ -121,7 +125,13 @@ def _as_known_now(entry: Installation, attempt: Attempt, outcome: InstallOutcome
     """An entry without an outcome is of a former release, and stays so: what it was worth is not known."""
     options = recorded(attempt.options)
     template = _template(attempt.bundle) if is_reduced(entry) else entry.template
-    return replace(entry, options=options, template=template, outcome=_better(entry.outcome, outcome))
+    return replace(
+        entry,
+        version=version_of(attempt) or entry.version,
+        options=options,
+        template=template,
+        outcome=_better(entry.outcome, outcome),
+    )
 
 
 def _better(former: str, latest: InstallOutcome) -> str:

@@ -197,6 +197,7 @@ class Renderer:
             return kept
         content = RenderedContent(
             objects=kept.objects,
+            description=kept.facts.description,
             default_namespace=kept.facts.namespace,
             requirements=kept.requirements,
             olm=kept.olm,
@@ -221,6 +222,7 @@ class Renderer:
         objects = content.objects
         facts = ContentFacts(
             namespace=content.default_namespace,
+            description=content.description,
             rendering=content.digest,
             delete_hooks=has_delete_hooks(content.hooks),
         )

@@ -23,6 +23,7 @@ from rukpak_py.controllers.deployment.hooks.state import HookState
 from rukpak_py.controllers.deployment.masks import SecretMask
 from rukpak_py.controllers.deployment.rendering_failures import RenderingFailures
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.formats.format import ContentDescription
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
 REMEMBERED_UIDS = 4096
@@ -128,6 +129,7 @@ class ContentFacts:
     """What content asks for beside its objects; known once it was rendered."""
 
     namespace: str = ""  # by its own choice; empty: it does not choose
+    description: ContentDescription | None = None  # what it says about itself
     rendering: str = ""  # its digest, where a second rendering may differ
     delete_hooks: bool = False
     certificates: WantedCertificates = field(default_factory=WantedCertificates)

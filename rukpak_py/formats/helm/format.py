@@ -11,7 +11,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object, ObjectKey
-from rukpak_py.formats.format import Release, RenderedContent, RenderOptions
+from rukpak_py.formats.format import ContentDescription, Release, RenderedContent, RenderOptions
 from rukpak_py.formats.helm.chart import read_chart
 from rukpak_py.formats.helm.hooks import RESOURCE_POLICY, is_kept
 from rukpak_py.formats.helm.layout import archived, chart_root
@@ -44,8 +44,9 @@ class HelmFormat:
             api_versions=release.api_versions,
             is_upgrade=release.is_upgrade,
         )
-        chosen = HelmFormat(helm=self.helm or options.helm)
-        rendered = chosen.render_release(tree, request, limits=options.limits)
+        chart = read_chart(tree, options.limits)
+        program = HelmProgram.find(self.helm or options.helm)
+        rendered = render_chart(tree, request, program, chart=chart, limits=options.limits)
         _check_hooks(rendered.hooks, request.namespace)
         crds = frozenset(one.head.key for one in rendered.crds)
         return rendering(
@@ -53,6 +54,9 @@ class HelmFormat:
             crds.union(one.head.key for one in filter(_is_kept, rendered.objects)),
             hooks=rendered.hooks,
             before_hooks=crds,
+            description=ContentDescription(
+                name=chart.metadata.name, version=chart.metadata.version, app_version=chart.metadata.app_version
+            ),
         )
 
     def render_release(self, tree: Tree, request: HelmRequest, *, limits: Limits = DEFAULT_LIMITS) -> HelmRendering:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.documents import Document
+from rukpak_py.formats.format import ContentDescription
 from rukpak_py.formats.rules import Place
 
 Json = dict[str, Any]
@@ -137,3 +138,8 @@ class RegistryBundle:
     csv: Csv
     definitions: Sequence[Definition]
     others: Sequence[Document]
+
+    @property
+    def description(self) -> ContentDescription:
+        version = self.csv.typed.get("spec", {}).get("version")
+        return ContentDescription(name=self.csv.name, version=str(version or ""), package=self.metadata.package)

@@ -49,6 +49,7 @@ class ConvertedFormat:
             objects=applicable(bundle, manifests),
             default_namespace=namespace,
             olm=OlmIdentity(package=bundle.metadata.package, csv=bundle.csv.name),
+            description=bundle.description,
         )
 
     def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - a CSV is typed and checked, which takes its time

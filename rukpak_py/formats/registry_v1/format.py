@@ -30,6 +30,7 @@ class RegistryV1Format:
             default_namespace="" if options.install_namespace else own_namespace(bundle),
             requirements=requirements(bundle),
             olm=OlmIdentity(package=bundle.metadata.package, csv=bundle.csv.name),
+            description=bundle.description,
         )
 
     def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - what it becomes depends on the options, too

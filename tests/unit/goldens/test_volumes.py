@@ -7,7 +7,12 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedOptions, RecordedValues
+from rukpak_py.api.bundle_deployment import (
+    BundleDeploymentStatus,
+    Installation,
+    RecordedOptions,
+    RecordedValues,
+)
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.content.renderings import RenderingStore
 from rukpak_py.content.store import Store, StoredForm
@@ -16,7 +21,7 @@ from rukpak_py.controllers.deployment.hooks.runs import HookExecution
 from rukpak_py.controllers.deployment.kept_renderings import key_of, keys_in_use
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import Object
-from rukpak_py.formats.format import RenderedContent
+from rukpak_py.formats.format import ContentDescription, RenderedContent
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import lines_of, rendering
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
@@ -89,7 +94,10 @@ def test_lines_of_a_rendering() -> None:
     lasting = frozenset(one.head.key for one in OBJECTS[:2])
     plain = rendering(OBJECTS, lasting)
     hooked = rendering(OBJECTS, lasting, hooks=[HOOK], before_hooks=frozenset({OBJECTS[0].head.key}))
+    described = rendering(OBJECTS, lasting, description=ContentDescription(name="web", version="1.2.3"))
     found = {
+        "digest with a description": described.digest,
+        "last line with a description": lines(described)[-1],
         "digest": plain.digest,
         "lines": lines(plain),
         "digest with hooks": hooked.digest,

@@ -12,6 +12,8 @@ import pytest
 from rukpak_py.content.tree import TreeBuilder
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, LimitError
+from rukpak_py.formats.format import ContentDescription
+from rukpak_py.formats.stored_rendering import rendering
 from rukpak_py.operator.worker import HEADER, CallAnswer, CallOutcome
 from rukpak_py.operator.worker_answers import loads
 from rukpak_py.operator.worker_processes import WorkerProcesses
@@ -64,6 +66,7 @@ def test_what_workers_answer_passes() -> None:
         CallAnswer(CallOutcome.RETURNED, builder.build()),
         [Commit(name="a", tree="b"), NoCommit.MISSING, PurePosixPath("a"), frozenset({1}), None, 1.5],
         DEFAULT_LIMITS,
+        rendering([], frozenset(), description=ContentDescription(name="web", version="1.2.3")),
     ]
     assert loads(pickle.dumps(values)) == values
     for error in (ContentError("a"), UnavailableError("b", retry_after=3.0), LimitError("c"), KeyError("d")):

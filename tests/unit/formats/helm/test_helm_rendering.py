@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.format import Release, RenderOptions
+from rukpak_py.formats.format import ContentDescription, Release, RenderOptions
 from rukpak_py.formats.helm.format import HelmFormat
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering
@@ -263,6 +263,7 @@ def test_as_a_format_it_renders_what_is_applied(helm: HelmProgram) -> None:
     assert made.objects[1].manifest()["data"] == {"value": "till web true v1.31.2 true z"}
     assert sorted(key.name for key in made.lasting) == ["crd", "kept"]
     assert made == HelmFormat().render(chart(files), options)
+    assert made.description == ContentDescription(name="web", version="1.0.0")
     assert read_lines(b"".join(lines_of(made))) == made
 
 

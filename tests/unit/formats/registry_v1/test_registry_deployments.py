@@ -9,7 +9,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.formats.format import Certificates, RenderedContent, RenderOptions
+from rukpak_py.formats.format import Certificates, ContentDescription, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1.converted import ConvertedFormat
 from rukpak_py.formats.registry_v1.deployment_settings import DeploymentSettings
 from rukpak_py.formats.registry_v1.format import RegistryV1Format
@@ -39,6 +39,18 @@ def test_the_converted_form_is_one_file_with_what_a_plain_deployment_installs_an
     assert others == [one.manifest() for one in found.objects]
     assert found.default_namespace == "demo-system"
     assert archive["manifests/manifest.yaml"].startswith(b"---\n")
+
+
+@pytest.mark.parametrize(
+    ("version", "described"),
+    [("1.2.3", "1.2.3"), (None, "0.0.0")],
+    ids=["a version", "none, which OLM reads so"],
+)
+def test_both_forms_say_what_they_are(version: str | None, described: str) -> None:
+    tree = bundle(csv=csv_document("demo.v1", version=version))
+    expected = ContentDescription(name="demo.v1", version=described, package="demo")
+    assert rendered(tree).description == expected
+    assert CONVERTED.render(tree, RenderOptions()).description == expected
 
 
 @pytest.mark.parametrize(
