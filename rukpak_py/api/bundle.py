@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase, canonical_class
+from rukpak_py.api.notes import Notes
 from rukpak_py.api.schema import ApiType, doc
 from rukpak_py.api.source import GitRef, Source
 
@@ -63,6 +64,7 @@ class BundleStatus(ApiType, frozen=True, kw_only=True):
             " while the webhook was not running."
         ),
     ] = ""
+    notes: Notes = ()
 
     @property
     def is_unpacked(self) -> bool:

@@ -12,6 +12,7 @@ from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
 from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
+from rukpak_py.api.notes import Notes
 from rukpak_py.api.schema import ApiType, CelRule, doc
 
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -385,6 +386,7 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         doc("The chart has hooks for its deletion; written before the first object is."),
     ] = False
     last_handled_reconcile_at: HandledRequest = ""
+    notes: Notes = ()
 
 
 class BundleDeployment(ApiType, frozen=True, kw_only=True):

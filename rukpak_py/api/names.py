@@ -162,6 +162,7 @@ class Reason(StrEnum):
     CONTENT_CHANGED = "ContentChanged"
     CONTENT_LOST = "ContentLost"
     SPEC_CHANGED = "SpecChanged"
+    BUNDLE_CLASS_NOT_SERVED = "BundleClassNotServed"
     BUNDLE_LOAD_FAILED = "BundleLoadFailed"
     # Installed
     RECONCILE_FAILED = "ReconcileFailed"
@@ -186,8 +187,8 @@ class Reason(StrEnum):
     STILL_UNHEALTHY = "StillUnhealthy"
     SUSPENDED = "Suspended"
     CLASS_NOT_SERVED = "ClassNotServed"
-    DELETING = "Deleting"
     STATUS_TOO_LARGE = "StatusTooLarge"
+    DELETING = "Deleting"
 
 
 class EventReason(StrEnum):
