@@ -14,7 +14,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -36,11 +36,13 @@ class BackOff:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """What the queue knows of a key that a worker took."""
+    """What the queue knows of a key that a worker took. `draw`: what the back-off of this turn takes for random."""
 
     is_attempt: bool = True
     failures: int = 0
     attempt_at: float | None = None
+    back_off: BackOff = BackOff()
+    draw: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,13 +130,19 @@ class Queue(Generic[Key]):
         known = self._schedules.get(key)
         if known is None:
             self._awake.discard(key)
-            return Turn()
+            return Turn(back_off=self._back_off, draw=self._draw())
         is_awake = key in self._awake
         if not known.is_under_way:
             self._awake.discard(key)
         is_due = known.attempt_at is not None and known.attempt_at <= asyncio.get_running_loop().time()
         is_attempt = not known.failures or is_due or is_awake or known.is_under_way
-        return Turn(is_attempt=is_attempt, failures=known.failures, attempt_at=known.attempt_at)
+        return Turn(
+            is_attempt=is_attempt,
+            failures=known.failures,
+            attempt_at=known.attempt_at,
+            back_off=self._back_off,
+            draw=self._draw(),
+        )
 
     def schedule(self, key: Key, schedule: Schedule) -> None:
         """Right after `done`: another worker may have the key after the next `await`."""

@@ -32,7 +32,7 @@ def minimal_status(
         wanted,
         conditions=_conditions(before.conditions, wanted.conditions, generation, now),
         observed_generation=generation,
-        history=_history(wanted.history),
+        history=minimal_history(wanted.history),
         hooks=tuple(replace(one, message=brief(one.message)) for one in wanted.hooks),
     )
 
@@ -52,7 +52,7 @@ def _conditions(before: Conditions, wanted: Conditions, generation: int, now: st
     return complete(conditions, BUNDLE_DEPLOYMENT_CONDITIONS, generation=generation, now=now)
 
 
-def _history(history: History) -> History:
+def minimal_history(history: History) -> History:
     return tuple(_without_values(reduced(entry, is_active=at == 0)) for at, entry in enumerate(history))
 
 

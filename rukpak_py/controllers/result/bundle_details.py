@@ -1,0 +1,126 @@
+"""What is told of a Bundle, and by a deployment of the Bundle of its template."""
+
+from rukpak_py.api.conditions import first_line
+from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.result.detail import Detail, Objects
+
+
+class Unpacking(Detail, frozen=True, kw_only=True):
+    """Of a source of this type. Only Ready says so: that Unpacked is False needs no words."""
+
+    source: str
+
+    def text(self, _: Objects, /) -> str:
+        return ""
+
+    def brief(self, _: Objects, /) -> str:
+        return f"Unpacking the {self.source} Bundle"
+
+
+class ContentPending(Detail, frozen=True, kw_only=True):
+    """`message`: of the source, or of the node that pulls the image."""
+
+    source: str
+    message: str = ""
+
+    def text(self, _: Objects, /) -> str:
+        return self.message
+
+    def brief(self, _: Objects, /) -> str:
+        return first_line(self.message) or f"Waiting for the content of the {self.source} Bundle"
+
+
+class OtherContentFound(Detail, frozen=True, kw_only=True):
+    found: str
+    unpacked: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            "the unpacked content is lost, and the source has other content now: restore the old content in the "
+            f"source, or create a new Bundle (found {self.found}, unpacked {self.unpacked})"
+        )
+
+
+class DigestReplaced(Detail, frozen=True, kw_only=True):
+    """Another client wrote the status. It stays as they wrote it, and is not believed."""
+
+    recorded: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            "status.digest was changed, and is not the digest of the content that was unpacked: set it back to "
+            f"{self.recorded}, or delete the Bundle (a BundleDeployment creates its Bundle again)"
+        )
+
+
+class UploadLost(Detail, frozen=True, kw_only=True):
+    unpacked: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            "the uploaded content is lost: upload the same content again, or create a new Bundle "
+            f"(unpacked {self.unpacked})"
+        )
+
+
+class SpecReplaced(Detail, frozen=True, kw_only=True):
+    """The spec changed while no webhook stood guard. What was unpacked stays what the Bundle is."""
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            "bundle.spec was changed although it is immutable; the content that was unpacked before stays. "
+            "Restore the old spec, or create a new Bundle"
+        )
+
+
+class WaitingForBundle(Detail, frozen=True, kw_only=True):
+    """`why`: what holds it up, as it says itself; the condition leaves that to the Bundle."""
+
+    bundle: str
+    why: str = ""
+
+    def text(self, _: Objects, /) -> str:
+        return f"Waiting for the {self.bundle} Bundle to be unpacked"
+
+    def brief(self, objects: Objects, /) -> str:
+        return f"{self.text(objects)}{f': {first_line(self.why)}' if self.why else ''}"
+
+
+class BundleOfOtherClass(Detail, frozen=True, kw_only=True):
+    bundle: str
+    class_name: str
+
+    def text(self, _: Objects, /) -> str:
+        waiting = f"Waiting for the {self.bundle} Bundle to be unpacked"
+        return f'{waiting}; this operator does not serve its class "{self.class_name}"'
+
+
+class BundleFails(Detail, frozen=True, kw_only=True):
+    bundle: str
+    why: str = ""
+
+    def text(self, _: Objects, /) -> str:
+        return f"Failed to unpack the {self.bundle} Bundle{f': {self.why}' if self.why else ''}"
+
+
+class InstalledBundleMissing(Detail, frozen=True, kw_only=True):
+    bundle: str
+    why: str
+
+    def text(self, _: Objects, /) -> str:
+        return messages.bundle_missing(self.bundle, self.why)
+
+
+class InstalledBundleFails(Detail, frozen=True, kw_only=True):
+    bundle: str
+    why: str
+
+    def text(self, _: Objects, /) -> str:
+        return messages.bundle_not_unpacked(self.bundle, self.why)
+
+
+class InstalledBundleReplaced(Detail, frozen=True, kw_only=True):
+    bundle: str
+
+    def text(self, _: Objects, /) -> str:
+        return messages.bundle_has_other_content(self.bundle)

@@ -1,0 +1,132 @@
+"""What a stage can find, in the order of rank: of what is told at one time, the first has Ready.
+
+Failures therefore come before waits. What follows from each cause says `table`.
+"""
+
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """In the order of their rank. The values stand in `status.notes` and outlive the process."""
+
+    SUSPENDED = "Suspended"
+    CLASS_NOT_SERVED = "ClassNotServed"
+    STATUS_TOO_LARGE = "StatusTooLarge"
+    # the Bundle of the template cannot be made or found; the values of its chart; its rendering
+    BUNDLE_CONTENT = "BundleContent"
+    BUNDLE_REFUSED = "BundleRefused"
+    BUNDLE_DENIED = "BundleDenied"
+    BUNDLE_CONFLICT = "BundleConflict"
+    BUNDLE_UNAVAILABLE = "BundleUnavailable"
+    BUNDLE_FAILED = "BundleFailed"
+    VALUES_CONTENT = "ValuesContent"
+    VALUES_MISSING = "ValuesMissing"
+    VALUES_DENIED = "ValuesDenied"
+    VALUES_CONFLICT = "ValuesConflict"
+    VALUES_UNAVAILABLE = "ValuesUnavailable"
+    VALUES_FAILED = "ValuesFailed"
+    RENDERING_CONTENT = "RenderingContent"
+    RENDERING_DENIED = "RenderingDenied"
+    RENDERING_CONFLICT = "RenderingConflict"
+    RENDERING_UNAVAILABLE = "RenderingUnavailable"
+    RENDERING_FAILED = "RenderingFailed"
+    # the Bundle of the template cannot be unpacked, as its own Ready condition says
+    UNPACK_CONTENT = "UnpackContent"
+    UNPACK_DENIED = "UnpackDenied"
+    UNPACK_CONFLICT = "UnpackConflict"
+    UNPACK_UNAVAILABLE = "UnpackUnavailable"
+    UNPACK_FAILED = "UnpackFailed"
+    UNPACK_CHANGED = "UnpackChanged"
+    UNPACK_LOST = "UnpackLost"
+    # gates, hooks and writes
+    NOT_APPLICABLE = "NotApplicable"
+    HOOK_FAILED = "HookFailed"
+    HOOKS_UNKNOWN = "HooksUnknown"
+    KIND_MISSING = "KindMissing"
+    NAMESPACE_MISSING = "NamespaceMissing"
+    RESOURCE_MISSING = "ResourceMissing"
+    REFUSED = "Refused"
+    ACCESS = "Access"
+    UNAVAILABLE = "Unavailable"
+    HOOK_NOT_RUN = "HookNotRun"
+    DELETION_FAILED = "DeletionFailed"
+    ORPHANING_FAILED = "OrphaningFailed"
+    CONFLICT = "Conflict"
+    KINDS_HELD_BACK = "KindsHeldBack"
+    # requests fail, at whatever stage
+    API_DENIED = "ApiDenied"
+    API_CONFLICT = "ApiConflict"
+    API_UNAVAILABLE = "ApiUnavailable"
+    API_FAILED = "ApiFailed"
+    # what is installed runs, and is not kept as it was
+    RENDERING_LOST = "RenderingLost"
+    OPTIONS_LOST = "OptionsLost"
+    NOT_CORRECTED = "NotCorrected"
+    PRUNE_FAILED = "PruneFailed"
+    PRUNE_BUDGET = "PruneBudget"
+    FIELDS_CONTESTED = "FieldsContested"
+    KINDS_HIDDEN = "KindsHidden"
+    UNHEALTHY_FAILED = "UnhealthyFailed"
+    # a Bundle
+    FETCH_CONTENT = "FetchContent"
+    FETCH_DENIED = "FetchDenied"
+    FETCH_CONFLICT = "FetchConflict"
+    FETCH_UNAVAILABLE = "FetchUnavailable"
+    FETCH_FAILED = "FetchFailed"
+    CONTENT_CHANGED = "ContentChanged"
+    DIGEST_CHANGED = "DigestChanged"
+    CONTENT_LOST = "ContentLost"
+    SPEC_CHANGED = "SpecChanged"
+    # waits of a Bundle
+    UPLOAD_PENDING = "UploadPending"
+    IMAGE_PENDING = "ImagePending"
+    UNPACKING = "Unpacking"
+    # waits of a deployment
+    BUNDLE_CLASS_NOT_SERVED = "BundleClassNotServed"
+    BUNDLE_UNPACKING = "BundleUnpacking"
+    REFETCHING = "Refetching"
+    RENDERING = "Rendering"
+    APPLYING = "Applying"
+    SCHEMA_LAGS = "SchemaLags"
+    FORMER_HOOK = "FormerHook"
+    KINDS_COMING = "KindsComing"
+    OBJECTS_PENDING = "ObjectsPending"
+    HOOK_RUNNING = "HookRunning"
+    PRUNING = "Pruning"
+    ORPHANING = "Orphaning"
+    DELETING = "Deleting"
+    STILL_UNHEALTHY = "StillUnhealthy"
+    UNHEALTHY = "Unhealthy"
+    # notes
+    OVERRIDE_UNMATCHED = "OverrideUnmatched"
+    FIELDS_LEFT_OUT = "FieldsLeftOut"
+    ORDER_NOT_KEPT = "OrderNotKept"
+    HOOKS_SKIPPED = "HooksSkipped"
+    HOOKS_BEGIN_AGAIN = "HooksBeginAgain"
+    FORMER_HOOK_LEFT = "FormerHookLeft"
+    KEPT = "Kept"
+    HISTORY_CUT = "HistoryCut"
+    PRUNE_HELD_BACK = "PruneHeldBack"
+    # Events
+    DRIFT_CORRECTED = "DriftCorrected"
+    PRUNED = "Pruned"
+    RELEASED = "Released"
+    REPLACED = "Replaced"
+    ADOPTED = "Adopted"
+    WITHDRAWN = "Withdrawn"
+    FORMER_HOOK_ENDED = "FormerHookEnded"
+    FORMER_HOOK_FAILED = "FormerHookFailed"
+    UNPACK_POD = "UnpackPod"
+    # the times of the key
+    JOB_RUNNING = "JobRunning"  # an attempt is under way: none is counted, none begins
+    NOT_DUE = "NotDue"  # no attempt was due, so nothing was found out: the times stay
+    REQUEST_OPEN = "RequestOpen"  # the latest request to reconcile is still to be acted on
+    LOOK_AGAIN = "LookAgain"
+
+    @property
+    def rank(self) -> int:
+        """Smaller is worse."""
+        return _RANKS[self]
+
+
+_RANKS = {cause: rank for rank, cause in enumerate(Cause)}

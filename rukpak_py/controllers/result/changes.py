@@ -1,0 +1,113 @@
+"""What stages change of a status beside its conditions, in the API's own types."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle import BundleStatus
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.conditions import Conditions, brief, find_condition
+from rukpak_py.api.hook_status import HookRecord
+from rukpak_py.api.install_options import mean_the_same
+from rukpak_py.api.installed import installed_of
+from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
+from rukpak_py.controllers.deployment.minimal_status import minimal_history
+from rukpak_py.controllers.result.conclusion import AnyStatus, Status
+from rukpak_py.controllers.result.judged import Hide
+from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
+
+_NOTES_OF_A_SHORT_STATUS = 4
+_PHASES: Mapping[str, BundlePhase] = {
+    Reason.UNPACKING: BundlePhase.UNPACKING,
+    Reason.UNPACK_PENDING: BundlePhase.PENDING,
+}
+
+
+def changed(status: Status, change: StatusChange, hide: Hide) -> Status:
+    fields = _of_bundle(change) if isinstance(status, BundleStatus) else _of_deployment(change, hide)
+    return replace(status, **fields)
+
+
+def with_conditions(status: Status, conditions: Conditions) -> Status:
+    """The phase of a Bundle says what its condition does. Only unpacked content can be downloaded."""
+    if not isinstance(status, BundleStatus):
+        return replace(status, conditions=conditions)
+    phase = _phase(conditions)
+    url = status.content_url if phase == BundlePhase.UNPACKED else ""
+    return replace(status, conditions=conditions, phase=phase, content_url=url)
+
+
+def is_other_installation(before: AnyStatus, after: AnyStatus) -> bool:
+    """Other content, or the same with other options; what the status learns of either later is none."""
+    if isinstance(before, BundleStatus) or isinstance(after, BundleStatus):
+        return False
+    return bool(after.active_bundle) and (_has_other_content(before, after) or _has_other_options(before, after))
+
+
+def shortened(status: Status) -> Status:
+    """What holds of this generation and what is installed, where the API server takes no more than that."""
+    short = tuple(replace(one, message=brief(one.message)) for one in status.conditions)
+    status = replace(status, conditions=short, notes=status.notes[:_NOTES_OF_A_SHORT_STATUS])
+    if isinstance(status, BundleStatus):
+        return status
+    hooks = tuple(replace(one, message=brief(one.message)) for one in status.hooks)
+    return replace(status, history=minimal_history(status.history), hooks=hooks)
+
+
+def _of_bundle(change: StatusChange) -> dict[str, Any]:
+    content = change.content
+    if content is UNSET:
+        return {}
+    return {
+        "digest": content.digest,
+        "resolved_source": content.source,
+        "spec_digest": content.spec_digest,
+        "content_url": content.url,
+    }
+
+
+def _of_deployment(change: StatusChange, hide: Hide) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if change.installed is not UNSET:
+        fields |= _of_installed(change.installed)
+    if change.hooks is not UNSET:
+        fields["hooks"] = tuple(_masked(change.hooks, hide))
+    if change.running_hook is not UNSET:
+        fields["running_hook"] = change.running_hook
+    return fields
+
+
+def _of_installed(content: RecordedInstallation) -> dict[str, Any]:
+    fields = {name: getattr(content, name) for name in content.__struct_fields__}
+    return {"active_bundle": fields.pop("bundle"), **fields}
+
+
+def _masked(hooks: Iterable[HookRecord], hide: Hide) -> list[HookRecord]:
+    """Of the other fields only hooks hold text: why one failed. Names are what they are."""
+    return [replace(one, message=hide(one.message)) for one in hooks]
+
+
+def _phase(conditions: Conditions) -> str:
+    unpacked = find_condition(conditions, ConditionType.UNPACKED)
+    if unpacked is None or unpacked.status == ConditionStatus.UNKNOWN:
+        return ""
+    if unpacked.status == ConditionStatus.TRUE:
+        return BundlePhase.UNPACKED.value
+    return _PHASES.get(unpacked.reason, BundlePhase.FAILING).value
+
+
+def _has_other_content(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
+    """Of another Bundle, or of one of this name that was made again. What the original installed has no digest."""
+    is_remade = "" not in {before.digest, after.digest} and before.digest != after.digest
+    return after.active_bundle != before.active_bundle or is_remade
+
+
+def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
+    """An entry learns its options, or digests under a new key, without that."""
+    former, latest = installed_of(before), installed_of(after)
+    old, new = (one.entry if one is not None else None for one in (former, latest))
+    if old is None or new is None:
+        return False
+    return old.bundle == new.bundle and old.options is not None and not mean_the_same(old.options, new.options)

@@ -1,0 +1,227 @@
+"""The conditions that follow from what is told, for both kinds.
+
+* An aspect that nothing is known about stays as it was, and so do the notes about it.
+* Ready has the reason of the first fact that is told, by rank: failures before waits, on either side.
+* Stalled stands beside Ready if, and only if, all failures of the side that has Ready never come back by themselves.
+* A wait of the wanted content ends no refusal of the same spec: it stands until the attempt has come to its end.
+* A deletion leaves the aspects as they are: Ready alone speaks of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rukpak_py.api.bundle import BundleStatus
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.conditions import (
+    BUNDLE_CONDITIONS,
+    BUNDLE_DEPLOYMENT_CONDITIONS,
+    Conditions,
+    Summary,
+    complete,
+    find_condition,
+    set_condition,
+    summarise,
+)
+from rukpak_py.api.installed import installed_of
+from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
+from rukpak_py.api.notes import NOTES_AT_MOST, Notes
+from rukpak_py.controllers.deployment.messages import HEALTHY, instantiated
+from rukpak_py.controllers.queue import Schedule
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts
+from rukpak_py.controllers.result.judged import JudgedFact, Side
+from rukpak_py.controllers.result.progress import Reached, StatusChange
+from rukpak_py.controllers.result.table import TABLE, Kind, Then
+from rukpak_py.controllers.result.texts import Texts, with_next_attempt
+
+_SUMMARIES = {
+    ConditionStatus.UNKNOWN: Summary.NOT_SERVED,
+    None: Summary.SUSPENDED,
+}
+
+
+class ConditionValue(NamedTuple):
+    status: ConditionStatus
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """Everything that conditions follow from. `facts`: those that are told, by rank, of the wanted content first.
+
+    `after`: the status with what the stages have changed of it; its conditions are still the former ones.
+    """
+
+    before: AnyStatus
+    after: AnyStatus
+    facts: Sequence[JudgedFact]
+    change: StatusChange
+    reached: Mapping[Side, Reached]
+    texts: Texts
+    schedule: Schedule
+    key: KeyFacts
+    clock: Clock
+
+    @property
+    def chief(self) -> JudgedFact | None:
+        """The fact that has Ready."""
+        return next((one for one in self.facts if one.row.kind is not Kind.NOTE), None)
+
+    @property
+    def is_applied(self) -> bool:
+        return max(self.reached.values()) >= Reached.APPLIED
+
+    def about(self, aspect: ConditionType) -> list[JudgedFact]:
+        """The facts that the condition is about: of one side, because they share its reason."""
+        found = [one for one in self.facts if one.row.aspect is aspect and not one.row.is_line]
+        return [one for one in found if one.side is found[0].side]
+
+    def lines(self, aspect: ConditionType) -> list[JudgedFact]:
+        return [one for one in self.facts if one.row.aspect is aspect and one.row.is_line]
+
+    def reason_of(self, one: JudgedFact) -> Reason:
+        """Of the condition that it is about; the reason of Ready where it is about none."""
+        if one.row.reason is not None:
+            return one.row.reason
+        if one.row.aspect is None and one.row.ready is not None:
+            return one.row.ready
+        if one.side is Side.INSTALLED:
+            return Reason.RECONCILE_FAILED
+        return Reason.UPGRADE_FAILED if installed_bundle(self.before) else Reason.INSTALL_FAILED
+
+
+def installed_bundle(status: AnyStatus) -> str:
+    found = installed_of(status) if isinstance(status, BundleDeploymentStatus) else None
+    return found.bundle if found is not None else ""
+
+
+def conditions_of(told: Told) -> Conditions:
+    conditions = told.before.conditions
+    for kind, value in decided_aspects(told).items():
+        conditions = set_condition(
+            conditions,
+            type=kind,
+            status=value.status,
+            reason=value.reason,
+            message=value.message,
+            generation=told.key.generation,
+            now=told.clock.timestamp(),
+        )
+    summary, reason, message = _ready(told, conditions)
+    now, generation = told.clock.timestamp(), told.key.generation
+    conditions = summarise(conditions, summary, reason=reason, message=message, generation=generation, now=now)
+    kinds = BUNDLE_CONDITIONS if isinstance(told.before, BundleStatus) else BUNDLE_DEPLOYMENT_CONDITIONS
+    return complete(conditions, kinds, generation=generation, now=now)
+
+
+def decided_aspects(told: Told) -> dict[ConditionType, ConditionValue]:
+    if told.key.is_deleted:
+        return {}
+    if isinstance(told.before, BundleStatus):
+        found = {ConditionType.UNPACKED: _aspect(told, ConditionType.UNPACKED, _unpacked(told))}
+    else:
+        found = {
+            ConditionType.HAS_VALID_BUNDLE: _aspect(told, ConditionType.HAS_VALID_BUNDLE, _valid(told)),
+            ConditionType.INSTALLED: _aspect(told, ConditionType.INSTALLED, _installed(told)),
+        }
+        well = _healthy(told, found[ConditionType.INSTALLED])
+        found[ConditionType.HEALTHY] = _aspect(told, ConditionType.HEALTHY, well)
+    return {kind: value for kind, value in found.items() if value is not None}
+
+
+def notes_of(told: Told) -> Notes:
+    """Of what is told, and of what is still told by aspects that stay as they were. The worst ones where room ends."""
+    decided = decided_aspects(told).keys()
+    notes = {one.note.id: one.note for one in told.facts}
+    for note in told.before.notes:
+        row = TABLE[Cause(note.reason)] if note.reason in set(Cause) else None
+        if row is not None and row.aspect is not None and row.aspect not in decided:
+            notes.setdefault(note.id, note)
+    return tuple(notes.values())[:NOTES_AT_MOST]
+
+
+def _aspect(told: Told, kind: ConditionType, well: ConditionValue | None) -> ConditionValue | None:
+    """`well`: what it says where no fact is about it. None: it stays as it was."""
+    about, lines = told.about(kind), told.lines(kind)
+    value = well
+    if about:
+        status = about[0].row.status or ConditionStatus.UNKNOWN
+        value = ConditionValue(status, told.reason_of(about[0]), told.texts.whole(about))
+    if value is None:
+        return None
+    message = "\n".join([value.message, *(told.texts.whole([one]) for one in lines)])
+    return value._replace(message=message)
+
+
+def _unpacked(told: Told) -> ConditionValue | None:
+    content = told.change.content
+    if not content:
+        return None
+    message = f"Successfully unpacked the {content.source.type} Bundle"
+    return ConditionValue(ConditionStatus.TRUE, Reason.UNPACK_SUCCESSFUL, message)
+
+
+def _valid(told: Told) -> ConditionValue | None:
+    if not told.change.valid:
+        return None
+    message = f"Successfully unpacked the {told.change.valid} Bundle"
+    return ConditionValue(ConditionStatus.TRUE, Reason.UNPACK_SUCCESSFUL, message)
+
+
+def _installed(told: Told) -> ConditionValue | None:
+    bundle = installed_bundle(told.after)
+    is_known = told.is_applied and not _refusal_stands(told)
+    if not bundle or not (is_known or told.lines(ConditionType.INSTALLED)):
+        return None
+    return ConditionValue(ConditionStatus.TRUE, Reason.INSTALLATION_SUCCEEDED, instantiated(bundle))
+
+
+def _refusal_stands(told: Told) -> bool:
+    former = find_condition(told.before.conditions, ConditionType.INSTALLED)
+    is_same_spec = told.before.observed_generation == told.key.generation
+    is_waiting = any(one.side is Side.WANTED and one.row.kind is Kind.WAIT for one in told.facts)
+    return former is not None and former.status == ConditionStatus.FALSE and is_same_spec and is_waiting
+
+
+def _healthy(told: Told, installed: ConditionValue | None) -> ConditionValue | None:
+    if told.is_applied:
+        return ConditionValue(ConditionStatus.TRUE, Reason.HEALTHY, HEALTHY)
+    former = find_condition(told.before.conditions, ConditionType.INSTALLED)
+    status = installed.status if installed is not None else former.status if former is not None else ""
+    if not installed_bundle(told.after) and status == ConditionStatus.FALSE:
+        return ConditionValue(ConditionStatus.FALSE, Reason.INSTALLATION_STATUS_FALSE, "Installed condition is false")
+    return None
+
+
+def _ready(told: Told, conditions: Conditions) -> tuple[Summary, Reason, str]:
+    chief = told.chief
+    if chief is None:
+        return _all_is_well(told, conditions)
+    beside = [one for one in told.facts if (one.side, one.row.kind) == (chief.side, chief.row.kind)]
+    about = [one for one in beside if one.row.aspect is chief.row.aspect]
+    reason = chief.row.ready or told.reason_of(chief)
+    if told.key.is_deleted:
+        reason = Reason.DELETING
+    message = with_next_attempt(told.texts.of_ready(about), told.schedule, told.clock)
+    return _summary(chief, beside), reason, message
+
+
+def _summary(chief: JudgedFact, beside: Sequence[JudgedFact]) -> Summary:
+    match chief.row.kind:
+        case Kind.PAUSE:
+            return _SUMMARIES[chief.row.status]
+        case Kind.FAILURE if all(one.row.then is Then.NEVER for one in beside):
+            return Summary.STALLED
+        case Kind.FAILURE:
+            return Summary.RETRYING
+        case _:
+            return Summary.PROGRESSING
+
+
+def _all_is_well(told: Told, conditions: Conditions) -> tuple[Summary, Reason, str]:
+    if not isinstance(told.after, BundleStatus):
+        return Summary.READY, Reason.SUCCEEDED, instantiated(told.after.active_bundle)
+    unpacked = find_condition(conditions, ConditionType.UNPACKED)
+    return Summary.READY, Reason.UNPACK_SUCCESSFUL, unpacked.message if unpacked is not None else ""

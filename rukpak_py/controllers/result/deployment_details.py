@@ -1,0 +1,220 @@
+"""What is told of an installation: what keeps it from going on, what became of its objects, what lasts beside it."""
+
+from rukpak_py.apply.ownership import adopted
+from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.result.detail import Detail, Objects, Words
+from rukpak_py.core.wording import counted, joined, named
+
+NOT_FOUND = "required resource not found: "
+WAITED_FOR = 10  # objects that a message about a wait names
+GOING = 5  # objects that a message about a deletion names
+
+SUSPENDED = Words(words=messages.SUSPENDED)
+REFETCHING = Words(words=messages.REFETCHING)
+RENDERING = Words(words=messages.RENDERING)
+RENDERING_LOST = Words(words=messages.RENDERING_LOST)
+OPTIONS_LOST = Words(words=messages.OPTIONS_LOST)
+ORDER_NOT_KEPT = Words(
+    words="with foreground deletion the garbage collector deletes at once: the order of deletion cannot be kept"
+)
+STATUS_TOO_LARGE = Words(words=messages.STATUS_TOO_LARGE)
+
+
+class ClassNotServed(Detail, frozen=True, kw_only=True):
+    class_name: str
+
+    def text(self, _: Objects, /) -> str:
+        return messages.class_not_served(self.class_name)
+
+
+# Objects that cannot be applied, and why
+
+
+class ObjectFailures(Detail, frozen=True, kw_only=True):
+    """One statement for each object, which names it and says what to do."""
+
+    messages: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return joined(self.messages)
+
+
+class MissingResources(ObjectFailures, frozen=True, kw_only=True):
+    """The same where a kind or a namespace is gone."""
+
+    def text(self, _: Objects, /) -> str:
+        return NOT_FOUND + joined(self.messages)
+
+
+class PruneFailures(ObjectFailures, frozen=True, kw_only=True):
+    def text(self, _: Objects, /) -> str:
+        return f"could not prune: {joined(self.messages)}"
+
+
+class HiddenKinds(Detail, frozen=True, kw_only=True):
+    unserved: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+
+    def text(self, _: Objects, /) -> str:
+        parts = [
+            f"the API server {problem} {', '.join(sorted(kinds))} at the moment"
+            for problem, kinds in (("does not serve", self.unserved), ("cannot list", self.unlisted))
+            if kinds
+        ]
+        return f"{' and '.join(parts)}: objects of these kinds are left as they are until it does"
+
+
+# Waits
+
+
+class Applying(Detail, frozen=True, kw_only=True):
+    number: int
+
+    def text(self, _: Objects, /) -> str:
+        return messages.applying(self.number)
+
+
+class KindsToCome(Detail, frozen=True, kw_only=True):
+    kinds: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        kinds = ", ".join(sorted(self.kinds))
+        return f"Waiting: the API server does not serve {kinds} yet, which the bundle brings"
+
+
+class NewSchema(Detail, frozen=True, kw_only=True):
+    """Of kinds whose CRDs were changed: what the server says of their objects."""
+
+    answers: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return f"Waiting: the API server does not know the new schema yet: {joined(self.answers)}"
+
+
+class PendingObjects(Detail, frozen=True, kw_only=True):
+    """What is waited for, in words of the stage that waits."""
+
+    waits: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return f"Waiting: {'; '.join(self.waits[:WAITED_FOR])}"
+
+
+class GoingObjects(Detail, frozen=True, kw_only=True):
+    """`objects`: names, with what holds them. `left`: instances that hold a CRD. `hidden`: kinds that are not seen."""
+
+    what: str
+    objects: tuple[str, ...]
+    left: tuple[str, ...] = ()
+    hidden: HiddenKinds | None = None
+
+    def text(self, objects: Objects, /) -> str:
+        going = f"waiting for {counted(len(self.objects), self.what)} to be deleted: {named(self.objects, GOING)}"
+        hidden = [self.hidden.text(objects)] if self.hidden is not None else []
+        return "; ".join([going, *self.left, *hidden])
+
+
+# Health and what left the bundle
+
+
+class Unhealthy(Detail, frozen=True, kw_only=True):
+    """`lines`: one for each object that is not healthy, of `total`. `example`: the worst of them."""
+
+    lines: tuple[str, ...]
+    total: int
+    example: str
+
+    def text(self, _: Objects, /) -> str:
+        return messages.unhealthy_text(self.lines, self.total, self.example)
+
+
+class HeldBack(Detail, frozen=True, kw_only=True):
+    def text(self, objects: Objects, /) -> str:
+        return messages.held_back(objects)
+
+
+class OverBudget(Detail, frozen=True, kw_only=True):
+    most: int
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.over_budget(objects, self.most)
+
+
+class KeptObject(Detail, frozen=True, kw_only=True):
+    kind: str
+    namespace: str
+    name: str
+    reason: str
+
+
+class Kept(Detail, frozen=True, kw_only=True):
+    kept: tuple[KeptObject, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return messages.kept_text(self.kept)
+
+
+class ReducedHistory(Detail, frozen=True, kw_only=True):
+    """`line`: as `history_size.reduced_text` has it."""
+
+    line: str
+
+    def text(self, _: Objects, /) -> str:
+        return self.line
+
+
+class UnmatchedOverride(Detail, frozen=True, kw_only=True):
+    """An entry of `spec.overrides`; `line`: as `messages.unmatched_overrides` has it."""
+
+    line: str
+
+    def text(self, _: Objects, /) -> str:
+        return self.line
+
+
+class ContestedFields(Detail, frozen=True, kw_only=True):
+    """The field managers that keep changing each object, in the order of the objects."""
+
+    managers: tuple[tuple[str, ...], ...]
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.kept_changing(dict(zip(objects, self.managers, strict=True)))
+
+
+# What has happened to objects
+
+
+class RevertedDrift(Detail, frozen=True, kw_only=True):
+    def text(self, objects: Objects, /) -> str:
+        return messages.reverted_drift(objects)
+
+
+class Pruned(Detail, frozen=True, kw_only=True):
+    def text(self, objects: Objects, /) -> str:
+        return f"deleted {named(objects)}, no longer in the bundle"
+
+
+class Released(Detail, frozen=True, kw_only=True):
+    """`why`: what says that they stay; empty: they existed before, or outlive the deployment for another reason."""
+
+    why: str = ""
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.released(objects, self.why)
+
+
+class Replaced(Detail, frozen=True, kw_only=True):
+    why: str
+
+    def text(self, objects: Objects, /) -> str:
+        return f"deleted and re-created {named(objects)}: {self.why}"
+
+
+class Adopted(Detail, frozen=True, kw_only=True):
+    def text(self, objects: Objects, /) -> str:
+        return adopted(objects)
+
+
+class Withdrawn(Detail, frozen=True, kw_only=True):
+    def text(self, objects: Objects, /) -> str:
+        return f"deleted {named(sorted(objects))}, created by the installation that was refused"

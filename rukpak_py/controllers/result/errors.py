@@ -1,0 +1,84 @@
+"""From an error, or from a failed write of an object, to a cause. A class of errors means the same everywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rukpak_py.apply.results import FailureKind
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
+from rukpak_py.kube.errors import InvalidError
+
+FAILURE_CAUSES: Mapping[FailureKind, Cause] = {
+    FailureKind.CONTENT: Cause.NOT_APPLICABLE,
+    FailureKind.REFUSED: Cause.REFUSED,
+    FailureKind.ACCESS: Cause.ACCESS,
+    FailureKind.CONFLICT: Cause.CONFLICT,
+    FailureKind.MISSING: Cause.RESOURCE_MISSING,
+    FailureKind.LAGGING: Cause.SCHEMA_LAGS,
+    FailureKind.UNAVAILABLE: Cause.UNAVAILABLE,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageErrors:
+    """The causes of one stage. `refused`: the API server says no to a body; None: the stage writes none."""
+
+    content: Cause
+    denied: Cause
+    conflict: Cause
+    unavailable: Cause
+    failed: Cause
+    refused: Cause | None = None
+
+    def cause_of(self, error: RukPakError) -> Cause:
+        match error:
+            case InvalidError() if self.refused is not None:
+                return self.refused
+            case ContentError():
+                return self.content
+            case AccessError():
+                return self.denied
+            case ConflictError():
+                return self.conflict
+            case UnavailableError():
+                return self.unavailable
+            case _:
+                return self.failed
+
+
+BUNDLE_ERRORS = StageErrors(
+    content=Cause.BUNDLE_CONTENT,
+    denied=Cause.BUNDLE_DENIED,
+    conflict=Cause.BUNDLE_CONFLICT,
+    unavailable=Cause.BUNDLE_UNAVAILABLE,
+    failed=Cause.BUNDLE_FAILED,
+    refused=Cause.BUNDLE_REFUSED,
+)
+VALUES_ERRORS = StageErrors(
+    content=Cause.VALUES_CONTENT,
+    denied=Cause.VALUES_DENIED,
+    conflict=Cause.VALUES_CONFLICT,
+    unavailable=Cause.VALUES_UNAVAILABLE,
+    failed=Cause.VALUES_FAILED,
+)
+RENDERING_ERRORS = StageErrors(
+    content=Cause.RENDERING_CONTENT,
+    denied=Cause.RENDERING_DENIED,
+    conflict=Cause.RENDERING_CONFLICT,
+    unavailable=Cause.RENDERING_UNAVAILABLE,
+    failed=Cause.RENDERING_FAILED,
+)
+API_ERRORS = StageErrors(
+    content=Cause.API_FAILED,
+    denied=Cause.API_DENIED,
+    conflict=Cause.API_CONFLICT,
+    unavailable=Cause.API_UNAVAILABLE,
+    failed=Cause.API_FAILED,
+)
+FETCH_ERRORS = StageErrors(
+    content=Cause.FETCH_CONTENT,
+    denied=Cause.FETCH_DENIED,
+    conflict=Cause.FETCH_CONFLICT,
+    unavailable=Cause.FETCH_UNAVAILABLE,
+    failed=Cause.FETCH_FAILED,
+)

@@ -1,0 +1,122 @@
+"""What a stage of a reconcile found out and did, as one immutable value. Values combine by `+`.
+
+A stage does not know whether it serves an upgrade, drift or a deletion, and says nothing about conditions, Events or
+retries: `conclude` does, by the causes of the facts. What several stages find out about one object stands in one fact
+for each cause, so that it is told once.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from rukpak_py.api.bundle_deployment import Installation, InstalledContent, InstalledKind, KeptObject
+from rukpak_py.api.hook_status import HookRecord, RunningHook
+from rukpak_py.api.source import Source
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.detail import NO_DETAIL, Detail
+from rukpak_py.controllers.result.table import TABLE, Row
+from rukpak_py.core.objects import ObjectKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """A failure, a wait, a note, or what has happened: the row of its cause says which. Times are those of the loop.
+
+    `since`: when it began, where the memory of the process counts; else the status says it, or it begins now.
+    `at`: another attempt not before (`Retry-After`), or when to look again.
+    `wakes`: objects whose change brings the key back at once; without a name any of the kind, there.
+    """
+
+    cause: Cause
+    detail: Detail = NO_DETAIL
+    objects: tuple[ObjectKey, ...] = ()
+    since: float | None = None
+    at: float | None = None
+    wakes: frozenset[ObjectKey] = field(default_factory=frozenset)
+
+    @property
+    def row(self) -> Row:
+        return TABLE[self.cause]
+
+    @property
+    def text(self) -> str:
+        return self.detail.text(self.objects)
+
+    @property
+    def brief(self) -> str:
+        return self.detail.brief(self.objects)
+
+
+class Reached(IntEnum):
+    """How far a stage got. A failure of the wanted content while NOTHING is reached is a refusal."""
+
+    NOTHING = 0  # was written
+    PARTLY = 1
+    APPLIED = 2  # all of it is there, and its health was judged
+    FINISHED = 3  # healthy and pruned: what was there before may go
+    GONE = 4  # the object itself: there is nothing left to report on
+
+
+class UnpackedContent(Struct, frozen=True, kw_only=True):
+    """What a Bundle is unpacked as."""
+
+    digest: str
+    source: Source  # resolved
+    spec_digest: str
+    url: str = ""
+
+
+class RecordedInstallation(Struct, frozen=True, kw_only=True):
+    """What the status records of an installation."""
+
+    bundle: str
+    digest: str
+    version: str = ""
+    content: InstalledContent | None = None
+    install_namespace: str = ""
+    applied_digest: str = ""
+    kinds: tuple[InstalledKind, ...] = ()
+    kept: tuple[KeptObject, ...] = ()
+    history: tuple[Installation, ...] = ()
+    delete_hooks: bool = False
+
+
+class StatusChange(Struct, frozen=True, kw_only=True):
+    """Fields of the status that a stage sets; UNSET: it says nothing about them."""
+
+    content: UnpackedContent | UnsetType = UNSET  # of a Bundle
+    valid: str | UnsetType = UNSET  # name of the Bundle of the template, which is unpacked
+    installed: RecordedInstallation | UnsetType = UNSET
+    hooks: tuple[HookRecord, ...] | UnsetType = UNSET
+    running_hook: RunningHook | UnsetType | None = UNSET
+
+    def __add__(self, other: "StatusChange") -> "StatusChange":
+        mine, others = self._set_fields(), other._set_fields()
+        if twice := sorted(mine.keys() & others.keys()):
+            raise ValueError(f"two stages set the same fields of the status: {', '.join(twice)}")
+        return StatusChange(**mine, **others)
+
+    def _set_fields(self) -> dict[str, Any]:
+        return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
+
+
+NO_CHANGE = StatusChange()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    facts: tuple[Fact, ...] = ()
+    change: StatusChange = NO_CHANGE
+    reached: Reached = Reached.NOTHING
+
+    def __add__(self, other: "Progress") -> "Progress":
+        return Progress(
+            facts=tuple(dict.fromkeys((*self.facts, *other.facts))),
+            change=self.change + other.change,
+            reached=max(self.reached, other.reached),
+        )
+
+
+NO_PROGRESS = Progress()

@@ -1,0 +1,244 @@
+"""The one table of consequences: which condition, reason, retry and Event a cause gets, whichever stage finds it.
+
+The order is the rank (see `Cause`). An Event about a failure has the reason of the condition that has the whole text.
+A row says nothing about texts (the detail of a fact makes those), and nothing about whose content it is: the side in
+which `conclude` is handed a fact says that.
+
+* A failure is Stalled when nothing brings it back by itself: `Then.NEVER`.
+* `is_held`: the wait ends an attempt without a failure: looks begin no other attempt before its time or a wake-up.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
+from rukpak_py.controllers.events import EventType
+from rukpak_py.controllers.result.causes import Cause
+
+HIDDEN_QUIET_SECONDS = 10.0  # a server that has just started lists and serves everything by then
+ERRORS_QUIET_SECONDS = 10.0  # of requests that fail before it is reported: not each restart of the API server
+WAIT_QUIET_SECONDS = 1.0  # a wait that usually ends at once is reported only when it lasts longer
+LOOK_AGAIN_SECONDS = 30.0  # for what a watch should have ended
+SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
+LASTING_SECONDS = 120.0  # unhealthy for so long is worth a Warning
+HELD_BACK_SECONDS = 600.0  # of waiting for health before the condition names what is not pruned
+DENIED_SECONDS = 300.0  # between two attempts with a login that is missing or refused; its Secret wakes the Bundle
+
+
+class Kind(Enum):
+    PAUSE = auto()  # nothing is wrong or under way: Ready has its reason, without Reconciling or Stalled
+    FAILURE = auto()  # Ready is False, a Warning
+    WAIT = auto()  # Ready is Unknown and Reconciling
+    NOTE = auto()  # lasts beside all that: a line of its aspect, an Event at its start
+    EVENT = auto()  # has happened: an Event
+    SILENT = auto()  # for the times of the key alone
+
+
+class Then(Enum):
+    NEVER = auto()  # nothing brings it back by itself
+    WAKE = auto()  # a watch does, or the end of a job
+    BACKOFF = auto()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    kind: Kind
+    then: Then | float = Then.WAKE  # seconds: another attempt after them
+    is_held: bool = False
+    aspect: ConditionType | None = None  # has the whole text; None: Ready alone
+    status: ConditionStatus | None = ConditionStatus.FALSE  # of the aspect; TRUE: a line of it. Of Ready for a pause
+    reason: Reason | None = None  # of the aspect; None: by whose content it is (Install-, Upgrade-, ReconcileFailed)
+    ready: Reason | None = None  # of Ready; None: that of the aspect
+    quiet: float = 0.0  # not told before it has lasted so long
+    later: tuple[float, Cause] | None = None  # has lasted so long: counts as another cause
+    event: EventReason | Reason | None = None  # None: that of the condition for a failure, else no Event
+    event_type: EventType = EventType.WARNING
+
+    @property
+    def is_line(self) -> bool:
+        """A line of its aspect, which says something else: the installation it is about stands."""
+        return self.kind is Kind.NOTE or (self.kind is Kind.FAILURE and self.status is ConditionStatus.TRUE)
+
+
+_U, _V = ConditionType.UNPACKED, ConditionType.HAS_VALID_BUNDLE
+_I, _H = ConditionType.INSTALLED, ConditionType.HEALTHY
+_TRUE, _UNKNOWN = ConditionStatus.TRUE, ConditionStatus.UNKNOWN
+
+
+def _failure(  # noqa: PLR0917 - a row of the table, in the order of its columns
+    then: Then | float,
+    aspect: ConditionType | None = None,
+    reason: Reason | None = None,
+    ready: Reason | None = None,
+    status: ConditionStatus = ConditionStatus.FALSE,
+    quiet: float = 0.0,
+) -> Row:
+    return Row(kind=Kind.FAILURE, then=then, aspect=aspect, reason=reason, ready=ready, status=status, quiet=quiet)
+
+
+def _wait(  # noqa: PLR0917 - the same
+    then: Then | float,
+    ready: Reason = Reason.PROGRESSING,
+    aspect: ConditionType | None = None,
+    status: ConditionStatus = ConditionStatus.FALSE,
+    quiet: float = WAIT_QUIET_SECONDS,
+    later: tuple[float, Cause] | None = None,
+    event: EventReason | Reason | None = None,
+) -> Row:
+    return Row(
+        kind=Kind.WAIT,
+        then=then,
+        aspect=aspect,
+        reason=ready if aspect is not None else None,
+        ready=ready,
+        status=status,
+        quiet=quiet,
+        later=later,
+        event=event,
+    )
+
+
+def _note(event: EventReason | None, aspect: ConditionType | None = _I, *, is_warning: bool = True) -> Row:
+    type_ = EventType.WARNING if is_warning else EventType.NORMAL
+    return Row(kind=Kind.NOTE, aspect=aspect, event=event, event_type=type_)
+
+
+def _event(event: EventReason, *, is_warning: bool = False) -> Row:
+    return Row(kind=Kind.EVENT, event=event, event_type=EventType.WARNING if is_warning else EventType.NORMAL)
+
+
+BACKOFF, NEVER, WAKE = Then.BACKOFF, Then.NEVER, Then.WAKE
+
+TABLE: Mapping[Cause, Row] = {
+    Cause.SUSPENDED: Row(
+        kind=Kind.PAUSE,
+        status=None,
+        ready=Reason.SUSPENDED,
+        event=EventReason.SUSPENDED,
+        event_type=EventType.NORMAL,
+    ),
+    Cause.CLASS_NOT_SERVED: Row(
+        kind=Kind.PAUSE, status=_UNKNOWN, ready=Reason.CLASS_NOT_SERVED, event=Reason.CLASS_NOT_SERVED
+    ),
+    Cause.STATUS_TOO_LARGE: _failure(NEVER, None, None, Reason.STATUS_TOO_LARGE),
+    Cause.BUNDLE_CONTENT: _failure(NEVER, _V, Reason.RECONCILE_FAILED, Reason.CONTENT_ERROR, _UNKNOWN),
+    Cause.BUNDLE_REFUSED: _failure(BACKOFF, _V, Reason.RECONCILE_FAILED, None, _UNKNOWN),
+    Cause.BUNDLE_DENIED: _failure(
+        BACKOFF, _V, Reason.RECONCILE_FAILED, Reason.ACCESS_DENIED, _UNKNOWN, ERRORS_QUIET_SECONDS
+    ),
+    Cause.BUNDLE_CONFLICT: _failure(BACKOFF, _V, Reason.RECONCILE_FAILED, Reason.CONFLICT, _UNKNOWN),
+    Cause.BUNDLE_UNAVAILABLE: _failure(
+        BACKOFF, _V, Reason.RECONCILE_FAILED, Reason.UNAVAILABLE, _UNKNOWN, ERRORS_QUIET_SECONDS
+    ),
+    Cause.BUNDLE_FAILED: _failure(
+        BACKOFF, _V, Reason.RECONCILE_FAILED, Reason.RETRYING, _UNKNOWN, ERRORS_QUIET_SECONDS
+    ),
+    Cause.VALUES_CONTENT: _failure(NEVER, _V, Reason.BUNDLE_LOAD_FAILED, Reason.CONTENT_ERROR),
+    Cause.VALUES_MISSING: _failure(WAKE, _V, Reason.BUNDLE_LOAD_FAILED, Reason.UNAVAILABLE),
+    Cause.VALUES_DENIED: _failure(
+        BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.ACCESS_DENIED, quiet=ERRORS_QUIET_SECONDS
+    ),
+    Cause.VALUES_CONFLICT: _failure(
+        BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.CONFLICT, quiet=ERRORS_QUIET_SECONDS
+    ),
+    Cause.VALUES_UNAVAILABLE: _failure(
+        BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.UNAVAILABLE, quiet=ERRORS_QUIET_SECONDS
+    ),
+    Cause.VALUES_FAILED: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.RETRYING, quiet=ERRORS_QUIET_SECONDS),
+    Cause.RENDERING_CONTENT: _failure(NEVER, _V, Reason.BUNDLE_LOAD_FAILED, Reason.CONTENT_ERROR),
+    Cause.RENDERING_DENIED: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.ACCESS_DENIED),
+    Cause.RENDERING_CONFLICT: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.CONFLICT),
+    Cause.RENDERING_UNAVAILABLE: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.UNAVAILABLE),
+    Cause.RENDERING_FAILED: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.RETRYING),
+    Cause.UNPACK_CONTENT: _failure(NEVER, _V, Reason.UNPACK_FAILED, Reason.CONTENT_ERROR),
+    Cause.UNPACK_DENIED: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.ACCESS_DENIED),
+    Cause.UNPACK_CONFLICT: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.CONFLICT),
+    Cause.UNPACK_UNAVAILABLE: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.UNAVAILABLE),
+    Cause.UNPACK_FAILED: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.RETRYING),
+    Cause.UNPACK_CHANGED: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.CONTENT_CHANGED),
+    Cause.UNPACK_LOST: _failure(NEVER, _V, Reason.UNPACK_FAILED, Reason.CONTENT_LOST),
+    Cause.NOT_APPLICABLE: _failure(NEVER, _I),
+    Cause.HOOK_FAILED: _failure(NEVER, _I),
+    Cause.HOOKS_UNKNOWN: _failure(NEVER, _I),
+    Cause.KIND_MISSING: _failure(BACKOFF, _I),
+    Cause.NAMESPACE_MISSING: _failure(BACKOFF, _I),
+    Cause.RESOURCE_MISSING: _failure(BACKOFF, _I),
+    Cause.REFUSED: _failure(BACKOFF, _I),
+    Cause.ACCESS: _failure(BACKOFF, _I),
+    Cause.UNAVAILABLE: _failure(BACKOFF, _I),
+    Cause.HOOK_NOT_RUN: _failure(BACKOFF, _I),
+    Cause.DELETION_FAILED: _failure(BACKOFF, _I),
+    Cause.ORPHANING_FAILED: _failure(BACKOFF, _I),
+    Cause.CONFLICT: _failure(BACKOFF, _I, None, Reason.CONFLICT),
+    Cause.KINDS_HELD_BACK: _failure(60.0, _I, None, Reason.UNAVAILABLE, quiet=HIDDEN_QUIET_SECONDS),
+    Cause.API_DENIED: _failure(BACKOFF, None, None, Reason.ACCESS_DENIED, quiet=ERRORS_QUIET_SECONDS),
+    Cause.API_CONFLICT: _failure(BACKOFF, None, None, Reason.CONFLICT, quiet=ERRORS_QUIET_SECONDS),
+    Cause.API_UNAVAILABLE: _failure(BACKOFF, None, None, Reason.UNAVAILABLE, quiet=ERRORS_QUIET_SECONDS),
+    Cause.API_FAILED: _failure(BACKOFF, None, None, Reason.RETRYING, quiet=ERRORS_QUIET_SECONDS),
+    Cause.RENDERING_LOST: _failure(NEVER, _I, Reason.RECONCILE_FAILED, None, _TRUE),
+    Cause.OPTIONS_LOST: _failure(WAKE, _I, Reason.RECONCILE_FAILED, None, _TRUE),
+    Cause.NOT_CORRECTED: _failure(BACKOFF, _I, Reason.RECONCILE_FAILED, None, _TRUE),
+    Cause.PRUNE_FAILED: _failure(BACKOFF, _I, Reason.RETRYING, None, _TRUE),
+    Cause.PRUNE_BUDGET: _failure(NEVER, _I, Reason.PRUNE_BUDGET_EXCEEDED, None, _TRUE),
+    Cause.FIELDS_CONTESTED: _failure(60.0, None, None, Reason.CONFLICT),
+    Cause.KINDS_HIDDEN: _failure(60.0, None, None, Reason.UNAVAILABLE, quiet=HIDDEN_QUIET_SECONDS),
+    Cause.UNHEALTHY_FAILED: _failure(WAKE, _H, Reason.UNHEALTHY),
+    Cause.FETCH_CONTENT: _failure(NEVER, _U, Reason.UNPACK_FAILED, Reason.CONTENT_ERROR),
+    Cause.FETCH_DENIED: _failure(DENIED_SECONDS, _U, Reason.UNPACK_FAILED, Reason.ACCESS_DENIED),
+    Cause.FETCH_CONFLICT: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.CONFLICT),
+    Cause.FETCH_UNAVAILABLE: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.UNAVAILABLE),
+    Cause.FETCH_FAILED: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.RETRYING),
+    Cause.CONTENT_CHANGED: _failure(BACKOFF, _U, Reason.CONTENT_CHANGED),
+    Cause.DIGEST_CHANGED: _failure(NEVER, _U, Reason.CONTENT_CHANGED),
+    Cause.CONTENT_LOST: _failure(NEVER, _U, Reason.CONTENT_LOST),
+    Cause.SPEC_CHANGED: _failure(NEVER, None, None, Reason.SPEC_CHANGED),
+    Cause.UPLOAD_PENDING: Row(
+        kind=Kind.WAIT, is_held=True, aspect=_U, reason=Reason.UNPACK_PENDING, ready=Reason.UNPACK_PENDING
+    ),
+    Cause.IMAGE_PENDING: Row(
+        kind=Kind.WAIT, then=60.0, is_held=True, aspect=_U, reason=Reason.UNPACK_PENDING, ready=Reason.UNPACK_PENDING
+    ),
+    Cause.UNPACKING: _wait(WAKE, Reason.UNPACKING, _U),
+    Cause.BUNDLE_CLASS_NOT_SERVED: _wait(
+        WAKE, Reason.BUNDLE_CLASS_NOT_SERVED, _V, _UNKNOWN, event=Reason.BUNDLE_CLASS_NOT_SERVED
+    ),
+    Cause.BUNDLE_UNPACKING: _wait(WAKE, Reason.UNPACK_PENDING, _V, _UNKNOWN),
+    Cause.REFETCHING: _wait(LOOK_AGAIN_SECONDS),
+    Cause.RENDERING: _wait(LOOK_AGAIN_SECONDS),
+    Cause.APPLYING: _wait(WAKE, quiet=0.0),
+    Cause.SCHEMA_LAGS: _wait(0.5, later=(SCHEMA_LAG_SECONDS, Cause.UNAVAILABLE)),
+    Cause.FORMER_HOOK: _wait(5.0, quiet=0.0, event=EventReason.HOOK_GIVEN_UP),
+    Cause.KINDS_COMING: _wait(LOOK_AGAIN_SECONDS),
+    Cause.OBJECTS_PENDING: _wait(LOOK_AGAIN_SECONDS),
+    Cause.HOOK_RUNNING: _wait(LOOK_AGAIN_SECONDS),
+    Cause.PRUNING: _wait(LOOK_AGAIN_SECONDS, quiet=0.0),
+    Cause.ORPHANING: _wait(5.0, Reason.DELETING, quiet=0.0),
+    Cause.DELETING: _wait(5.0, Reason.DELETING, quiet=0.0),
+    Cause.STILL_UNHEALTHY: Row(
+        kind=Kind.WAIT, aspect=_H, reason=Reason.UNHEALTHY, ready=Reason.STILL_UNHEALTHY, event=Reason.UNHEALTHY
+    ),
+    Cause.UNHEALTHY: _wait(WAKE, Reason.UNHEALTHY, _H, quiet=0.0, later=(LASTING_SECONDS, Cause.STILL_UNHEALTHY)),
+    Cause.OVERRIDE_UNMATCHED: _note(EventReason.OVERRIDE_UNMATCHED),
+    Cause.FIELDS_LEFT_OUT: _note(EventReason.FIELDS_LEFT_OUT),
+    Cause.ORDER_NOT_KEPT: _note(EventReason.ORDER_NOT_KEPT, None),
+    Cause.HOOKS_SKIPPED: _note(EventReason.HOOKS_SKIPPED, None, is_warning=False),
+    Cause.HOOKS_BEGIN_AGAIN: _note(EventReason.HOOKS_BEGIN_AGAIN, None),
+    Cause.FORMER_HOOK_LEFT: _note(EventReason.HOOK_ENDED, None),
+    Cause.KEPT: _note(EventReason.KEPT, is_warning=False),
+    Cause.HISTORY_CUT: _note(None),
+    Cause.PRUNE_HELD_BACK: Row(kind=Kind.NOTE, aspect=_H, quiet=HELD_BACK_SECONDS),
+    Cause.DRIFT_CORRECTED: _event(EventReason.DRIFT_CORRECTED),
+    Cause.PRUNED: _event(EventReason.PRUNED),
+    Cause.RELEASED: _event(EventReason.RELEASED),
+    Cause.REPLACED: _event(EventReason.REPLACED),
+    Cause.ADOPTED: _event(EventReason.ADOPTED),
+    Cause.WITHDRAWN: _event(EventReason.WITHDRAWN, is_warning=True),
+    Cause.FORMER_HOOK_ENDED: _event(EventReason.HOOK_ENDED),
+    Cause.FORMER_HOOK_FAILED: _event(EventReason.HOOK_ENDED, is_warning=True),
+    Cause.UNPACK_POD: _event(EventReason.UNPACK_POD),
+    Cause.JOB_RUNNING: Row(kind=Kind.SILENT),
+    Cause.NOT_DUE: Row(kind=Kind.SILENT),
+    Cause.REQUEST_OPEN: Row(kind=Kind.SILENT),
+    Cause.LOOK_AGAIN: Row(kind=Kind.SILENT, then=1.0),
+}

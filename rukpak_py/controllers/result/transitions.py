@@ -1,0 +1,96 @@
+"""Which Events a conclusion emits: one for what begins, fails otherwise, or ends; none for work in progress.
+
+News is what has no note in the status, or what is worse than its note says; texts are compared nowhere. What does not
+fit into the notes is not told, because it would be told again at each look.
+"""
+
+from collections.abc import Iterator
+
+from rukpak_py.api.bundle import BundleStatus
+from rukpak_py.api.conditions import Conditions, find_condition
+from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
+from rukpak_py.api.notes import Note
+from rukpak_py.controllers.deployment.messages import RESUMED, instantiated
+from rukpak_py.controllers.events import EventNote, EventType, normal
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.changes import is_other_installation
+from rukpak_py.controllers.result.conclusion import AnyStatus
+from rukpak_py.controllers.result.conditions import Told, installed_bundle
+from rukpak_py.controllers.result.judged import HEALTH_ID, JudgedFact
+from rukpak_py.controllers.result.table import TABLE, Kind, Row
+
+
+def transitions(told: Told, after: AnyStatus) -> tuple[EventNote, ...]:
+    """`after`: the status as it is written, with the notes of what is told."""
+    events = [*_arrived(told, after), *_news(told, after), *_ended(told, after)]
+    return tuple(dict.fromkeys(events))
+
+
+def event_of(told: Told, one: JudgedFact) -> EventNote | None:
+    reason: str | None = one.row.event
+    if one.is_failure and told.key.is_deleted:
+        reason = Reason.DELETING
+    elif one.is_failure and reason is None:
+        reason = told.reason_of(one)
+    return EventNote(type=one.row.event_type, reason=reason, message=told.texts.line([one])) if reason else None
+
+
+def _arrived(told: Told, after: AnyStatus) -> Iterator[EventNote]:
+    before = told.before
+    if isinstance(before, BundleStatus) and isinstance(after, BundleStatus):
+        if after.is_unpacked and not before.is_unpacked:
+            unpacked = find_condition(after.conditions, ConditionType.UNPACKED)
+            message = unpacked.message.partition("\n")[0] if unpacked is not None else ""
+            yield normal(EventReason.UNPACKED, f"{message}, {after.digest}")
+    elif is_other_installation(before, after) and not isinstance(after, BundleStatus):
+        reason = EventReason.UPGRADED if installed_bundle(before) else EventReason.INSTALLED
+        yield normal(reason, f"{instantiated(after.active_bundle)}, {after.digest}")
+
+
+def _news(told: Told, after: AnyStatus) -> Iterator[EventNote]:
+    kept = set(after.notes)
+    for one in told.facts:
+        if one.is_news and one.note in kept and (event := event_of(told, one)) is not None:
+            yield event
+
+
+def _ended(told: Told, after: AnyStatus) -> Iterator[EventNote]:
+    """Of what a Warning was emitted for, once everything is well again; and of a pause."""
+    lasting = {note.id for note in after.notes}
+    ended = [note for note in told.before.notes if note.id not in lasting]
+    if any(row.kind is Kind.PAUSE for row in map(_row_of, ended) if row is not None):
+        yield normal(EventReason.RESUMED, RESUMED)
+        return
+    ready = find_condition(after.conditions, ConditionType.READY)
+    is_well = ready is not None and ready.status == ConditionStatus.TRUE
+    if not is_well or is_other_installation(told.before, after) or _is_unpacked_now(told, after):
+        return
+    failed = [note for note in ended if _was_warned_of(note)]
+    if any(note.id != HEALTH_ID for note in failed):
+        yield _says(after.conditions, ConditionType.READY)
+    elif failed:
+        yield _says(after.conditions, ConditionType.HEALTHY)
+
+
+def _is_unpacked_now(told: Told, after: AnyStatus) -> bool:
+    was = isinstance(told.before, BundleStatus) and told.before.is_unpacked
+    return isinstance(after, BundleStatus) and after.is_unpacked and not was
+
+
+def _was_warned_of(note: Note) -> bool:
+    row = _row_of(note)
+    return row is not None and row.event_type is EventType.WARNING and (row.kind is Kind.FAILURE or _is_told_wait(row))
+
+
+def _is_told_wait(row: Row) -> bool:
+    return row.kind is Kind.WAIT and row.event is not None
+
+
+def _row_of(note: Note) -> Row | None:
+    return TABLE[Cause(note.reason)] if note.reason in set(Cause) else None
+
+
+def _says(conditions: Conditions, kind: ConditionType) -> EventNote:
+    found = find_condition(conditions, kind)
+    reason, message = (found.reason, found.message.partition("\n")[0]) if found is not None else ("", "")
+    return normal(reason, message)

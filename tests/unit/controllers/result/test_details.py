@@ -1,0 +1,206 @@
+"""The texts that are made of facts: for the condition that they are about, and the line for Ready and Events."""
+
+import pytest
+
+from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.result import bundle_details as bundles
+from rukpak_py.controllers.result import deployment_details as deployments
+from rukpak_py.controllers.result import hook_details as hooks
+from rukpak_py.controllers.result.detail import NO_DETAIL, Detail, Words
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.formats.hook import HookEvent
+
+A, B = ObjectKey("", "ConfigMap", "ns", "a"), ObjectKey("", "ConfigMap", "ns", "b")
+JOB = ObjectKey("batch", "Job", "ns", "j")
+HIDDEN = deployments.HiddenKinds(unserved=("Widget.example.com",), unlisted=("B.x", "A.x"))
+HIDDEN_TEXT = (
+    "the API server does not serve Widget.example.com at the moment and the API server cannot list A.x, B.x at the "
+    "moment: objects of these kinds are left as they are until it does"
+)
+KEPT = deployments.KeptObject(kind="Namespace", namespace="", name="n", reason="HoldsObjects")
+
+TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
+    (NO_DETAIL, (), ""),
+    (Words(words="a\nb"), (), "a\nb"),
+    (bundles.Unpacking(source="http"), (), ""),
+    (bundles.ContentPending(source="image", message="Back-off"), (), "Back-off"),
+    (
+        bundles.OtherContentFound(found="d2", unpacked="d1"),
+        (),
+        (
+            "the unpacked content is lost, and the source has other content now: restore the old content in the "
+            "source, or create a new Bundle (found d2, unpacked d1)"
+        ),
+    ),
+    (
+        bundles.DigestReplaced(recorded="d1"),
+        (),
+        (
+            "status.digest was changed, and is not the digest of the content that was unpacked: set it back to d1, or "
+            "delete the Bundle (a BundleDeployment creates its Bundle again)"
+        ),
+    ),
+    (
+        bundles.UploadLost(unpacked="d1"),
+        (),
+        "the uploaded content is lost: upload the same content again, or create a new Bundle (unpacked d1)",
+    ),
+    (
+        bundles.SpecReplaced(),
+        (),
+        (
+            "bundle.spec was changed although it is immutable; the content that was unpacked before stays. Restore the "
+            "old spec, or create a new Bundle"
+        ),
+    ),
+    (bundles.WaitingForBundle(bundle="b", why="x"), (), "Waiting for the b Bundle to be unpacked"),
+    (
+        bundles.BundleOfOtherClass(bundle="b", class_name="x"),
+        (),
+        'Waiting for the b Bundle to be unpacked; this operator does not serve its class "x"',
+    ),
+    (bundles.BundleFails(bundle="b"), (), "Failed to unpack the b Bundle"),
+    (bundles.BundleFails(bundle="b", why="x\ny"), (), "Failed to unpack the b Bundle: x\ny"),
+    (
+        bundles.InstalledBundleMissing(bundle="b", why="x"),
+        (),
+        'Bundle "b", whose content is installed, does not exist: drift is not corrected; x',
+    ),
+    (
+        bundles.InstalledBundleFails(bundle="b", why="x"),
+        (),
+        'Bundle "b", whose content is installed, cannot be unpacked: drift is not corrected; x',
+    ),
+    (
+        bundles.InstalledBundleReplaced(bundle="b"),
+        (),
+        (
+            'Bundle "b" was created again with content other than what is installed: drift is not corrected; restore '
+            "its source, or correct the new spec.template"
+        ),
+    ),
+    (deployments.SUSPENDED, (), "spec.suspend is true: nothing is applied, corrected or pruned"),
+    (deployments.ClassNotServed(class_name="x"), (), messages.class_not_served("x")),
+    (deployments.STATUS_TOO_LARGE, (), messages.STATUS_TOO_LARGE),
+    (deployments.ReducedHistory(line="status.history …"), (), "status.history …"),
+    (deployments.ObjectFailures(messages=("x", "y")), (A, B), "x && y"),
+    (deployments.MissingResources(messages=("x", "y")), (A, B), "required resource not found: x && y"),
+    (deployments.PruneFailures(messages=("x", "y")), (A, B), "could not prune: x && y"),
+    (HIDDEN, (), HIDDEN_TEXT),
+    (deployments.Applying(number=1), (), "Applying 1 object"),
+    (
+        deployments.KindsToCome(kinds=("B.x", "A.x")),
+        (),
+        "Waiting: the API server does not serve A.x, B.x yet, which the bundle brings",
+    ),
+    (
+        deployments.NewSchema(answers=("x", "y")),
+        (),
+        "Waiting: the API server does not know the new schema yet: x && y",
+    ),
+    (
+        deployments.PendingObjects(waits=tuple("abcdefghijkl")),
+        (),
+        "Waiting: a; b; c; d; e; f; g; h; i; j",
+    ),
+    (
+        deployments.GoingObjects(what="CRD", objects=("a", "b", "c", "d", "e", "f"), left=("2 Widget left: x",)),
+        (),
+        "waiting for 6 CRDs to be deleted: a, b, c, d, e and 1 more; 2 Widget left: x",
+    ),
+    (
+        deployments.GoingObjects(what="object", objects=("a",), hidden=HIDDEN),
+        (),
+        f"waiting for 1 object to be deleted: a; {HIDDEN_TEXT}",
+    ),
+    (deployments.Unhealthy(lines=("a: x",), total=3, example="a: x"), (A,), "a: x"),
+    (
+        deployments.Unhealthy(lines=("a: x", "b: y"), total=3, example="b: y"),
+        (A, B),
+        "2 of 3 objects are not healthy: b: y\na: x\nb: y",
+    ),
+    (deployments.HeldBack(), (A,), messages.held_back([A])),
+    (deployments.OverBudget(most=0), (A, B), messages.over_budget([A, B], 0)),
+    (deployments.Kept(kept=(KEPT,)), (), messages.kept_text([KEPT])),
+    (deployments.UnmatchedOverride(line="spec.overrides[0] …"), (), "spec.overrides[0] …"),
+    (
+        deployments.ContestedFields(managers=(("kubectl",), ())),
+        (A, B),
+        (
+            "kubectl keeps changing ConfigMap ns/a; somebody keeps changing ConfigMap ns/b; reverting at most once a "
+            "minute. Stop it, or remove the field from the bundle"
+        ),
+    ),
+    (deployments.RevertedDrift(), (A, B), "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
+    (deployments.Pruned(), (A, B), "deleted ConfigMap ns/a, ConfigMap ns/b, no longer in the bundle"),
+    (deployments.Released(why="x"), (A,), "left ConfigMap ns/a in the cluster, no longer managed (x)"),
+    (deployments.Replaced(why="x"), (A,), "deleted and re-created ConfigMap ns/a: x"),
+    (deployments.Adopted(), (B, A), "adopted 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
+    (
+        deployments.Withdrawn(),
+        (B, A),
+        "deleted ConfigMap ns/a, ConfigMap ns/b, created by the installation that was refused",
+    ),
+    (hooks.RunningHook(event=HookEvent.PRE_INSTALL), (JOB,), "the pre-install hook Job ns/j is running"),
+    (
+        hooks.RunningHook(event=HookEvent.PRE_INSTALL, begins_again=True),
+        (JOB,),
+        f"the pre-install hook Job ns/j is running; {messages.HOOKS_BEGIN_AGAIN}",
+    ),
+    (hooks.HookNotRun(event=HookEvent.PRE_INSTALL, why="x"), (JOB,), "pre-install hook: x"),
+    (
+        hooks.FailedHook(event=HookEvent.PRE_INSTALL, why="x"),
+        (JOB,),
+        messages.hook_failed(HookEvent.PRE_INSTALL, JOB, "x"),
+    ),
+    (
+        hooks.FailedHook(event=HookEvent.PRE_INSTALL, why="x", is_lost=True),
+        (JOB,),
+        messages.hook_failed_and_lost(HookEvent.PRE_INSTALL, JOB, "x"),
+    ),
+    (hooks.FormerHook(event="pre-install"), (JOB,), messages.hook_given_up("pre-install", JOB)),
+    (
+        hooks.FormerHookStays(event="pre-install", why="x"),
+        (JOB,),
+        messages.given_up_hook_stays("pre-install", JOB, "x"),
+    ),
+    (
+        hooks.FormerHookEnd(event="pre-install", why="x"),
+        (JOB,),
+        messages.given_up_hook_ended("pre-install", JOB, "x"),
+    ),
+    (hooks.UnknownHooks(), (), messages.HOOKS_UNKNOWN),
+    (hooks.UnknownHooks(why="x"), (), f"{messages.HOOKS_UNKNOWN}: x"),
+    (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job ns/j: x"),
+]
+
+
+@pytest.mark.parametrize(("detail", "objects", "text"), TEXTS, ids=lambda one: type(one).__name__)
+def test_texts(detail: Detail, objects: tuple[ObjectKey, ...], text: str) -> None:
+    assert detail.text(objects) == text
+
+
+BRIEF: list[tuple[Detail, str]] = [
+    (Words(words="a\nb"), "a"),
+    (Words(words="a\nb", line="c\nd"), "c"),
+    (bundles.Unpacking(source="http"), "Unpacking the http Bundle"),
+    (bundles.ContentPending(source="image", message="a\nb"), "a"),
+    (bundles.ContentPending(source="image"), "Waiting for the content of the image Bundle"),
+    (bundles.WaitingForBundle(bundle="b"), "Waiting for the b Bundle to be unpacked"),
+    (bundles.WaitingForBundle(bundle="b", why="x\ny"), "Waiting for the b Bundle to be unpacked: x"),
+    (bundles.BundleFails(bundle="b", why="x\ny"), "Failed to unpack the b Bundle: x"),
+]
+
+
+@pytest.mark.parametrize(("detail", "line"), BRIEF, ids=lambda one: type(one).__name__)
+def test_where_one_line_has_room(detail: Detail, line: str) -> None:
+    assert detail.brief(()) == line
+
+
+def test_every_detail_has_a_text() -> None:
+    def below(kind: type[Detail]) -> set[type[Detail]]:
+        return {kind, *(one for child in kind.__subclasses__() for one in below(child))}
+
+    assert {type(detail) for detail, _, _ in TEXTS} == below(Detail) - {Detail, deployments.KeptObject}
+    with pytest.raises(NotImplementedError):
+        KEPT.text(())

@@ -1,0 +1,32 @@
+"""What `status.notes` knows a fact by: a restarted operator emits no Event for it again."""
+
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclude import as_it_is
+from rukpak_py.controllers.result.deployment_details import ContestedFields, GoingObjects, HiddenKinds
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.judged import identity_of
+from rukpak_py.controllers.result.progress import Fact
+from rukpak_py.core.objects import ObjectKey
+from tests.unit.goldens.pinned import check
+
+A, B = ObjectKey("", "ConfigMap", "ns", "a"), ObjectKey("apps", "Deployment", "", "b")
+FACTS = {
+    "without a detail": Fact(cause=Cause.APPLYING),
+    "words": Fact(cause=Cause.FETCH_UNAVAILABLE, detail=Words(words="502\nBad Gateway")),
+    "words and a line": Fact(cause=Cause.KIND_MISSING, detail=Words(words="a", line="b")),
+    "objects in any order": Fact(cause=Cause.REFUSED, detail=Words(words="no"), objects=(B, A)),
+    "lists": Fact(cause=Cause.FIELDS_CONTESTED, detail=ContestedFields(managers=(("kubectl", "x"),)), objects=(A,)),
+    "a detail in a detail": Fact(
+        cause=Cause.DELETING,
+        detail=GoingObjects(what="CRD", objects=("a",), hidden=HiddenKinds(unserved=("Widget.example.com",))),
+    ),
+    "health": Fact(cause=Cause.UNHEALTHY, detail=Words(words="0/1"), objects=(A,)),
+}
+
+
+def test_identities() -> None:
+    check("identities in status.notes", {name: identity_of(fact, as_it_is) for name, fact in FACTS.items()})
+
+
+def test_causes_in_notes() -> None:
+    check("causes in status.notes", {cause.name: cause.value for cause in Cause})
