@@ -27,15 +27,11 @@ class Outcome:
 
     * `settled`: all is well, the failures of the key are forgotten.
     * `retry`: another attempt after the back-off, and after `at_least` seconds.
-    * `held`: another attempt when the key is woken, or after `at_least` seconds where they are given.
-    * `under_way`: the attempt goes on in a job, whose end brings the key back.
     * `after`: another look after so many seconds, whatever the back-off says.
     """
 
     settled: bool = False
     retry: bool = False
-    held: bool = False
-    under_way: bool = False
     at_least: float = 0.0
     after: float | None = None
 
@@ -50,14 +46,6 @@ def again(after: float) -> Outcome:
 
 def retry(at_least: float = 0.0) -> Outcome:
     return Outcome(retry=True, at_least=at_least)
-
-
-def hold(at_least: float = 0.0) -> Outcome:
-    return Outcome(held=True, at_least=at_least)
-
-
-def under_way(look_after: float | None = None) -> Outcome:
-    return Outcome(under_way=True, after=look_after)
 
 
 def retry_unless_stalled(summary: Summary, at_least: float = 0.0) -> Outcome:
@@ -76,8 +64,11 @@ def both(one: Outcome, other: Outcome) -> Outcome:
     )
 
 
-async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Awaitable[Outcome]]) -> None:
-    """Take keys until the queue is closed. No key's failure ends the worker: the next one may be fine."""
+async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Awaitable[Outcome | Schedule]]) -> None:
+    """Take keys until the queue is closed. No key's failure ends the worker: the next one may be fine.
+
+    A reconcile that concludes answers with the schedule itself.
+    """
     while True:
         try:
             key = await queue.get()
@@ -87,7 +78,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
         with about(kind, key):
             try:
                 outcome = await reconcile(key, turn)
-                result = "retry" if outcome.retry and turn.is_attempt else "done"
+                result = "retry" if turn.is_attempt and _is_tried_again(outcome, turn) else "done"
             except RukPakError as error:
                 LOG.warning("%s", error)
                 outcome, result = retry(error.retry_after), "error"
@@ -96,22 +87,25 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
                 outcome, result = retry(), "bug"
             finally:
                 queue.done(key)
-        queue.schedule(key, schedule(outcome, turn, asyncio.get_running_loop().time(), queue.pause))
+        if not isinstance(outcome, Schedule):
+            outcome = schedule(outcome, turn, asyncio.get_running_loop().time(), queue.pause)
+        queue.schedule(key, outcome)
         observe_reconcile(kind, result, perf_counter() - started)
+
+
+def _is_tried_again(outcome: Outcome | Schedule, turn: Turn) -> bool:
+    if isinstance(outcome, Outcome):
+        return outcome.retry
+    return outcome.failures > turn.failures and outcome.attempt_at is not None
 
 
 def schedule(outcome: Outcome, turn: Turn, now: float, pause: Pause) -> Schedule:
     report_at = now + outcome.after if outcome.after is not None else None
     failures, attempt_at = turn.failures, None if turn.is_attempt else turn.attempt_at
     counts = turn.is_attempt or turn.attempt_at is None  # a look at a key that has failed is no other failure
-    if outcome.under_way:
-        return Schedule(failures=failures, report_at=report_at, is_under_way=True)
     if outcome.settled:
         failures, attempt_at = 0, None
     elif outcome.retry and counts:
         failures += 1
         attempt_at = now + pause(failures, at_least=outcome.at_least)
-    elif outcome.held and counts:
-        failures = max(1, failures)
-        attempt_at = now + outcome.at_least if outcome.at_least else None
     return Schedule(failures=failures, attempt_at=attempt_at, report_at=report_at)

@@ -264,12 +264,10 @@ class LeaderParts:
 
     def _bundle_reconciler(self, settings: Settings, jobs: UnpackJobs) -> BundleReconciler:
         bundles = self.router.bundles.cache
-        writer = BundleStatusWriter(
-            self._client,
-            bundles,
-            self._events,
-            on_news=self._bundle_told,
-            now=_now,
+        pinning = Pinning(
+            self.content,
+            self.content.records,
+            deployment_uid=self._owners.uid_of,
             content_url=lambda name: f"{settings.external_url}/bundles/{name}.tgz",
         )
         return BundleReconciler(
@@ -277,11 +275,12 @@ class LeaderParts:
             bundles=bundles,
             jobs=jobs,
             content=self.content,
-            pinning=Pinning(self.content, self.content.records, writer, deployment_uid=self._owners.uid_of),
-            writer=writer,
+            pinning=pinning,
+            writer=BundleStatusWriter(self._client, bundles, self._events),
             states=self._bundle_states,
             classes=CLASSES,
             wake=self.router.bundles.queue.wake,
+            on_news=self._bundle_told,
         )
 
     def _bundle_told(self, bundle: Bundle) -> None:

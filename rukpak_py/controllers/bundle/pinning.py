@@ -1,4 +1,4 @@
-"""What a Bundle was unpacked as: written to its status and to a record of ours, and compared afterwards.
+"""What a Bundle was unpacked as: told by its status and by a record of ours, and compared afterwards.
 
 Others may write the status, so the record counts. The situation of a Bundle with a record is one of three: the status
 agrees; it has no digest (it was emptied, or restored without), and is written again; or it has
@@ -13,13 +13,14 @@ from msgspec import structs
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.names import BundlePhase
-from rukpak_py.api.source import ImageSource, Source
+from rukpak_py.api.source import ImageSource
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.content.records import BundleRecord
-from rukpak_py.controllers.bundle import status as bundle_status
-from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import Unpacked
 from rukpak_py.controllers.ports import Content, Records
+from rukpak_py.controllers.result.bundle_details import DigestReplaced, SpecReplaced
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached, StatusChange, UnpackedContent
 from rukpak_py.formats.by_class import served_form
 
 
@@ -39,14 +40,17 @@ class Pinning:
         self,
         content: Content,
         records: Records,
-        writer: BundleStatusWriter,
         *,
         deployment_uid: Callable[[Bundle], str],
+        content_url: Callable[[str], str] = lambda _: "",
     ) -> None:
-        """`deployment_uid`: of the deployment whose template the Bundle is of; empty: there is none."""
+        """`deployment_uid`: of the deployment whose template the Bundle is of; empty: there is none.
+
+        `content_url`: where the content of the Bundle of this name can be downloaded.
+        """
+        self.content_url = content_url
         self._content = content
         self._records = records
-        self._writer = writer
         self._deployment_uid = deployment_uid
 
     def record_of(self, bundle: Bundle) -> BundleRecord | None:
@@ -68,12 +72,12 @@ class Pinning:
     async def link(self, bundle: Bundle, digest: str) -> None:
         await self._content.link(bundle.metadata.name, digest, served_form(bundle.spec.provisioner_class))
 
-    async def pin_again(self, bundle: Bundle, record: BundleRecord) -> None:
+    async def pin_again(self, bundle: Bundle, record: BundleRecord) -> Progress:
         """The content of the record is stored: serve it, and say so."""
         await self.link(bundle, record.digest)
-        await self._write_unpacked(bundle, record)
+        return self._unpacked(bundle, record)
 
-    async def pin(self, bundle: Bundle, found: Unpacked) -> None:
+    async def pin(self, bundle: Bundle, found: Unpacked) -> Progress:
         """The same for content that was found just now.
 
         It is recorded before the status says it: a process that is killed in between, or cannot write the status,
@@ -83,7 +87,7 @@ class Pinning:
         if record is None:
             record = self._new_record(bundle, found)
             await self._records.keep(record)
-        await self.pin_again(bundle, record)
+        return await self.pin_again(bundle, record)
 
     async def adopt(self, bundle: Bundle) -> BundleRecord | None:
         """Record what an operator without records unpacked: its link and the status agree. None: nothing like that.
@@ -102,20 +106,20 @@ class Pinning:
         await self._records.keep(record)
         return record
 
-    async def report_contradiction(self, bundle: Bundle, record: BundleRecord) -> None:
+    async def contradiction(self, bundle: Bundle, record: BundleRecord) -> Progress:
+        """The status has another digest than the record."""
         await self._content.unlink(bundle.metadata.name)
-        await self._writer.write(bundle, bundle_status.digest_changed(bundle, record.digest, self._writer.now()))
+        return Progress(facts=(Fact(cause=Cause.DIGEST_CHANGED, detail=DigestReplaced(recorded=record.digest)),))
 
-    async def update_status(self, bundle: Bundle) -> None:
-        """Of a pinned Bundle: what its spec, its record and this process have for it now. No call in the usual case."""
-        record, status = self.record_of(bundle), bundle.status
+    async def as_recorded(self, bundle: Bundle) -> Progress:
+        """Of a pinned Bundle: what its spec, its record and this process have for it now."""
+        record = self.record_of(bundle)
         if record is not None:
             await self._follow_deployment(bundle, record)
-        unpacked_by = record.spec_digest if record is not None else status.spec_digest
+        unpacked_by = record.spec_digest if record is not None else bundle.status.spec_digest
         if unpacked_by and unpacked_by != spec_digest(bundle.spec):
-            await self._writer.write(bundle, bundle_status.spec_changed(bundle, self._writer.now()))
-        elif self._is_outdated(bundle, record.source if record is not None else status.resolved_source):
-            await self._write_unpacked(bundle, record or self._as_the_status_says(bundle))
+            return Progress(facts=(Fact(cause=Cause.SPEC_CHANGED, detail=SpecReplaced()),))
+        return self._unpacked(bundle, record or self._as_the_status_says(bundle))
 
     async def _follow_deployment(self, bundle: Bundle, record: BundleRecord) -> None:
         """Another deployment of its name took the Bundle over: what is installed belongs to that one from now on."""
@@ -123,20 +127,14 @@ class Pinning:
         if uid and uid != record.deployment:
             await self._records.keep(structs.replace(record, deployment=uid))
 
-    async def _write_unpacked(self, bundle: Bundle, record: BundleRecord) -> bool:
-        url, now = self._writer.content_url(bundle.metadata.name), self._writer.now()
-        status = bundle_status.unpacked(
-            bundle, record.digest, record.source, now, url=url, unpacked_by=record.spec_digest
+    def _unpacked(self, bundle: Bundle, record: BundleRecord) -> Progress:
+        content = UnpackedContent(
+            digest=record.digest,
+            source=record.source,
+            spec_digest=record.spec_digest or bundle.status.spec_digest or spec_digest(bundle.spec),
+            url=self.content_url(bundle.metadata.name),
         )
-        return await self._writer.write(bundle, status)
-
-    def _is_outdated(self, bundle: Bundle, resolved: Source | None) -> bool:
-        """The spec was changed and changed back, content is served elsewhere now, or others wrote the status."""
-        return (
-            bundle.status.observed_generation != bundle.metadata.generation
-            or bundle.status.content_url != self._writer.content_url(bundle.metadata.name)
-            or bundle.status.resolved_source != resolved
-        )
+        return Progress(change=StatusChange(content=content), reached=Reached.FINISHED)
 
     def _new_record(self, bundle: Bundle, found: Unpacked) -> BundleRecord:
         return BundleRecord(

@@ -7,7 +7,8 @@
   accepted only with the digest of the status, and recorded. The record is written before the status, so after a crash
   in between the status is written from it.
 * A store that cannot be written is a condition of the Bundles that need it, and is tried again.
-* Fetching happens in jobs; a reconcile starts one, or takes its result and writes it down: one status write.
+* Fetching happens in jobs; a look starts one, or takes its result. Each look comes to a `Progress`, of which `conclude`
+  makes the status, the Events and the times of the Bundle.
 * Where a job can only wait for somebody else (a node that pulls an image), it ends, and what happens there (`news`)
   starts another one.
 * A job begins at an attempt only (see `Queue`): a source that fails is asked again after its pause, or when what it
@@ -15,32 +16,42 @@
 * Bundles have no finalizer of ours. Content is swept, not owned.
 """
 
+import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, SourceType
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
-from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned
 from rukpak_py.controllers.bundle.state import BundleState, BundleStates, Refills, StoredContent
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
-from rukpak_py.controllers.bundle.unpacking import PERSIST, Pending, Result, Unpacked, UnpackFailed, UnpackJobs
+from rukpak_py.controllers.bundle.unpacking import PERSIST, Result, Unpacked, UnpackJobs, fetch_failed
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, hold, retry, under_way
 from rukpak_py.controllers.ports import Content
-from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.bundle_details import (
+    ContentMissing,
+    ContentPending,
+    OtherContentFound,
+    Unpacking,
+    UploadLost,
+)
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclude import conclude
+from rukpak_py.controllers.result.conclusion import Clock, KeyFacts
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.writes import remove_finalizer
-from rukpak_py.core.errors import AccessError, ContentError, RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES
-from rukpak_py.sources.source import Waiting
 
 LOG = logging.getLogger(__name__)
-UNPACKING_AFTER_SECONDS = 1.0  # a job that runs longer is reported in the status
-LOOK_AGAIN_SECONDS = 60.0  # where no news came
-REFUSED_SECONDS = 300.0  # between two attempts with a login that is missing or refused; its Secret wakes the Bundle
+
+
+def _read_clock() -> Clock:
+    return Clock(loop=asyncio.get_running_loop().time(), wall=time.time())
 
 
 class BundleReconciler:
@@ -56,8 +67,13 @@ class BundleReconciler:
         states: BundleStates,
         classes: Collection[str],
         wake: Callable[[str], None],
+        on_news: Callable[[Bundle], None],
+        clock: Callable[[], Clock] = _read_clock,
     ) -> None:
-        """`wake`: bring the Bundle of this name back, for an attempt."""
+        """`wake`: bring the Bundle of this name back, for an attempt.
+
+        `on_news` is called when its status has changed, or its content, which was asked for, is there again.
+        """
         self._client = client
         self._bundles = bundles
         self._jobs = jobs
@@ -67,6 +83,8 @@ class BundleReconciler:
         self._states = states
         self._classes = classes
         self._wake = wake
+        self._on_news = on_news
+        self._clock = clock
         self._refills = Refills(wake)
 
     def request_content(self, bundle: Bundle) -> None:
@@ -106,59 +124,63 @@ class BundleReconciler:
         if state.is_waiting:
             self._wake(name)
 
-    async def reconcile(self, name: str, turn: Turn) -> Outcome:
+    async def reconcile(self, name: str, turn: Turn) -> Schedule:
         bundle = self._bundles.get(name)
         if bundle is None:
             await self._content.unlink(name)
-            return DONE
-        try:
-            return await self._reconcile(bundle, turn)
-        except StoreUnavailableError as error:
-            return await self._failed(self._bundles.get(name) or bundle, f"{PERSIST}{error}", error)
+            return SETTLED
+        state = self._states.of(bundle.metadata.uid)
+        was_requested = state.is_requested
+        async with self._jobs.turns.of(bundle.metadata.uid):
+            try:
+                progress = await self._progress(bundle, turn)
+            except StoreUnavailableError as error:
+                progress = self._without_store(bundle, fetch_failed(error, f"{PERSIST}{error}"))
+            key = KeyFacts(generation=bundle.metadata.generation, turn=turn)
+            conclusion = conclude(bundle.status, progress, NO_PROGRESS, key, self._clock())
+            is_written = await self._writer.write(bundle, conclusion)
+        if is_written or (was_requested and not state.is_requested):
+            self._on_news(self._bundles.get(name) or bundle)
+        return conclusion.schedule
 
-    async def _reconcile(self, bundle: Bundle, turn: Turn) -> Outcome:
+    async def _progress(self, bundle: Bundle, turn: Turn) -> Progress:
         uid = bundle.metadata.uid
         if bundle.metadata.is_deleted:
             return await self._release(bundle)
         if bundle.spec.provisioner_class not in self._classes:
             self._reset(bundle)
-            return DONE
-        if (outcome := await self._by_record(bundle)) is not None:
-            return outcome
-        async with self._jobs.turns.of(uid):
-            result = self._jobs.take(bundle)
-            is_refused = isinstance(result, UnpackFailed) and isinstance(result.error, ContentError)
-            if is_refused and self._jobs.is_judged_anew(bundle):
-                result = None  # judged for a class that its deployment does not have any more
-            if result is not None:
-                return await self._write_down(bundle, result)
+            return NO_PROGRESS
+        if (recorded := await self._by_record(bundle)) is not None:
+            return recorded
+        result = self._jobs.take(bundle)
+        if _is_refused(result) and self._jobs.is_judged_anew(bundle):
+            result = None  # judged for a class that its deployment does not have any more
+        if result is not None:
+            return await self._of_result(bundle, result)
         if self._jobs.is_running(bundle):
-            return await self._report_unpacking(bundle)
+            return self._unpacking(bundle)
         if is_pinned(bundle) and not self._states.of(uid).is_requested:
             return await self._kept(bundle)
         self._refills.looked_at(uid)
         if not turn.is_attempt:
-            return WAIT
+            return _about(Fact(cause=Cause.NOT_DUE))
         await self._content.unlink(bundle.metadata.name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
-        return under_way(UNPACKING_AFTER_SECONDS)
+        return self._unpacking(bundle)
 
-    async def _by_record(self, bundle: Bundle) -> Outcome | None:
+    async def _by_record(self, bundle: Bundle) -> Progress | None:
         """What the status does not say, or says otherwise; None: they agree, or the content has to be fetched."""
         uid, record = bundle.metadata.uid, self._pinning.record_of(bundle)
         match self._pinning.situation(bundle), record:
             case RecordSituation.CONTRADICTED, BundleRecord():
                 self._reset(bundle)
-                await self._pinning.report_contradiction(bundle, record)
-                return DONE
+                return await self._pinning.contradiction(bundle, record)
             case RecordSituation.NOT_PINNED, BundleRecord() if await self._pinning.is_stored(bundle):
-                await self._pinning.pin_again(bundle, record)
                 self._settle(uid)
-                return DONE
+                return await self._pinning.pin_again(bundle, record)
             case RecordSituation.NO_RECORD, None if (adopted := await self._pinning.adopt(bundle)) is not None:
-                await self._pinning.pin_again(bundle, adopted)
                 self._settle(uid)
-                return DONE
+                return await self._pinning.pin_again(bundle, adopted)
             case _:
                 return None
 
@@ -187,129 +209,145 @@ class BundleReconciler:
         state.is_waiting = state.has_news = False
         self._jobs.start(bundle)
 
-    async def _report_unpacking(self, bundle: Bundle) -> Outcome:
-        """Once, and only what takes long; a Bundle that fails again and again does not flicker between two phases."""
+    def _unpacking(self, bundle: Bundle) -> Progress:
+        """Told once: a Bundle that fails again and again does not flicker between two phases."""
+        running = _about(Fact(cause=Cause.JOB_RUNNING))
         if bundle.status.phase:
-            return under_way()
-        left = UNPACKING_AFTER_SECONDS - self._jobs.seconds(bundle)
-        if left > 0:
-            return under_way(left)
-        await self._writer.write(bundle, bundle_status.unpacking(bundle, self._writer.now()))
-        return under_way()
+            return running
+        since = self._clock().loop - self._jobs.seconds(bundle)
+        detail = Unpacking(source=bundle.spec.source.type)
+        return running + _about(Fact(cause=Cause.UNPACKING, detail=detail, since=since))
 
-    async def _write_down(self, bundle: Bundle, result: Result) -> Outcome:
-        if not isinstance(result, Waiting) or result.message:  # a pod of which nothing bad is known keeps its place
-            self._refills.end(bundle.metadata.uid)
+    async def _of_result(self, bundle: Bundle, result: Result) -> Progress:
+        if isinstance(result, Unpacked) or result.cause is not Cause.IMAGE_COMING:
+            self._refills.end(bundle.metadata.uid)  # while nothing bad is known of its pod it keeps its place
         match result:
-            case Pending(message=message):
-                return await self._pending(bundle, message)
-            case Waiting():
-                return await self._waits(bundle, result)
-            case UnpackFailed(message=message, error=error):
-                return await self._failed(bundle, message, error)
             case Unpacked():
                 return await self._unpacked(bundle, result)
+            case Fact(cause=Cause.UPLOAD_PENDING):
+                return self._awaits_upload(bundle, result)
+            case Fact(cause=Cause.IMAGE_PENDING | Cause.IMAGE_COMING):
+                return self._awaits_image(bundle, result)
+            case Fact():
+                return await self._failed(bundle, result)
 
-    async def _unpacked(self, bundle: Bundle, found: Unpacked) -> Outcome:
+    async def _unpacked(self, bundle: Bundle, found: Unpacked) -> Progress:
         pinned = self._jobs.pinned_digest(bundle)
         if pinned and found.digest != pinned:
-            status = bundle_status.content_changed(bundle, pinned, found.digest, self._writer.now())
-            await self._writer.write(bundle, status)
             await self._jobs.clean_up(bundle)  # what it was read from is not to be read again
-            return retry()
-        await self._pinning.pin(bundle, found)
+            return _about(
+                Fact(cause=Cause.CONTENT_CHANGED, detail=OtherContentFound(found=found.digest, unpacked=pinned))
+            )
+        progress = await self._pinning.pin(bundle, found)
         self._settle(bundle.metadata.uid)
         await self._jobs.clean_up(bundle)
-        return DONE
+        return progress
 
     def _settle(self, uid: str) -> None:
-        """Its content is there, and its status says so."""
+        """Its content is there."""
         state = self._states.of(uid)
-        state.is_requested, state.stored = False, StoredContent.PRESENT
+        state.is_requested = False
+        self._present(uid)
+
+    def _present(self, uid: str) -> None:
+        state = self._states.of(uid)
+        state.stored, state.refill_failure = StoredContent.PRESENT, ""
         self._refills.end(uid)
 
-    async def _pending(self, bundle: Bundle, message: str) -> Outcome:
-        """Whoever brings the content, or watches it come, says so: nothing is tried again before."""
-        if (pinned := self._jobs.pinned_digest(bundle)) and bundle.spec.source.type == SourceType.UPLOAD:
-            status = bundle_status.content_lost(bundle, pinned, self._writer.now())
-        elif self._is_unasked(bundle):
-            return self._give_up_refill(bundle)
-        else:
-            status = bundle_status.pending(bundle, message, self._writer.now())
-        await self._writer.write(bundle, status)
-        return hold()
+    def _awaits_upload(self, bundle: Bundle, pending: Fact) -> Progress:
+        pinned = self._jobs.pinned_digest(bundle)
+        return _about(Fact(cause=Cause.CONTENT_LOST, detail=UploadLost(unpacked=pinned)) if pinned else pending)
 
-    async def _waits(self, bundle: Bundle, waiting: Waiting) -> Outcome:
-        """What happens there wakes the Bundle, also when it happened while the job ran."""
+    def _awaits_image(self, bundle: Bundle, pending: Fact) -> Progress:
+        """What happens on the node wakes the Bundle, also when it happened while the job ran."""
         state = self._states.of(bundle.metadata.uid)
         state.is_waiting = True
         if state.has_news:
             self._wake(bundle.metadata.name)
         if self._is_unasked(bundle):
             state.stored = StoredContent.REFILL_WAITS
-        elif waiting.message or not bundle.status.phase:
-            await self._writer.write(bundle, bundle_status.pending(bundle, waiting.message, self._writer.now()))
-        return hold(LOOK_AGAIN_SECONDS)
+            return _about(Fact(cause=Cause.IMAGE_COMING))
+        if pending.cause is Cause.IMAGE_COMING and not bundle.status.phase:
+            return _about(Fact(cause=Cause.IMAGE_PENDING, detail=ContentPending(source=bundle.spec.source.type)))
+        return _about(pending)
 
-    async def _failed(self, bundle: Bundle, message: str, error: RukPakError) -> Outcome:
+    def _without_store(self, bundle: Bundle, failure: Fact) -> Progress:
+        """Of content that nobody asks for it says nothing: it may be there, and is read without its link."""
+        if not self._is_unasked(bundle):
+            return _about(failure)
+        LOG.info("the content of %s cannot be stored or linked yet: %s", bundle.metadata.name, failure.text)
+        self._states.of(bundle.metadata.uid).stored = StoredContent.UNKNOWN
+        return NO_PROGRESS
+
+    async def _failed(self, bundle: Bundle, failure: Fact) -> Progress:
         if self._is_unasked(bundle):
-            LOG.info("the content of %s cannot be stored or fetched again yet: %s", bundle.metadata.name, message)
-            return self._give_up_refill(bundle)
-        await self._writer.write(bundle, bundle_status.failing(bundle, message, error, self._writer.now()))
-        match error:
-            case ContentError():
-                await self._jobs.clean_up(bundle)
-                return hold()
-            case AccessError():
-                return retry(max(REFUSED_SECONDS, error.retry_after))
-            case _:
-                return retry(error.retry_after)
+            LOG.info("the content of %s cannot be stored or fetched again yet: %s", bundle.metadata.name, failure.text)
+            state = self._states.of(bundle.metadata.uid)
+            state.stored, state.refill_failure = StoredContent.UNKNOWN, failure.text
+            return await self._without_content(bundle, state)
+        if _is_refused(failure):
+            await self._jobs.clean_up(bundle)
+        return _about(failure)
 
     def _is_unasked(self, bundle: Bundle) -> bool:
-        """It is unpacked, and only the slow pass looks for its content: a failure is no news."""
+        """It is unpacked, and only the slow pass looks for its content."""
         return is_pinned(bundle) and not self._states.of(bundle.metadata.uid).is_requested
 
-    def _give_up_refill(self, bundle: Bundle) -> Outcome:
-        self._states.of(bundle.metadata.uid).stored = StoredContent.UNKNOWN
-        return DONE
-
-    async def _kept(self, bundle: Bundle) -> Outcome:
+    async def _kept(self, bundle: Bundle) -> Progress:
         """Pinned: see to its link, and to a spec that was changed past the webhook. No call in the usual case."""
-        state, outcome = self._states.of(bundle.metadata.uid), DONE
+        state, running = self._states.of(bundle.metadata.uid), NO_PROGRESS
         if state.stored is StoredContent.REFILL_WAITS:
             state.stored = StoredContent.DOUBTFUL
         if state.stored is not StoredContent.PRESENT:
-            outcome = await self._look_for_content(bundle, state)
-        if state.stored is StoredContent.PRESENT:
-            await self._jobs.clean_up(bundle)
-        await self._pinning.update_status(bundle)
-        return outcome
+            running = await self._look_for_content(bundle, state)
+        if state.stored is not StoredContent.PRESENT:
+            return running + await self._without_content(bundle, state)
+        await self._jobs.clean_up(bundle)
+        return await self._pinning.as_recorded(bundle)
 
-    async def _look_for_content(self, bundle: Bundle, state: BundleState) -> Outcome:
+    async def _without_content(self, bundle: Bundle, state: BundleState) -> Progress:
+        """Its content is lost. What another process has told of that stays until this one has tried."""
+        is_told = any(note.reason == Cause.CONTENT_MISSING for note in bundle.status.notes)
+        if is_told and not state.refill_failure:
+            return NO_PROGRESS
+        recorded = await self._pinning.as_recorded(bundle)
+        if not state.refill_failure:
+            return recorded
+        return recorded + _about(Fact(cause=Cause.CONTENT_MISSING, detail=ContentMissing(why=state.refill_failure)))
+
+    async def _look_for_content(self, bundle: Bundle, state: BundleState) -> Progress:
         uid, is_doubtful = bundle.metadata.uid, state.stored is StoredContent.DOUBTFUL
         if await self._pinning.is_stored(bundle):
             await self._pinning.link(bundle, bundle.status.digest)
-            state.stored = StoredContent.PRESENT
-            self._refills.end(uid)
-            return DONE
+            self._present(uid)
+            return NO_PROGRESS
         await self._content.unlink(bundle.metadata.name)
         if not is_doubtful:
             state.stored = StoredContent.UNKNOWN
-            return DONE
+            return NO_PROGRESS
         if not self._refills.take_place(uid):
-            return DONE  # it stays doubtful, and its turn comes
+            return NO_PROGRESS  # it stays doubtful, and its turn comes
         state.stored = StoredContent.REFILLING
         self._start(bundle)
         self._refills.looked_at(uid)
-        return under_way()
+        return _about(Fact(cause=Cause.JOB_RUNNING))
 
     def _doubt(self, bundle: Bundle) -> None:
         self._states.of(bundle.metadata.uid).stored = StoredContent.DOUBTFUL
         self._refills.doubt(bundle.metadata.uid, bundle.metadata.name)
 
-    async def _release(self, bundle: Bundle) -> Outcome:
+    async def _release(self, bundle: Bundle) -> Progress:
         """The original's finalizer would hold a taken-over Bundle for ever."""
         self.gone(bundle)
         if UPSTREAM_BUNDLE_FINALIZER in bundle.metadata.finalizers:
             await remove_finalizer(self._client, BUNDLES, bundle.metadata, UPSTREAM_BUNDLE_FINALIZER)
-        return DONE
+        return NO_PROGRESS
+
+
+def _about(*facts: Fact) -> Progress:
+    return Progress(facts=facts)
+
+
+def _is_refused(result: Result | None) -> bool:
+    """The content is wrong, and will be at the next fetch."""
+    return isinstance(result, Fact) and result.cause is Cause.FETCH_CONTENT

@@ -8,8 +8,8 @@ Whether the content of a pinned Bundle is stored, as far as this process knows, 
                │ lost          │ the next look
                └─► REFILLING ──┴─► REFILL_WAITS      a job fetches it; a node pulls the image
 
-A refill that fails, or is not needed any more, leads back to UNKNOWN: nobody waits for it, so the failure is no news,
-and the next slow pass tries again.
+A refill that fails, or is not needed any more, leads back to UNKNOWN: nobody waits for it, so the failure is a note of
+the status, and the next slow pass tries again.
 """
 
 from collections import OrderedDict
@@ -37,6 +37,7 @@ class BundleState:
     has_news: bool = False  # of that node, since the job began
     checked_for: str | None = None  # the class of the deployment that the last job checked the content for
     is_outdated: bool = False  # other content was uploaded since the job began
+    refill_failure: str = ""  # why the last refill failed, until the content is present
 
 
 class BundleStates:

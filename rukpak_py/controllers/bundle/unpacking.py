@@ -1,5 +1,7 @@
 """The job of a Bundle: fetch, check, store. One step after the other; each has its own prefix in the message.
 
+What keeps it from being unpacked is a fact; what follows from that says the table of causes.
+
 What is uploaded while a job runs makes its result outdated. Whoever takes a result and writes it down, and whoever
 stores an upload, does so in the Bundle's turn: an upload is part of what is written down, or it comes after it.
 """
@@ -16,6 +18,11 @@ from rukpak_py.controllers.bundle.source_advice import for_source
 from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Records, Sources
+from rukpak_py.controllers.result.bundle_details import ContentPending
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.errors import FETCH_ERRORS
+from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS
@@ -33,22 +40,7 @@ class Unpacked:
     resolved: Source
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnpackFailed:
-    """`message` is what the condition says; the error's class decides what happens next."""
-
-    message: str
-    error: RukPakError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pending:
-    """There is no content yet; somebody else is on the way with it."""
-
-    message: str
-
-
-Result = Unpacked | UnpackFailed | Pending | Waiting
+Result = Unpacked | Fact
 
 
 class UnpackJobs:
@@ -115,7 +107,7 @@ class UnpackJobs:
         if finished is None or self._states.of(bundle.metadata.uid).is_outdated:
             return None
         error = finished.error
-        return UnpackFailed(message=str(error), error=error) if error is not None else finished.result()
+        return fetch_failed(error, str(error)) if error is not None else finished.result()
 
     def outdate(self, uid: str) -> None:
         """Other content was uploaded: what a job that runs finds does not count."""
@@ -148,9 +140,8 @@ class UnpackJobs:
                     content_arrives=content_arrives,
                 )
                 result = await self._unpack(request, classes, pinned=self.pinned_digest(bundle))
-            if isinstance(result, Waiting):
-                return result
-            FETCH_SECONDS.labels(source.type, type(result).__name__.lower()).observe(perf_counter() - started)
+            if (label := _label(result)) is not None:
+                FETCH_SECONDS.labels(source.type, label).observe(perf_counter() - started)
             return result
 
         return work
@@ -160,7 +151,7 @@ class UnpackJobs:
         try:
             fetched = await self._sources.fetch(request)
             if isinstance(fetched, Waiting):
-                return fetched
+                return _waiting(fetched, request.source)
             await request.content_arrives()  # it has, whether the source said so or not
             prefix = ""
             converted = await self._checked(fetched.tree, classes, request.source, pinned=pinned)
@@ -170,11 +161,12 @@ class UnpackJobs:
                 await self._records.image_unpacked(request.access_to(image.ref), digest)
             return Unpacked(digest=digest, resolved=fetched.resolved)
         except ContentPendingError as pending:
-            return Pending(message=str(pending))
+            detail = ContentPending(source=request.source.type, message=str(pending))
+            return Fact(cause=Cause.UPLOAD_PENDING, detail=detail)
         except InvalidBundleError as error:  # often the first defect only
-            return UnpackFailed(message=f"{prefix}{advised(error).rstrip('.')}; {ALL_DEFECTS}", error=error)
+            return fetch_failed(error, f"{prefix}{advised(error).rstrip('.')}; {ALL_DEFECTS}")
         except RukPakError as error:
-            return UnpackFailed(message=f"{prefix}{advised(error)}", error=error)
+            return fetch_failed(error, f"{prefix}{advised(error)}")
 
     async def _checked(self, tree: Tree, classes: Classes, source: Source, *, pinned: str) -> Tree | None:
         """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""
@@ -184,6 +176,32 @@ class UnpackJobs:
             if not pinned or await asyncio.to_thread(lambda: tree.digest) != pinned:
                 raise for_source(error, source, tree) from error
             return None
+
+
+def fetch_failed(error: RukPakError, message: str) -> Fact:
+    """`message`: what the condition says of it."""
+    at = asyncio.get_running_loop().time() + error.retry_after if error.retry_after else None
+    return Fact(cause=FETCH_ERRORS.cause_of(error), detail=Words(words=message), at=at)
+
+
+def _waiting(waiting: Waiting, source: Source) -> Fact:
+    """A node pulls the image; without a message nothing bad is known of that, and nothing is told."""
+    if not waiting.message:
+        return Fact(cause=Cause.IMAGE_COMING)
+    return Fact(cause=Cause.IMAGE_PENDING, detail=ContentPending(source=source.type, message=waiting.message))
+
+
+def _label(result: Result) -> str | None:
+    """Of the metric; None: the fetch has not come to its end."""
+    match result:
+        case Unpacked():
+            return "unpacked"
+        case Fact(cause=Cause.UPLOAD_PENDING):
+            return "pending"
+        case Fact(cause=Cause.IMAGE_PENDING | Cause.IMAGE_COMING):
+            return None
+        case Fact():
+            return "unpackfailed"
 
 
 def _key(bundle: Bundle) -> tuple[str]:

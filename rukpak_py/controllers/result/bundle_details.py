@@ -41,6 +41,15 @@ class OtherContentFound(Detail, frozen=True, kw_only=True):
         )
 
 
+class ContentMissing(Detail, frozen=True, kw_only=True):
+    """Of a Bundle whose content is not asked for at the moment. `why`: its last fetch failed."""
+
+    why: str
+
+    def text(self, _: Objects, /) -> str:
+        return f"the unpacked content is lost, and cannot be fetched again yet: {self.why}"
+
+
 class DigestReplaced(Detail, frozen=True, kw_only=True):
     """Another client wrote the status. It stays as they wrote it, and is not believed."""
 

@@ -107,6 +107,7 @@ class Cause(StrEnum):
     KEPT = "Kept"
     HISTORY_CUT = "HistoryCut"
     PRUNE_HELD_BACK = "PruneHeldBack"
+    CONTENT_MISSING = "ContentMissing"
     # Events
     DRIFT_CORRECTED = "DriftCorrected"
     PRUNED = "Pruned"
@@ -119,6 +120,7 @@ class Cause(StrEnum):
     UNPACK_POD = "UnpackPod"
     # the times of the key
     JOB_RUNNING = "JobRunning"  # an attempt is under way: none is counted, none begins
+    IMAGE_COMING = "ImageComing"  # a node pulls it, and nothing bad is known of that
     NOT_DUE = "NotDue"  # no attempt was due, so nothing was found out: the times stay
     REQUEST_OPEN = "RequestOpen"  # the latest request to reconcile is still to be acted on
     LOOK_AGAIN = "LookAgain"

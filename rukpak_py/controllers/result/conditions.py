@@ -204,7 +204,9 @@ def _ready(told: Told, conditions: Conditions) -> tuple[Summary, Reason, str]:
     reason = chief.row.ready or told.reason_of(chief)
     if told.key.is_deleted:
         reason = Reason.DELETING
-    message = with_next_attempt(told.texts.of_ready(about), told.schedule, told.clock)
+    message = told.texts.of_ready(about)
+    if chief.is_failure:
+        message = with_next_attempt(message, told.schedule, told.clock)
     return _summary(chief, beside), reason, message
 
 

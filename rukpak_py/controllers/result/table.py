@@ -5,7 +5,7 @@ A row says nothing about texts (the detail of a fact makes those), and nothing a
 which `conclude` is handed a fact says that.
 
 * A failure is Stalled when nothing brings it back by itself: `Then.NEVER`.
-* `is_held`: the wait ends an attempt without a failure: looks begin no other attempt before its time or a wake-up.
+* `is_held`: an attempt has ended in it, and looks begin no other before its time or a wake-up.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Row:
     @property
     def is_line(self) -> bool:
         """A line of its aspect, which says something else: the installation it is about stands."""
-        return self.kind is Kind.NOTE or (self.kind is Kind.FAILURE and self.status is ConditionStatus.TRUE)
+        return self.kind is Kind.NOTE or self.status is ConditionStatus.TRUE
 
 
 _U, _V = ConditionType.UNPACKED, ConditionType.HAS_VALID_BUNDLE
@@ -74,7 +74,21 @@ def _failure(  # noqa: PLR0917 - a row of the table, in the order of its columns
     status: ConditionStatus = ConditionStatus.FALSE,
     quiet: float = 0.0,
 ) -> Row:
-    return Row(kind=Kind.FAILURE, then=then, aspect=aspect, reason=reason, ready=ready, status=status, quiet=quiet)
+    return Row(
+        kind=Kind.FAILURE,
+        then=then,
+        is_held=True,
+        aspect=aspect,
+        reason=reason,
+        ready=ready,
+        status=status,
+        quiet=quiet,
+    )
+
+
+def _found(aspect: ConditionType | None, reason: Reason) -> Row:
+    """By a look at the Bundle itself: nothing was tried, and what follows when it is put right is an attempt."""
+    return Row(kind=Kind.FAILURE, then=Then.NEVER, aspect=aspect, reason=reason if aspect else None, ready=reason)
 
 
 def _wait(  # noqa: PLR0917 - the same
@@ -190,9 +204,9 @@ TABLE: Mapping[Cause, Row] = {
     Cause.FETCH_UNAVAILABLE: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.UNAVAILABLE),
     Cause.FETCH_FAILED: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.RETRYING),
     Cause.CONTENT_CHANGED: _failure(BACKOFF, _U, Reason.CONTENT_CHANGED),
-    Cause.DIGEST_CHANGED: _failure(NEVER, _U, Reason.CONTENT_CHANGED),
+    Cause.DIGEST_CHANGED: _found(_U, Reason.CONTENT_CHANGED),
     Cause.CONTENT_LOST: _failure(NEVER, _U, Reason.CONTENT_LOST),
-    Cause.SPEC_CHANGED: _failure(NEVER, None, None, Reason.SPEC_CHANGED),
+    Cause.SPEC_CHANGED: _found(None, Reason.SPEC_CHANGED),
     Cause.UPLOAD_PENDING: Row(
         kind=Kind.WAIT, is_held=True, aspect=_U, reason=Reason.UNPACK_PENDING, ready=Reason.UNPACK_PENDING
     ),
@@ -228,6 +242,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.KEPT: _note(EventReason.KEPT, is_warning=False),
     Cause.HISTORY_CUT: _note(None),
     Cause.PRUNE_HELD_BACK: Row(kind=Kind.NOTE, aspect=_H, quiet=HELD_BACK_SECONDS),
+    Cause.CONTENT_MISSING: Row(kind=Kind.NOTE, aspect=_U, event=Reason.UNPACK_FAILED),
     Cause.DRIFT_CORRECTED: _event(EventReason.DRIFT_CORRECTED),
     Cause.PRUNED: _event(EventReason.PRUNED),
     Cause.RELEASED: _event(EventReason.RELEASED),
@@ -238,6 +253,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.FORMER_HOOK_FAILED: _event(EventReason.HOOK_ENDED, is_warning=True),
     Cause.UNPACK_POD: _event(EventReason.UNPACK_POD),
     Cause.JOB_RUNNING: Row(kind=Kind.SILENT),
+    Cause.IMAGE_COMING: Row(kind=Kind.SILENT, then=60.0, is_held=True),
     Cause.NOT_DUE: Row(kind=Kind.SILENT),
     Cause.REQUEST_OPEN: Row(kind=Kind.SILENT),
     Cause.LOOK_AGAIN: Row(kind=Kind.SILENT, then=1.0),

@@ -59,7 +59,7 @@ class Texts:
 
 def with_next_attempt(text: str, schedule: Schedule, clock: Clock) -> str:
     """With the time of the next attempt where that is far away, whatever has to be cut for it."""
-    pause = schedule.attempt_at - clock.loop if schedule.attempt_at is not None and schedule.failures else 0.0
+    pause = schedule.attempt_at - clock.loop if schedule.attempt_at is not None else 0.0
     if pause <= PAUSE_TOLD_SECONDS:
         return text
     at = clock.timestamp(-pause).partition("T")[2]

@@ -31,10 +31,10 @@ def schedule_of(facts: Sequence[JudgedFact], key: KeyFacts, clock: Clock) -> Sch
     if timed:
         failures = turn.failures + 1
         return Schedule(failures=failures, attempt_at=_next_attempt(timed, failures, key, clock), report_at=report_at)
+    failures = _failures(facts, turn.failures)
     if failing:
-        return Schedule(failures=max(1, turn.failures), report_at=min([*looks, *_given(report_at)], default=None))
-    attempt_at = min(looks, default=None)
-    return Schedule(failures=_failures_while_waiting(facts, turn.failures), attempt_at=attempt_at, report_at=report_at)
+        return Schedule(failures=failures, report_at=min([*looks, *_given(report_at)], default=None))
+    return Schedule(failures=failures, attempt_at=min(looks, default=None), report_at=report_at)
 
 
 def _has_time(one: JudgedFact) -> bool:
@@ -55,7 +55,8 @@ def _looks(facts: Sequence[JudgedFact], clock: Clock) -> list[float]:
     return [*own, *(clock.loop + then for then in rows if not isinstance(then, Then))]
 
 
-def _failures_while_waiting(facts: Sequence[JudgedFact], failures: int) -> int:
+def _failures(facts: Sequence[JudgedFact], failures: int) -> int:
+    """In a row, where no time is set: one that is held counts as one."""
     if any(one.row.is_held for one in facts):
         return max(1, failures)
     return failures if any(one.row.kind is Kind.WAIT for one in facts) else 0

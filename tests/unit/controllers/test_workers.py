@@ -12,11 +12,9 @@ from rukpak_py.controllers.outcome import (
     Outcome,
     again,
     both,
-    hold,
     retry,
     retry_unless_stalled,
     schedule,
-    under_way,
     work,
 )
 from rukpak_py.controllers.queue import SETTLED, BackOff, Queue, Schedule, Turn
@@ -28,14 +26,14 @@ SOON = BackOff(first=0.001, most=0.002)
 
 
 class Bench:
-    def __init__(self, *answers: Outcome | Exception) -> None:
+    def __init__(self, *answers: Outcome | Schedule | Exception) -> None:
         self.queue: Queue[str] = Queue(back_off=SOON)
         self.answers = list(answers)
         self.seen: list[str] = []
         self.turns: list[Turn] = []
         self.enough = asyncio.Event()
 
-    async def reconcile(self, key: str, turn: Turn) -> Outcome:
+    async def reconcile(self, key: str, turn: Turn) -> Outcome | Schedule:
         self.seen.append(key)
         self.turns.append(turn)
         answer = self.answers.pop(0)
@@ -127,12 +125,6 @@ STALLED = Turn(is_attempt=False, failures=3)
         (retry(30.0), TRIED, Schedule(failures=4, attempt_at=130.0)),
         (retry(), FAILED, Schedule(failures=3, attempt_at=150.0)),
         (retry(), STALLED, Schedule(failures=4, attempt_at=104.0)),
-        (hold(), Turn(), Schedule(failures=1)),
-        (hold(), TRIED, Schedule(failures=3)),
-        (hold(60.0), TRIED, Schedule(failures=3, attempt_at=160.0)),
-        (hold(), FAILED, Schedule(failures=3, attempt_at=150.0)),
-        (under_way(), TRIED, Schedule(failures=3, is_under_way=True)),
-        (under_way(1.0), Turn(), Schedule(report_at=101.0, is_under_way=True)),
         (WAIT, TRIED, Schedule(failures=3)),
         (WAIT, FAILED, Schedule(failures=3, attempt_at=150.0)),
         (again(5.0), FAILED, Schedule(failures=3, attempt_at=150.0, report_at=105.0)),
@@ -144,7 +136,7 @@ def test_an_outcome_sets_the_times_of_its_key(outcome: Outcome, turn: Turn, expe
 
 
 async def test_a_worker_tells_whether_it_is_an_attempt() -> None:
-    bench = Bench(hold(), DONE, DONE)
+    bench = Bench(Schedule(failures=1), DONE, DONE)
     worker = asyncio.create_task(work("Bundle", bench.queue, bench.reconcile))
     async with asyncio.timeout(5):
         for wake in (bench.queue.add, bench.queue.add, bench.queue.wake):

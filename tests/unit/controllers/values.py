@@ -19,10 +19,23 @@ from rukpak_py.api.names import (
     TEMPLATE_HASH_LABEL,
 )
 from rukpak_py.api.source import ConfigMapReference, ConfigMapSource, Source
-from rukpak_py.api.template_hash import bundle_name, template_hash
-from rukpak_py.controllers.bundle import status as bundle_status
-from tests.unit.controllers.fakes import NOW
+from rukpak_py.api.template_hash import bundle_name, spec_digest, template_hash
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclude import conclude
+from rukpak_py.controllers.result.conclusion import Clock, KeyFacts
+from rukpak_py.controllers.result.detail import Detail, Words
+from rukpak_py.controllers.result.errors import FETCH_ERRORS
+from rukpak_py.controllers.result.progress import (
+    NO_PROGRESS,
+    Fact,
+    Progress,
+    Reached,
+    StatusChange,
+    UnpackedContent,
+)
+from rukpak_py.core.errors import RukPakError
 
+START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 UID = "uid-of-shop"
 DIGEST = "sha256:" + "1" * 64
 OTHER_DIGEST = "sha256:" + "2" * 64
@@ -43,8 +56,28 @@ def bundle(name: str = "b", *, status: BundleStatus | None = None, **metadata: A
 
 
 def unpacked(name: str = "b", *, digest: str = DIGEST, **metadata: Any) -> Bundle:
-    fresh = bundle(name, **metadata)
-    return replace(fresh, status=bundle_status.unpacked(fresh, digest, fresh.spec.source, NOW))
+    return unpacked_as(bundle(name, **metadata), digest)
+
+
+def unpacked_as(one: Bundle, digest: str = DIGEST) -> Bundle:
+    """The same Bundle, unpacked from its own source."""
+    content = UnpackedContent(digest=digest, source=one.spec.source, spec_digest=spec_digest(one.spec))
+    return concluded(one, Progress(change=StatusChange(content=content), reached=Reached.FINISHED))
+
+
+def failing(one: Bundle, message: str, error: RukPakError) -> Bundle:
+    return telling(one, FETCH_ERRORS.cause_of(error), Words(words=message))
+
+
+def telling(one: Bundle, cause: Cause, detail: Detail) -> Bundle:
+    """It has told this for a minute."""
+    return concluded(one, Progress(facts=(Fact(cause=cause, detail=detail, since=-60.0),)))
+
+
+def concluded(one: Bundle, progress: Progress) -> Bundle:
+    key = KeyFacts(generation=one.metadata.generation)
+    clock = Clock(loop=0.0, wall=START)
+    return replace(one, status=conclude(one.status, progress, NO_PROGRESS, key, clock).status)
 
 
 def deployment(

@@ -21,25 +21,41 @@ from rukpak_py.api.source import Source, UploadSource
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers import jobs
 from rukpak_py.controllers.bundle.pinning import Pinning
-from rukpak_py.controllers.bundle.reconcile import REFUSED_SECONDS, UNPACKING_AFTER_SECONDS, BundleReconciler
+from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.state import REFILLS_AT_ONCE, BundleStates
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, hold, retry, under_way
-from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.queue import SETTLED, BackOff, Schedule, Turn
+from rukpak_py.controllers.result.conclusion import Clock as Moment
+from rukpak_py.controllers.result.table import DENIED_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.source import ContentPendingError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeRecords, FakeSources, tree
-from tests.unit.controllers.values import bundle, conditions, source, spec, unpacked
+from tests.unit.controllers.values import START, bundle, conditions, source, spec, unpacked
 from tests.waiting import until
 
 CONTROLLER = OwnerReference(api_version="x/v1", kind="BundleDeployment", name="d", uid="uid-of-d", controller=True)
 WAITING = ContentPendingError("waiting for bundle to be uploaded")
-ATTEMPT = Turn()
-LOOK = Turn(is_attempt=False, failures=1)
+PAUSE_SECONDS = 1.0  # the first one after a failure
+MOMENT = Moment(loop=1000.0, wall=START)  # at which everything is concluded
+BACK_OFF = BackOff(first=PAUSE_SECONDS)
+ATTEMPT = Turn(back_off=BACK_OFF)
+LOOK = Turn(is_attempt=False, failures=1, back_off=BACK_OFF)
 FILES = tree(f=b"1")
 OTHER_FILES = tree(f=b"2")
+
+
+def retried(seconds: float = PAUSE_SECONDS) -> Schedule:
+    return Schedule(failures=1, attempt_at=MOMENT.loop + seconds)
+
+
+HELD = Schedule(failures=1)  # another attempt when it is woken, and not before
+
+
+def under_way(look_after: float | None = None) -> Schedule:
+    report_at = MOMENT.loop + look_after if look_after is not None else None
+    return Schedule(is_under_way=True, report_at=report_at)
 
 
 class Bench:
@@ -51,14 +67,8 @@ class Bench:
         self.woken: list[str] = []
         self.news: list[str] = []
         self.bundles: Cache[Bundle] = Cache(clock=Clock())
-        self.writer = BundleStatusWriter(
-            self.client.as_client(),
-            self.bundles,
-            self.events,
-            on_news=lambda one: self.news.append(one.metadata.name),
-            now=lambda: NOW,
-        )
         self.records = FakeRecords()
+        self.pinning = Pinning(self.content, self.records, deployment_uid=lambda _: "uid-of-shop")
         self.states = BundleStates()
         self.deployment_class = PLAIN_CLASS
         self.reconciler = BundleReconciler(
@@ -74,12 +84,17 @@ class Bench:
                 on_end=self.woken.append,
             ),
             content=self.content,
-            pinning=Pinning(self.content, self.records, self.writer, deployment_uid=lambda _: "uid-of-shop"),
-            writer=self.writer,
+            pinning=self.pinning,
+            writer=BundleStatusWriter(self.client.as_client(), self.bundles, self.events),
             states=self.states,
             classes={PLAIN_CLASS},
             wake=self.woken.append,
+            on_news=self.told_of,
+            clock=lambda: MOMENT,
         )
+
+    def told_of(self, one: Bundle) -> None:
+        self.news.append(one.metadata.name)
 
     def put(self, one: Bundle) -> None:
         """It is on the server, and its event was seen."""
@@ -91,12 +106,12 @@ class Bench:
         await self.content.keep(FILES)
         await self.records.keep(record_of(one))
 
-    async def reconcile(self, turn: Turn = ATTEMPT) -> Outcome:
+    async def reconcile(self, turn: Turn = ATTEMPT) -> Schedule:
         return await self.reconciler.reconcile("b", turn)
 
-    async def unpack(self) -> Outcome:
+    async def unpack(self) -> Schedule:
         """From the start of a job to the word about its result."""
-        assert await self.reconcile() == under_way(UNPACKING_AFTER_SECONDS)
+        assert (await self.reconcile()).is_under_way
         await until(lambda: self.woken)
         self.woken.clear()
         return await self.reconcile()
@@ -141,7 +156,7 @@ def record_of(one: Bundle, *, resolved: Source | None = None) -> BundleRecord:
 
 async def test_the_first_unpacking_is_one_fetch_and_one_write(bench: Bench) -> None:
     bench.put(bundle())
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.client.calls == ["status Bundle b"]
     assert bench.stored.status.is_unpacked
     assert bench.stored.status.digest == FILES.digest
@@ -161,7 +176,7 @@ async def test_a_source_is_told_whose_content_it_fetches(bench: Bench) -> None:
 async def test_a_pinned_bundle_costs_no_call(bench: Bench) -> None:
     await bench.store(pinned())
     bench.put(pinned())
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.client.calls, bench.sources.asked, bench.events.told) == ([], [], [])
     assert bench.content.links == {"b": FILES.digest}, "its link is seen to"
 
@@ -180,7 +195,7 @@ async def test_the_store_is_asked_for_pinned_content_once_and_at_each_slow_pass(
 
 async def test_a_pinned_bundle_whose_content_is_lost_is_left_until_somebody_asks(bench: Bench) -> None:
     bench.put(pinned())
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.client.calls, bench.sources.asked) == ([], [])
 
 
@@ -191,12 +206,12 @@ async def test_lost_content_that_somebody_asks_for_is_fetched_from_the_resolved_
     bench.reconciler.request_content(bench.stored)
     assert bench.woken == ["b"]
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert [request.source for request in bench.sources.asked] == [source("resolved")]
     assert bench.content.links == {"b": FILES.digest}
     assert bench.client.calls == [], "its status said all of it already"
     assert bench.news == ["b"], "whoever waits for the content is told"
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert len(bench.sources.asked) == 1, "asked for once, fetched once"
 
 
@@ -204,7 +219,7 @@ async def test_the_slow_pass_fetches_what_is_lost_and_nothing_else(bench: Bench)
     await bench.store(pinned())
     bench.put(pinned())
     bench.reconciler.check_content()
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.sources.asked == []
     bench.content.stored.clear()
     bench.reconciler.check_content()
@@ -235,12 +250,41 @@ async def test_the_slow_pass_storms_no_server(bench: Bench) -> None:
     assert {one.bundle for one in bench.sources.asked} == set(names)
 
 
+async def test_lost_content_that_cannot_be_fetched_again_is_told_once_beside_what_was_unpacked(bench: Bench) -> None:
+    """Nobody asks for it, so it is no failure; the next slow pass tries again, and another process repeats no Event."""
+    bench.put(pinned())
+    bench.sources.error = UnavailableError("no answer")
+    for number in range(1, 3):
+        bench.reconciler.check_content()
+        await bench.reconcile()
+        await until(lambda: len(bench.sources.asked) == number)  # noqa: B023 - it is awaited here
+        await until(lambda: bench.woken.count("b") >= 2)
+        assert await bench.reconcile() == SETTLED
+        bench.woken.clear()
+        assert await bench.reconcile() == SETTLED
+        assert bench.events.told == [("Warning", "b", "UnpackFailed")]
+        assert len(bench.client.calls) == 1
+        bench.states.reset("uid-of-b")  # as a new process
+        assert await bench.reconcile() == SETTLED
+    found = conditions(bench.stored.status)
+    lost = "the unpacked content is lost, and cannot be fetched again yet: source bundle content: no answer"
+    assert found["Unpacked"] == ("True", "UnpackSuccessful", f"{found['Ready'][2]}\n{lost}")
+    assert found["Ready"][0] == "True"
+
+    bench.sources.error = None
+    bench.reconciler.request_content(bench.stored)
+    bench.woken.clear()
+    await bench.unpack()
+    assert conditions(bench.stored.status)["Unpacked"] == found["Ready"]
+    assert bench.events.told == [("Warning", "b", "UnpackFailed")]
+
+
 async def test_other_content_is_never_accepted_for_a_pinned_bundle(bench: Bench) -> None:
     bench.put(pinned())
     bench.sources.tree = OTHER_FILES
     bench.reconciler.request_content(bench.stored)
     bench.woken.clear()
-    assert await bench.unpack() == retry()
+    assert await bench.unpack() == retried()
     assert bench.stored.status.digest == FILES.digest
     assert bench.stored.status.phase == BundlePhase.FAILING
     assert conditions(bench.stored.status)["Unpacked"][1] == "ContentChanged"
@@ -256,25 +300,33 @@ async def test_the_old_content_is_accepted_when_it_comes_back(bench: Bench) -> N
     bench.woken.clear()
     await bench.unpack()
     bench.sources.tree = FILES
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
     assert bench.content.links == {"b": FILES.digest}
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome"),
+    ("error", "schedule"),
     [
-        (UnavailableError("no answer"), retry()),
-        (UnavailableError("no answer", retry_after=7.0), retry(7.0)),
-        (AccessError("no answer"), retry(REFUSED_SECONDS)),
+        (UnavailableError("no answer"), retried()),
+        (AccessError("no answer"), retried(DENIED_SECONDS)),
     ],
 )
-async def test_what_may_get_better_is_tried_again(bench: Bench, error: RukPakError, outcome: Outcome) -> None:
+async def test_what_may_get_better_is_tried_again(bench: Bench, error: RukPakError, schedule: Schedule) -> None:
     bench.put(bundle())
     bench.sources.error = error
-    assert await bench.unpack() == outcome
+    assert await bench.unpack() == schedule
     assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", "source bundle content: no answer")
     assert bench.events.told == [("Warning", "b", "UnpackFailed")]
+
+
+async def test_a_server_that_says_when_is_not_asked_before(bench: Bench) -> None:
+    bench.put(bundle())
+    bench.sources.error = UnavailableError("no answer", retry_after=10_000.0)
+    now = asyncio.get_running_loop().time()
+    schedule = await bench.unpack()
+    assert schedule.attempt_at is not None
+    assert schedule.attempt_at >= now + 10_000.0
 
 
 async def test_failing_again_the_same_way_is_neither_written_nor_told(bench: Bench) -> None:
@@ -295,7 +347,7 @@ async def test_a_look_between_two_attempts_fetches_nothing(bench: Bench, error: 
     await bench.unpack()
     status = bench.stored.status
     for _ in range(3):
-        assert await bench.reconcile(LOOK) == WAIT
+        assert await bench.reconcile(LOOK) == HELD
     assert (len(bench.sources.asked), bench.stored.status) == (1, status)
     await bench.unpack()
     assert len(bench.sources.asked) == 2
@@ -307,7 +359,7 @@ async def test_lost_content_is_fetched_at_the_first_request_and_then_with_its_pa
     bench.reconciler.request_content(pinned())
     assert bench.woken == ["b"]
     bench.woken.clear()
-    assert await bench.unpack() == retry()
+    assert await bench.unpack() == retried()
     bench.reconciler.request_content(pinned())
     assert bench.woken == [], "its next attempt has its time"
 
@@ -315,7 +367,7 @@ async def test_lost_content_is_fetched_at_the_first_request_and_then_with_its_pa
 async def test_a_bug_in_a_fetch_fails_its_bundle_and_nothing_else(bench: Bench) -> None:
     bench.put(bundle())
     bench.sources.error = KeyError("a secret")
-    assert await bench.unpack() == retry()
+    assert await bench.unpack() == retried()
     message = "unexpected KeyError; this is a bug, please report it"
     assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", message)
 
@@ -328,14 +380,14 @@ async def test_a_bundle_that_is_deleted_while_it_is_fetched_ends_its_job(bench: 
     bench.bundles.drop("b", "uid-of-b")
     bench.reconciler.gone(bundle())
     await until(lambda: bench.woken)
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.client.calls == []
 
 
 async def test_wrong_content_is_not_tried_again(bench: Bench) -> None:
     bench.put(bundle())
     bench.content.refusing = ContentError("empty")
-    assert await bench.unpack() == hold()
+    assert await bench.unpack() == HELD
     assert "Stalled" in conditions(bench.stored.status)
     assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", "empty")
 
@@ -343,7 +395,7 @@ async def test_wrong_content_is_not_tried_again(bench: Bench) -> None:
 async def test_content_that_was_wrong_is_judged_anew_for_a_deployment_of_another_class(bench: Bench) -> None:
     bench.put(replace(bundle(), metadata=replace(bundle().metadata, owner_references=(CONTROLLER,))))
     bench.content.refusing = ContentError("empty")
-    assert await bench.unpack() == hold()
+    assert await bench.unpack() == HELD
     bench.reconciler.deployment_changed(CONTROLLER.uid)
     assert bench.woken == []
     bench.deployment_class = REGISTRY_CLASS
@@ -351,7 +403,7 @@ async def test_content_that_was_wrong_is_judged_anew_for_a_deployment_of_another
     bench.reconciler.deployment_changed(CONTROLLER.uid)
     assert bench.woken == ["b"]
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
     bench.reconciler.deployment_changed(CONTROLLER.uid)
     assert bench.woken == []
@@ -361,11 +413,11 @@ async def test_a_class_that_changes_while_the_content_is_judged(bench: Bench) ->
     """The result is of no interest any more, and nobody else would wake the Bundle."""
     bench.put(replace(bundle(), metadata=replace(bundle().metadata, owner_references=(CONTROLLER,))))
     bench.content.refusing = ContentError("empty")
-    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS)
+    assert await bench.reconcile() == under_way(WAIT_QUIET_SECONDS)
     await until(lambda: bench.woken)
     bench.deployment_class, bench.content.refusing = REGISTRY_CLASS, None
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
 
 
@@ -374,14 +426,14 @@ async def test_a_slow_job_is_told_once(bench: Bench, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jobs, "monotonic", clock)
     bench.sources.gate = opened = asyncio.Event()
     bench.put(bundle())
-    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS)
+    assert await bench.reconcile() == under_way(WAIT_QUIET_SECONDS)
     clock.now += 100
-    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS), "it has no place in its lane yet"
+    assert await bench.reconcile() == under_way(WAIT_QUIET_SECONDS), "it has no place in its lane yet"
     await until(lambda: bench.sources.asked)
     clock.now += 0.25
-    assert await bench.reconcile() == under_way(UNPACKING_AFTER_SECONDS - 0.25)
+    assert await bench.reconcile() == under_way(WAIT_QUIET_SECONDS - 0.25)
     assert bench.client.calls == []
-    clock.now += UNPACKING_AFTER_SECONDS - 0.25
+    clock.now += WAIT_QUIET_SECONDS - 0.25
     assert await bench.reconcile() == under_way()
     assert await bench.reconcile() == under_way()
     assert bench.client.calls == ["status Bundle b"]
@@ -406,7 +458,7 @@ async def test_a_bundle_that_a_restore_brought_with_its_status_is_unpacked_like_
     """Its observedGeneration may be ahead of its generation: that proves nothing."""
     one = bundle(generation=1)
     bench.put(replace(one, status=replace(one.status, observed_generation=observed)))
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
     assert bench.stored.status.observed_generation == 1
 
@@ -415,7 +467,7 @@ async def test_a_pinned_bundle_that_a_restore_brought_is_kept_and_observed_as_it
     await bench.store(pinned())
     one = pinned()
     bench.put(replace(one, status=replace(one.status, observed_generation=17)))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.stored.status.observed_generation, bench.sources.asked) == (1, [])
     assert bench.stored.status.digest == FILES.digest
     assert bench.events.told == []
@@ -424,50 +476,50 @@ async def test_a_pinned_bundle_that_a_restore_brought_is_kept_and_observed_as_it
 async def test_a_bundle_that_a_restore_brought_can_be_deleted(bench: Bench) -> None:
     one = bundle(deletion_timestamp=NOW, finalizers=(UPSTREAM_BUNDLE_FINALIZER,))
     bench.put(replace(one, status=replace(one.status, observed_generation=17)))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.stored.metadata.finalizers == ()
 
 
 async def test_a_class_of_others_is_none_of_our_business(bench: Bench) -> None:
     bench.put(replace(bundle(), spec=spec(provisioner=HELM_CLASS)))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.client.calls, bench.sources.asked) == ([], [])
 
 
 async def test_the_spelling_of_old_classes_is_ours(bench: Bench) -> None:
     bench.put(replace(bundle(), spec=spec(provisioner="core.rukpak.io/plain")))
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
 
 
 async def test_a_bundle_that_is_gone_loses_its_link(bench: Bench) -> None:
     bench.content.links["b"] = "sha256:1"
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.content.links == {}
 
 
 async def test_the_originals_finalizer_goes_and_others_stay(bench: Bench) -> None:
     bench.put(bundle(deletion_timestamp=NOW, finalizers=("x/y", UPSTREAM_BUNDLE_FINALIZER)))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.client.calls == ["patch Bundle b"]
     assert bench.stored.metadata.finalizers == ("x/y",)
 
 
 async def test_a_bundle_that_is_being_deleted_is_not_fetched(bench: Bench) -> None:
     bench.put(bundle(deletion_timestamp=NOW, finalizers=("x/y",)))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.client.calls, bench.sources.asked) == ([], [])
 
 
 async def test_a_spec_changed_past_the_webhook_is_told_once_and_taken_back(bench: Bench) -> None:
     one = pinned()
     bench.put(replace(one, spec=spec("others"), metadata=replace(one.metadata, generation=2)))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert conditions(bench.stored.status)["Ready"][:2] == ("False", "SpecChanged")
     await bench.reconcile()
     assert bench.client.calls == ["status Bundle b"]
     back = replace(bench.stored, spec=one.spec, metadata=replace(bench.stored.metadata, generation=3))
     bench.put(back)
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert conditions(bench.stored.status)["Ready"][0] == "True"
     assert bench.stored.status.observed_generation == 3
     assert bench.sources.asked == []
@@ -478,7 +530,7 @@ async def test_a_bundle_that_was_deleted_while_it_was_fetched_is_forgotten(bench
     await bench.reconcile()
     await until(lambda: bench.woken)
     del bench.client.objects[BUNDLE_KIND, "b"]
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
 
 
 async def test_a_result_is_never_written_to_another_bundle_of_the_name(bench: Bench) -> None:
@@ -487,7 +539,7 @@ async def test_a_result_is_never_written_to_another_bundle_of_the_name(bench: Be
     await until(lambda: bench.woken)
     del bench.client.objects[BUNDLE_KIND, "b"]
     bench.client.put(BUNDLE_KIND, to_json(bundle(uid="another")))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.stored.status.phase == ""
 
 
@@ -503,7 +555,7 @@ def upload_bundle(one: Bundle | None = None) -> Bundle:
 async def test_a_bundle_waits_for_its_upload_without_asking_again(bench: Bench) -> None:
     bench.put(upload_bundle())
     bench.sources.error = WAITING
-    assert await bench.unpack() == hold()
+    assert await bench.unpack() == HELD
     assert bench.stored.status.phase == BundlePhase.PENDING
     found = conditions(bench.stored.status)
     assert found["Unpacked"] == ("False", "UnpackPending", "waiting for bundle to be uploaded")
@@ -519,7 +571,7 @@ async def test_an_upload_wakes_its_bundle(bench: Bench) -> None:
     bench.reconciler.uploaded(bench.stored)
     assert bench.woken == ["b"]
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.digest == FILES.digest
 
 
@@ -533,7 +585,7 @@ async def test_a_result_from_before_an_upload_does_not_count(bench: Bench, error
     bench.sources.error, bench.sources.tree = None, OTHER_FILES
     bench.reconciler.uploaded(bench.stored)
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.digest == OTHER_FILES.digest
     assert bench.client.calls == ["status Bundle b"]
 
@@ -562,7 +614,7 @@ async def test_a_lost_upload_says_so_until_it_is_back(bench: Bench, somebody_ask
     bench.sources.error = None
     bench.reconciler.uploaded(bench.stored)
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
     assert bench.content.links == {"b": FILES.digest}
 
@@ -578,14 +630,14 @@ async def test_a_deployment_that_asks_for_a_lost_upload_again_and_again_is_not_h
 
 
 async def test_the_url_is_written_with_the_rest_and_corrected_when_it_moves(bench: Bench) -> None:
-    bench.writer.content_url = lambda name: f"https://here/{name}"
+    bench.pinning.content_url = lambda name: f"https://here/{name}"
     bench.put(bundle())
     await bench.unpack()
     assert bench.stored.status.content_url == "https://here/b"
     assert bench.client.calls == ["status Bundle b"]
-    assert await bench.reconcile() == DONE
-    bench.writer.content_url = lambda name: f"https://there/{name}"
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
+    bench.pinning.content_url = lambda name: f"https://there/{name}"
+    assert await bench.reconcile() == SETTLED
     assert bench.stored.status.content_url == "https://there/b"
     assert len(bench.client.calls) == 2
     assert bench.events.told == [("Normal", "b", "Unpacked")], "that is no news"
@@ -601,5 +653,5 @@ async def test_a_link_of_a_former_bundle_of_the_name_goes_at_once(bench: Bench) 
 async def test_a_link_to_lost_content_goes(bench: Bench) -> None:
     bench.content.links["b"] = FILES.digest
     bench.put(pinned())
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert "b" not in bench.content.links

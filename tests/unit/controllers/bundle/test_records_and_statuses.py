@@ -14,10 +14,10 @@ from rukpak_py.api.source import GitRef, GitSource, ImageSource, Source
 from rukpak_py.content import disk
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.outcome import DONE, retry
+from rukpak_py.controllers.queue import SETTLED
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.errors import ApiError, ErrorAnswer
-from tests.unit.controllers.bundle.test_bundle_reconcile import FILES, OTHER_FILES, Bench, pinned, record_of
+from tests.unit.controllers.bundle.test_bundle_reconcile import FILES, OTHER_FILES, Bench, pinned, record_of, retried
 from tests.unit.controllers.fakes import FakeContent
 from tests.unit.controllers.values import bundle, conditions, source, spec
 
@@ -39,7 +39,7 @@ def with_status(one: Bundle, **fields: Any) -> Bundle:
 async def test_what_was_unpacked_is_recorded_when_the_status_says_it(bench: Bench) -> None:
     bench.put(bundle())
     seen: list[object] = []
-    bench.writer._on_news = lambda one: seen.append(bench.records.of(one.metadata.uid))
+    bench.reconciler._on_news = lambda one: seen.append(bench.records.of(one.metadata.uid))
     await bench.unpack()
     assert bench.records.kept == {"uid-of-b": record_of(bench.stored)}
     assert seen == [bench.records.of("uid-of-b")], "listeners find it recorded"
@@ -57,7 +57,7 @@ async def test_a_status_that_could_not_be_written_is_written_from_the_record_wit
     del bench.client.failing["status"]
     fetches = len(bench.sources.asked)
     bench.sources.tree = OTHER_FILES
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.stored.status.digest, bench.stored.status.is_unpacked) == (FILES.digest, True)
     assert bench.records.kept == {"uid-of-b": record_of(bench.stored)}
     assert len(bench.sources.asked) == fetches
@@ -70,7 +70,7 @@ async def test_a_digest_that_somebody_wrote_is_reported_and_nothing_is_done_by_i
     bench.put(with_status(pinned(), digest=OTHER_FILES.digest))
     for _ in range(2):
         bench.reconciler.request_content(bench.stored)
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
     assert bench.woken == [], "a deployment that asks again and again is not heard"
     status = bench.stored.status
     assert (status.phase, status.content_url) == (BundlePhase.FAILING, "")
@@ -89,7 +89,7 @@ async def test_a_digest_that_is_set_back_is_unpacked_again_without_a_fetch(bench
     bench.put(with_status(pinned(), digest=OTHER_FILES.digest))
     await bench.reconcile()
     bench.put(with_status(bench.stored, digest=FILES.digest))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.stored.status.is_unpacked
     assert conditions(bench.stored.status)["Ready"][0] == "True"
     assert bench.content.links == {"b": FILES.digest}
@@ -103,9 +103,9 @@ async def test_a_job_that_runs_while_somebody_writes_a_digest_is_of_no_account(b
     bench.reconciler.request_content(one)
     await bench.reconcile()
     bench.put(with_status(bench.stored, digest=OTHER_FILES.digest))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert conditions(bench.stored.status)["Unpacked"][1] == "ContentChanged"
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.stored.status.digest == OTHER_FILES.digest
 
 
@@ -114,7 +114,7 @@ async def test_a_status_that_somebody_emptied_is_written_again_without_a_fetch(b
     await bench.store(pinned())
     bench.sources.tree = OTHER_FILES
     bench.put(bundle())
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.stored.status.digest, bench.stored.status.is_unpacked) == (FILES.digest, True)
     assert bench.sources.asked == []
 
@@ -123,7 +123,7 @@ async def test_a_status_that_somebody_emptied_unpins_nothing_when_the_content_is
     await bench.records.keep(record_of(pinned()))
     bench.sources.tree = OTHER_FILES
     bench.put(bundle())
-    assert await bench.unpack() == retry()
+    assert await bench.unpack() == retried()
     message = conditions(bench.stored.status)["Unpacked"][2]
     assert f"(found {OTHER_FILES.digest}, unpacked {FILES.digest})" in message
     assert bench.content.links == {}
@@ -143,11 +143,11 @@ async def test_stored_content_without_a_record_counts_as_lost_until_it_was_fetch
     """The status of a Bundle without a record may say anything, and the stored content may belong to others."""
     await bench.content.keep(FILES)
     bench.put(pinned())
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert (bench.content.links, bench.sources.asked) == ({}, [])
     bench.reconciler.request_content(bench.stored)
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert len(bench.sources.asked) == 1
     assert bench.records.kept == {"uid-of-b": record_of(pinned())}
     assert bench.content.links == {"b": FILES.digest}
@@ -160,7 +160,7 @@ async def test_what_an_operator_without_records_had_linked_is_taken_over_without
     bench.records.are_new = True
     bench.put(pinned())
     bench.reconciler.request_content(bench.stored)  # its deployment looked first
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.records.kept == {"uid-of-b": record_of(pinned())}
     assert (bench.content.links, bench.sources.asked) == ({"b": FILES.digest}, [])
     assert bench.news == ["b"], "its deployment looks again"
@@ -183,7 +183,7 @@ async def test_a_digest_that_somebody_wrote_before_there_was_a_record_harms_its_
     bench.put(with_status(pinned(), digest=OTHER_FILES.digest))
     bench.reconciler.request_content(bench.stored)
     bench.woken.clear()
-    assert await bench.unpack() == retry()
+    assert await bench.unpack() == retried()
     assert conditions(bench.stored.status)["Unpacked"][1] == "ContentChanged"
     assert (bench.records.kept, bench.content.links) == ({}, {})
 
@@ -193,7 +193,7 @@ async def test_a_spec_that_was_changed_past_the_webhook_is_told_by_the_record(be
     await bench.store(pinned())
     one = replace(pinned(), spec=spec("others"))
     bench.put(with_status(one, spec_digest=""))
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert conditions(bench.stored.status)["Ready"][:2] == ("False", "SpecChanged")
     assert bench.content.links == {"b": FILES.digest}
 
@@ -204,7 +204,7 @@ async def test_the_record_follows_a_bundle_that_another_deployment_takes_over(be
     former = structs.replace(record_of(pinned()), deployment="uid-of-former")
     await bench.records.keep(former)
     bench.put(pinned())
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.records.kept == {"uid-of-b": record_of(pinned())}
     assert bench.client.calls == []
 
@@ -291,7 +291,7 @@ async def test_a_store_that_cannot_be_written_is_told_in_the_status_and_tried_ag
     bench = Bench(content)
     bench.put(bundle())
     outcome = await bench.unpack() if fails != ("unlink",) else await bench.reconcile()
-    assert outcome == retry()
+    assert outcome == retried()
     found = conditions(bench.stored.status)
     assert found["Unpacked"] == ("False", "UnpackFailed", READ_ONLY)
     assert found["Ready"][:2] == ("False", "Unavailable")
@@ -299,7 +299,7 @@ async def test_a_store_that_cannot_be_written_is_told_in_the_status_and_tried_ag
     assert bench.events.told == [("Warning", "b", "UnpackFailed")]
     content.fails = ()
     is_recorded = fails == ("link",)  # so it is not fetched again
-    assert await (bench.reconcile() if is_recorded else bench.unpack()) == DONE
+    assert await (bench.reconcile() if is_recorded else bench.unpack()) == SETTLED
     assert bench.stored.status.is_unpacked
     await bench.reconciler.close()
 
@@ -311,7 +311,7 @@ async def test_a_store_that_cannot_be_written_says_nothing_of_content_that_is_th
     bench = Bench(content)
     await bench.records.keep(record_of(pinned()))
     bench.put(pinned())
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.client.calls == []
     await bench.reconciler.close()
 

@@ -11,9 +11,12 @@ from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.state import BundleStates
-from rukpak_py.controllers.bundle.unpacking import Result, Unpacked, UnpackFailed, UnpackJobs
+from rukpak_py.controllers.bundle.unpacking import Result, Unpacked, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
 from rukpak_py.controllers.ports import Sources
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.formats.by_class import Classes
@@ -66,30 +69,28 @@ async def test_content_is_fetched_checked_and_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sources", "content", "message", "kind"),
+    ("sources", "content", "message", "cause"),
     [
         (
             FakeSources(tree=FILES, error=UnavailableError("no answer")),
             FakeContent(),
             "source bundle content: no answer",
-            UnavailableError,
+            Cause.FETCH_UNAVAILABLE,
         ),
-        (FakeSources(tree=FILES), FakeContent(refusing=ContentError("empty")), "empty", ContentError),
+        (FakeSources(tree=FILES), FakeContent(refusing=ContentError("empty")), "empty", Cause.FETCH_CONTENT),
         (
             FakeSources(tree=FILES),
             FakeContent(refusing=InvalidBundleError([ADVISED], text="invalid bundle: empty")),
             "invalid bundle: empty. Add a manifest; rukpakctl bundle validate lists all",
-            ContentError,
+            Cause.FETCH_CONTENT,
         ),
     ],
 )
 async def test_each_step_fails_in_its_own_words(
-    sources: FakeSources, content: FakeContent, message: str, kind: type[Exception]
+    sources: FakeSources, content: FakeContent, message: str, cause: Cause
 ) -> None:
     result = await unpacked(sources, content)
-    assert isinstance(result, UnpackFailed)
-    assert result.message == message
-    assert isinstance(result.error, kind)
+    assert result == Fact(cause=cause, detail=Words(words=message))
     assert content.stored == {}
 
 
@@ -99,8 +100,8 @@ async def test_a_store_that_fails_says_so() -> None:
             raise UnavailableError("disk full")
 
     result = await unpacked(FakeSources(tree=FILES), Full())
-    assert isinstance(result, UnpackFailed)
-    assert result.message == "persist bundle content: disk full"
+    assert isinstance(result, Fact)
+    assert result.text == "persist bundle content: disk full"
 
 
 async def test_a_result_is_taken_once() -> None:
@@ -237,5 +238,5 @@ async def test_content_that_was_unpacked_once_is_not_judged_again(tree: Tree, *,
     pinned = replace(bundle("b"), spec=spec("b"), status=BundleStatus(digest=FILES.digest))
     bench.jobs.start(pinned)
     await until(lambda: bench.ended == ["b"])
-    assert isinstance(bench.result("b"), Unpacked if is_kept else UnpackFailed)
+    assert isinstance(bench.result("b"), Unpacked if is_kept else Fact)
     assert (FILES.digest in content.stored) is is_kept

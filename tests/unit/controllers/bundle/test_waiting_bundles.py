@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import BundlePhase
 from rukpak_py.api.source import ImageSource, Source
-from rukpak_py.controllers.bundle.reconcile import LOOK_AGAIN_SECONDS
-from rukpak_py.controllers.outcome import DONE, WAIT, hold, retry, under_way
+from rukpak_py.controllers.queue import SETTLED
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.source import Waiting
-from tests.unit.controllers.bundle.test_bundle_reconcile import FILES, LOOK, Bench, pinned
+from tests.unit.controllers.bundle.test_bundle_reconcile import FILES, HELD, LOOK, Bench, pinned, retried, under_way
 from tests.unit.controllers.values import bundle
 from tests.waiting import until
 
+PULL_SECONDS = 60.0  # between two attempts while a node pulls the image
 BACK_OFF = 'Back-off pulling image "x"'
 
 
@@ -36,7 +36,7 @@ def condition(bench: Bench, kind: str) -> tuple[str, str, str]:
 
 async def test_what_holds_it_up_is_told_once(bench: Bench) -> None:
     bench.put(bundle())
-    assert await bench.unpack() == hold(LOOK_AGAIN_SECONDS)
+    assert await bench.unpack() == retried(PULL_SECONDS)
     assert bench.stored.status.phase == BundlePhase.PENDING
     assert condition(bench, "Unpacked") == ("False", "UnpackPending", BACK_OFF)
     assert condition(bench, "Reconciling") == ("True", "UnpackPending", BACK_OFF)
@@ -52,7 +52,7 @@ async def test_news_start_another_job(bench: Bench) -> None:
     bench.reconciler.news("b")
     assert bench.woken == ["b"]
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
     assert bench.sources.settled == ["b"], "after the content is stored and written down"
 
@@ -65,10 +65,10 @@ async def test_news_while_a_job_ends_are_not_lost(bench: Bench) -> None:
     bench.reconciler.news("b")
     bench.sources.waiting = None
     bench.woken.clear()
-    assert await bench.reconcile() == hold(LOOK_AGAIN_SECONDS)
+    assert await bench.reconcile() == retried(PULL_SECONDS)
     assert bench.woken == ["b"]
     bench.woken.clear()
-    assert await bench.unpack() == DONE
+    assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
 
 
@@ -88,11 +88,11 @@ async def test_news_do_not_help_wrong_content(bench: Bench) -> None:
     image = Source(type="image", image=ImageSource(ref="example.com/a:1"))
     bench.put(replace(bundle(), spec=replace(bundle().spec, source=image)))
     bench.sources.error = ContentError("no manifests")
-    assert await bench.unpack() == hold()
+    assert await bench.unpack() == HELD
     assert bench.sources.settled == ["b"]
     bench.reconciler.news("b")
     assert bench.woken == []
-    assert await bench.reconcile(LOOK) == WAIT, "those that came before it was known"
+    assert await bench.reconcile(LOOK) == HELD, "those that came before it was known"
     assert len(bench.sources.asked) == 1
 
 
@@ -104,7 +104,7 @@ async def test_what_a_failed_attempt_leaves_is_no_news(bench: Bench) -> None:
     bench.reconciler.news("b")
     await until(lambda: bench.woken)
     bench.woken.clear()
-    assert await bench.reconcile() == retry()
+    assert await bench.reconcile() == retried()
     bench.reconciler.news("b")
     assert bench.woken == []
 
@@ -117,13 +117,13 @@ async def test_pinned_content_that_waits_keeps_its_status(bench: Bench) -> None:
     assert await bench.reconcile() == under_way()
     await until(lambda: bench.woken)
     bench.woken.clear()
-    assert await bench.reconcile() == hold(LOOK_AGAIN_SECONDS)
+    assert await bench.reconcile() == retried(PULL_SECONDS)
     assert (bench.client.calls, bench.sources.settled) == ([], []), "its pod is still needed"
     bench.sources.waiting = None
     bench.reconciler.news("b")
     await bench.reconcile()
     await until(lambda: bench.woken.count("b") >= 2)
-    assert await bench.reconcile() == DONE
+    assert await bench.reconcile() == SETTLED
     assert bench.content.links == {"b": FILES.digest}
     assert bench.sources.settled == ["b"]
 
@@ -133,7 +133,7 @@ async def test_pinned_content_that_somebody_wants_is_told_when_it_waits(bench: B
     bench.reconciler.request_content(pinned())
     await bench.reconcile()
     await until(lambda: len(bench.woken) > 1)
-    assert await bench.reconcile() == hold(LOOK_AGAIN_SECONDS)
+    assert await bench.reconcile() == retried(PULL_SECONDS)
     assert condition(bench, "Unpacked") == ("False", "UnpackPending", BACK_OFF)
 
 

@@ -11,7 +11,6 @@ from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.deployment import failure_reports
 from rukpak_py.controllers.deployment.status import (
     SUSPENDED,
@@ -22,10 +21,12 @@ from rukpak_py.controllers.deployment.status import (
     summary_of_bundle,
     validity,
 )
+from rukpak_py.controllers.result.bundle_details import ContentPending, Unpacking
+from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.controllers.fakes import LATER, NOW
-from tests.unit.controllers.values import bundle, conditions, deployment, unpacked
+from tests.unit.controllers.values import bundle, conditions, deployment, failing, telling, unpacked
 
 FRESH = deployment(generation=4)
 INSTALLED = deployment(status=BundleDeploymentStatus(active_bundle="former"))
@@ -33,8 +34,7 @@ REPORT = Report(summary=Summary.PROGRESSING, reason=Reason.PROGRESSING, message=
 
 
 def failed(error: RukPakError, message: str) -> Bundle:
-    one = bundle()
-    return replace(one, status=bundle_status.failing(one, message, error, NOW))
+    return failing(bundle(), message, error)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def failed(error: RukPakError, message: str) -> Bundle:
         (unpacked(), "True", "UnpackSuccessful", "Successfully unpacked the b Bundle"),
         (bundle(), "Unknown", "UnpackPending", "Waiting for the b Bundle to be unpacked"),
         (
-            replace(bundle(), status=bundle_status.unpacking(bundle(), NOW)),
+            telling(bundle(), Cause.UNPACKING, Unpacking(source="configMaps")),
             "Unknown",
             "UnpackPending",
             "Waiting for the b Bundle to be unpacked",
@@ -70,8 +70,8 @@ def test_a_deployment_is_as_its_bundle_is(one: Bundle, summary: Summary) -> None
 
 
 def test_what_holds_its_bundle_up_is_told() -> None:
-    waiting = bundle_status.pending(bundle(), 'Back-off pulling image "x"', NOW)
-    report = summary_of_bundle(one := replace(bundle(), status=waiting), validity(one))
+    detail = ContentPending(source="image", message='Back-off pulling image "x"')
+    report = summary_of_bundle(one := telling(bundle(), Cause.IMAGE_PENDING, detail), validity(one))
     assert report.message == 'Waiting for the b Bundle to be unpacked: Back-off pulling image "x"'
     assert report.valid is not None
     assert report.valid.message == "Waiting for the b Bundle to be unpacked"

@@ -28,7 +28,6 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, to_json
 from rukpak_py.apply.preflight.refusal import WaitsFor
-from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -53,7 +52,17 @@ from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.apply.lives import key
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeDigestKeys, FakeEvents, FakeValuesObjects, refusal
-from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, bundle_of, conditions, deployment, source, spec
+from tests.unit.controllers.values import (
+    DIGEST,
+    OTHER_DIGEST,
+    bundle,
+    bundle_of,
+    conditions,
+    deployment,
+    spec,
+    unpacked_as,
+)
+from tests.unit.controllers.values import failing as failing_bundle
 
 WRITE = "status BundleDeployment shop"
 FOREIGN = "example-com-other"
@@ -211,13 +220,11 @@ def bench(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Be
 
 def unpacked(one: BundleDeployment, *, digest: str = DIGEST, **metadata: Any) -> Bundle:
     """The Bundle of the deployment's template."""
-    fresh = bundle_of(one, **metadata)
-    return replace(fresh, status=bundle_status.unpacked(fresh, digest, source(), NOW))
+    return unpacked_as(bundle_of(one, **metadata), digest)
 
 
 def failing(one: BundleDeployment) -> Bundle:
-    fresh = bundle_of(one)
-    return replace(fresh, status=bundle_status.failing(fresh, "empty", ContentError("empty"), NOW))
+    return failing_bundle(bundle_of(one), "empty", ContentError("empty"))
 
 
 FORMER = deployment(template=spec("former"))

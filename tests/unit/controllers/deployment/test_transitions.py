@@ -17,7 +17,6 @@ from rukpak_py.api.conditions import Summary, find_condition
 from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.preflight import Refusal
 from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.controllers.bundle import status as bundle_status
 from rukpak_py.controllers.deployment import failure_reports, messages
 from rukpak_py.controllers.deployment.healthy_condition import UnhealthyObject, judge_health
 from rukpak_py.controllers.deployment.status import (
@@ -36,6 +35,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.controllers.fakes import NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, unpacked
+from tests.unit.controllers.values import failing as failing_bundle
 
 MINUTES_LATER = "2026-01-01T00:02:00Z"
 FRESH = BundleDeploymentStatus()
@@ -78,8 +78,7 @@ def waiting(message: str = "Applying 3 objects") -> Report:
 
 
 def content(message: str) -> Report:
-    one = bundle()
-    one = replace(one, status=bundle_status.failing(one, message, ContentError(message), NOW))
+    one = failing_bundle(bundle(), message, ContentError(message))
     return summary_of_bundle(one, validity(one))
 
 

@@ -23,9 +23,8 @@ from rukpak_py.controllers.result.progress import (
     UnpackedContent,
 )
 from rukpak_py.core.objects import ObjectKey
-from tests.unit.controllers.values import source
+from tests.unit.controllers.values import START, source
 
-START = 1_767_225_600.0  # 2026-01-01T00:00:00Z, when the loop's time is 0
 NOW = 100.0
 SAID = "it is so"
 FRESH = BundleDeploymentStatus()
@@ -37,6 +36,7 @@ SECOND = KeyFacts(generation=2, bundle="b2")
 
 
 def at(seconds: float) -> Clock:
+    """The loop's time is 0 at the start of 2026."""
     return Clock(loop=seconds, wall=START + seconds)
 
 

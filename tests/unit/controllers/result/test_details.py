@@ -33,6 +33,11 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (
+        bundles.ContentMissing(why="502"),
+        (),
+        "the unpacked content is lost, and cannot be fetched again yet: 502",
+    ),
+    (
         bundles.DigestReplaced(recorded="d1"),
         (),
         (

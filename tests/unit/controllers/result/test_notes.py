@@ -21,13 +21,13 @@ from tests.unit.controllers.result.concluding import (
     OTHER_MAP,
     POD,
     READY,
-    START,
     after,
     at,
     case,
     fact,
     progress,
 )
+from tests.unit.controllers.values import START
 
 REFUSED = fact(Cause.REFUSED, "no", MAP, OTHER_MAP)
 

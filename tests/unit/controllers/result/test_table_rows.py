@@ -18,6 +18,7 @@ from tests.unit.controllers.result.concluding import (
     NOW,
     after,
     at,
+    content,
     fact,
     installed,
     progress,
@@ -30,6 +31,7 @@ BACK_OFF = 2.0
 HELD, LOOK, WOKEN = "held", "look", "woken"
 WELL = progress(reached=Reached.FINISHED, valid="b1", installed=installed())
 READY = after(FRESH, NO_PROGRESS, WELL)
+IS_UNPACKED = progress(reached=Reached.FINISHED, content=content())
 
 NO_BUNDLE = "HasValidBundle Unknown ReconcileFailed"
 NOT_LOADED = "HasValidBundle False BundleLoadFailed"
@@ -183,6 +185,8 @@ BUNDLE = [
     Seen(C.SPEC_CHANGED, "", "False SpecChanged Stalled", "Warning SpecChanged"),
     Seen(C.UPLOAD_PENDING, PENDING, "Unknown UnpackPending Reconciling", "", HELD),
     Seen(C.IMAGE_PENDING, PENDING, "Unknown UnpackPending Reconciling", "", 60.0),
+    Seen(C.IMAGE_COMING, "", "", "", 60.0),
+    Seen(C.CONTENT_MISSING, "Unpacked True UnpackSuccessful", "True UnpackSuccessful", "Warning UnpackFailed"),
     Seen(C.UNPACKING, "Unpacked False Unpacking", "Unknown Unpacking Reconciling", "", WOKEN, 1),
 ]
 
@@ -192,6 +196,8 @@ def _conclusion(one: Seen, lasted: float, failures: int = FAILURES) -> Conclusio
     key, found = KeyFacts(generation=1, bundle="b1", turn=turn(failures)), progress(fact(one.cause, since=NOW - lasted))
     if one in BUNDLE:
         before = NEW_BUNDLE
+    if one.cause is C.CONTENT_MISSING:
+        before, found = after(NEW_BUNDLE, IS_UNPACKED), found + IS_UNPACKED
     sides = {Side.WANTED: found, Side.INSTALLED: NO_PROGRESS}
     if one in INSTALLED:
         before, reached = READY, Reached.FINISHED if "True" in one.ready else Reached.APPLIED
@@ -229,10 +235,11 @@ def test_a_failure_begins_no_attempt_before_its_time_or_a_wake_up(one: Seen) -> 
     schedule = _conclusion(one, one.quiet, failures=0).schedule
     row = TABLE[one.cause]
 
-    is_held = "False" in one.ready or one.cause in {C.UPLOAD_PENDING, C.IMAGE_PENDING}
+    is_failure = "False" in one.ready and one.cause not in {C.DIGEST_CHANGED, C.SPEC_CHANGED}
+    is_held = is_failure or one.cause in {C.UPLOAD_PENDING, C.IMAGE_PENDING, C.IMAGE_COMING}
     assert (schedule.failures > 0) == is_held
+    assert row.is_held == is_held
     assert schedule.is_under_way == (one.cause is C.JOB_RUNNING)
-    assert row.is_held == (one.cause in {C.UPLOAD_PENDING, C.IMAGE_PENDING})
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if one.quiet], ids=lambda one: one.cause)

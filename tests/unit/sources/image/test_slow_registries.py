@@ -16,8 +16,10 @@ from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import HttpSource, Source
 from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.controllers.bundle.state import BundleStates
-from rukpak_py.controllers.bundle.unpacking import Unpacked, UnpackFailed, UnpackJobs
+from rukpak_py.controllers.bundle.unpacking import Unpacked, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT, ContentBudget
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, KIB
 from rukpak_py.sources.http import HttpFetcher
@@ -239,6 +241,6 @@ async def test_a_slow_registry_is_a_failure_that_may_pass(tmp_path: Path) -> Non
         jobs.start(slow)
         await until(lambda: ended == ["slow"])
     result = jobs.take(slow)
-    assert isinstance(result, UnpackFailed)
-    assert isinstance(result.error, UnavailableError)
-    assert result.message.startswith(f"source bundle content: {registry.ref} cannot be pulled: {registry.address} is")
+    assert isinstance(result, Fact)
+    assert result.cause is Cause.FETCH_UNAVAILABLE
+    assert result.text.startswith(f"source bundle content: {registry.ref} cannot be pulled: {registry.address} is")
