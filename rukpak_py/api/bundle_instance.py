@@ -9,6 +9,7 @@ from rukpak_py.api.bundle import Generation, HandledRequest
 from rukpak_py.api.bundle_deployment import BundleDeploymentSpec
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
+from rukpak_py.api.notes import Notes
 from rukpak_py.api.schema import ApiType, doc
 
 
@@ -26,6 +27,7 @@ class BundleInstanceStatus(ApiType, frozen=True, kw_only=True):
     installed_bundle_name: Annotated[str, doc("The same, under the name that the field had in this kind.")] = ""
     observed_generation: Generation = -1
     last_handled_reconcile_at: HandledRequest = ""
+    notes: Notes = ()
 
 
 class BundleInstance(ApiType, frozen=True, kw_only=True):

@@ -168,8 +168,7 @@ class Leader:
 
         async def work_on_instances() -> None:
             await asyncio.shield(told)
-            reconcile = _at_each_look(self._parts.instances.reconcile)
-            await work(BUNDLE_INSTANCE_KIND, self._parts.router.instances.queue, reconcile)
+            await work(BUNDLE_INSTANCE_KIND, self._parts.router.instances.queue, self._parts.instances.reconcile)
 
         kinds = (work_on_bundles, work_on_deployments, work_on_instances)
         return [one() for one in kinds for _ in range(WORKERS)]

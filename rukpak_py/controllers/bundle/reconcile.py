@@ -16,9 +16,7 @@
 * Bundles have no finalizer of ours. Content is swept, not owned.
 """
 
-import asyncio
 import logging
-import time
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
@@ -41,17 +39,13 @@ from rukpak_py.controllers.result.bundle_details import (
 )
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
-from rukpak_py.controllers.result.conclusion import Clock, KeyFacts
+from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES
 
 LOG = logging.getLogger(__name__)
-
-
-def _read_clock() -> Clock:
-    return Clock(loop=asyncio.get_running_loop().time(), wall=time.time())
 
 
 class BundleReconciler:
@@ -68,7 +62,7 @@ class BundleReconciler:
         classes: Collection[str],
         wake: Callable[[str], None],
         on_news: Callable[[Bundle], None],
-        clock: Callable[[], Clock] = _read_clock,
+        clock: Callable[[], Clock] = read_clock,
     ) -> None:
         """`wake`: bring the Bundle of this name back, for an attempt.
 

@@ -5,11 +5,11 @@
 * A class that changes away is mirrored too: the BundleDeployment then says that nobody serves it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
-from rukpak_py.api.conditions import summary_of
+from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import emit
@@ -17,8 +17,14 @@ from rukpak_py.controllers.instance import status as statuses
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import is_ours
 from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry, retry_unless_stalled
+from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.queue import Schedule, Turn
+from rukpak_py.controllers.result.conclude import conclude
+from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.errors import MIRROR_ERRORS
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.errors import StaleError
 
@@ -33,6 +39,7 @@ class InstanceReconciler:
         writer: InstanceStatusWriter,
         events: Recorder,
         classes: Collection[str],
+        clock: Callable[[], Clock] = read_clock,
     ) -> None:
         self._instances = instances
         self._deployments = deployments
@@ -40,8 +47,9 @@ class InstanceReconciler:
         self._writer = writer
         self._events = events
         self._classes = classes
+        self._clock = clock
 
-    async def reconcile(self, name: str) -> Outcome:
+    async def reconcile(self, name: str, turn: Turn) -> Outcome | Schedule:
         instance = self._instances.get(name)
         if instance is None:
             return DONE
@@ -55,7 +63,7 @@ class InstanceReconciler:
         except StaleError:
             return retry()
         except RukPakError as error:
-            return await self._report(instance, error)
+            return await self._report(instance, error, turn)
         return await self._copy(instance, deployment) if deployment is not None else WAIT
 
     def gone(self, instance: BundleInstance) -> None:
@@ -64,21 +72,25 @@ class InstanceReconciler:
 
     async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Outcome:
         status = statuses.copied(instance, deployment)
-        return await self._write(instance, status, DONE) if status is not None else WAIT
-
-    async def _report(self, instance: BundleInstance, error: RukPakError) -> Outcome:
-        summary, _ = summary_of(error)
-        outcome = retry_unless_stalled(summary, error.retry_after)
-        return await self._write(instance, statuses.failed(instance, error, self._writer.now()), outcome)
-
-    async def _write(self, instance: BundleInstance, status: BundleInstanceStatus, outcome: Outcome) -> Outcome:
+        if status is None:
+            return WAIT
         pause = await self._writer.write(instance, status)
+        return again(pause) if pause is not None else DONE
+
+    async def _report(self, instance: BundleInstance, error: RukPakError, turn: Turn) -> Schedule:
+        """There is no BundleDeployment that could say anything. What was said of an earlier one stays beside Ready."""
+        clock, key = self._clock(), self._key(instance, turn)
+        at = clock.loop + error.retry_after if error.retry_after else None
+        fact = Fact(cause=MIRROR_ERRORS.cause_of(error), detail=Words(words=str(error)), at=at)
+        conclusion = conclude(instance.status, Progress(facts=(fact,)), NO_PROGRESS, key, clock)
+        pause = await self._writer.write(instance, conclusion.status)
         if pause is not None:
-            return again(min(pause, outcome.after or pause))
-        emit(
-            self._events,
-            BUNDLE_INSTANCE_KIND,
-            instance.metadata,
-            statuses.conflict_event(instance.status, status),
-        )
-        return outcome
+            return replace(conclusion.schedule, report_at=clock.loop + pause)
+        emit(self._events, BUNDLE_INSTANCE_KIND, instance.metadata, conclusion.events)
+        return conclusion.schedule
+
+    @staticmethod
+    def _key(instance: BundleInstance, turn: Turn) -> KeyFacts:
+        """A request that its BundleDeployment has not handled is still open."""
+        handled = instance.status.last_handled_reconcile_at
+        return KeyFacts(generation=instance.metadata.generation, asked=handled, turn=turn)

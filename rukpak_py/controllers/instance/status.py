@@ -1,20 +1,14 @@
-"""The status of a BundleInstance as a pure function of what its BundleDeployment says, or of what keeps it away."""
+"""The status of a BundleInstance as a pure function of what its BundleDeployment says."""
 
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
 from rukpak_py.api.conditions import (
-    BUNDLE_DEPLOYMENT_CONDITIONS,
-    complete,
     find_condition,
-    first_line,
-    summarise,
-    summary_of,
 )
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, EventReason, Reason
-from rukpak_py.controllers.events import EventNote, normal, warning
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, EventReason
+from rukpak_py.controllers.events import EventNote, normal
 
 
 def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInstanceStatus | None:
@@ -32,31 +26,9 @@ def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInst
     )
 
 
-def failed(instance: BundleInstance, error: RukPakError, now: str) -> BundleInstanceStatus:
-    """There is no BundleDeployment that could say anything. What was said of an earlier one stays beside Ready."""
-    generation = instance.metadata.generation
-    summary, reason = summary_of(error)
-    conditions = summarise(
-        instance.status.conditions, summary, reason=reason, message=str(error), generation=generation, now=now
-    )
-    return replace(
-        instance.status,
-        conditions=complete(conditions, BUNDLE_DEPLOYMENT_CONDITIONS, generation=generation, now=now),
-        observed_generation=generation,
-    )
-
-
 def is_in_progress(status: BundleInstanceStatus) -> bool:
     ready = find_condition(status.conditions, ConditionType.READY)
     return ready is not None and ready.status == ConditionStatus.UNKNOWN
-
-
-def conflict_event(before: BundleInstanceStatus, after: BundleInstanceStatus) -> list[EventNote]:
-    """A Warning for a name that somebody else has, once for each text."""
-    old, new = (find_condition(status.conditions, ConditionType.READY) for status in (before, after))
-    if new is None or new.reason != Reason.CONFLICT or (old is not None and old.message == new.message):
-        return []
-    return [warning(new.reason, first_line(new.message))]
 
 
 def reverted_event(instance: BundleInstance) -> EventNote:

@@ -53,6 +53,12 @@ class Cause(StrEnum):
     ORPHANING_FAILED = "OrphaningFailed"
     CONFLICT = "Conflict"
     KINDS_HELD_BACK = "KindsHeldBack"
+    # the BundleDeployment of a BundleInstance cannot be made, or kept as the instance says
+    MIRROR_CONTENT = "MirrorContent"
+    MIRROR_DENIED = "MirrorDenied"
+    MIRROR_CONFLICT = "MirrorConflict"
+    MIRROR_UNAVAILABLE = "MirrorUnavailable"
+    MIRROR_FAILED = "MirrorFailed"
     # requests fail, at whatever stage
     API_DENIED = "ApiDenied"
     API_CONFLICT = "ApiConflict"

@@ -41,16 +41,16 @@ def with_conditions(status: Status, conditions: Conditions) -> Status:
 
 def is_other_installation(before: AnyStatus, after: AnyStatus) -> bool:
     """Other content, or the same with other options; what the status learns of either later is none."""
-    if isinstance(before, BundleStatus) or isinstance(after, BundleStatus):
+    if not (isinstance(before, BundleDeploymentStatus) and isinstance(after, BundleDeploymentStatus)):
         return False
-    return bool(after.active_bundle) and (_has_other_content(before, after) or _has_other_options(before, after))
+    return _has_other_content(before, after) or _has_other_options(before, after)
 
 
 def shortened(status: Status) -> Status:
     """What holds of this generation and what is installed, where the API server takes no more than that."""
     short = tuple(replace(one, message=brief(one.message)) for one in status.conditions)
     status = replace(status, conditions=short, notes=status.notes[:_NOTES_OF_A_SHORT_STATUS])
-    if isinstance(status, BundleStatus):
+    if not isinstance(status, BundleDeploymentStatus):
         return status
     hooks = tuple(replace(one, message=brief(one.message)) for one in status.hooks)
     return replace(status, history=minimal_history(status.history), hooks=hooks)

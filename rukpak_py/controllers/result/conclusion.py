@@ -1,16 +1,19 @@
 """What `conclude` is given about the key beside the results of the stages, and what it answers."""
 
+import asyncio
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.bundle_instance import BundleInstanceStatus
 from rukpak_py.controllers.events import EventNote
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.core.objects import ObjectKey
 
-AnyStatus = BundleStatus | BundleDeploymentStatus
+AnyStatus = BundleStatus | BundleDeploymentStatus | BundleInstanceStatus
 Status = TypeVar("Status", bound=AnyStatus)
 
 
@@ -41,6 +44,10 @@ class Clock:
             return max(0.0, self.wall - datetime.fromisoformat(timestamp).timestamp())
         except ValueError:
             return 0.0
+
+
+def read_clock() -> Clock:
+    return Clock(loop=asyncio.get_running_loop().time(), wall=time.time())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,10 +1,10 @@
-"""The conditions that follow from what is told, for both kinds.
+"""The conditions that follow from what is told, for each of our kinds.
 
 * An aspect that nothing is known about stays as it was, and so do the notes about it.
 * Ready has the reason of the first fact that is told, by rank: failures before waits, on either side.
 * Stalled stands beside Ready if, and only if, all failures of the side that has Ready never come back by themselves.
 * A wait of the wanted content ends no refusal of the same spec: it stands until the attempt has come to its end.
-* A deletion leaves the aspects as they are: Ready alone speaks of it.
+* A deletion leaves the aspects as they are: Ready alone speaks of it. Those of a BundleInstance are copies.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.bundle_instance import BundleInstanceStatus
 from rukpak_py.api.conditions import (
     BUNDLE_CONDITIONS,
     BUNDLE_DEPLOYMENT_CONDITIONS,
@@ -117,7 +118,7 @@ def conditions_of(told: Told) -> Conditions:
 
 
 def decided_aspects(told: Told) -> dict[ConditionType, ConditionValue]:
-    if told.key.is_deleted:
+    if told.key.is_deleted or isinstance(told.before, BundleInstanceStatus):
         return {}
     if isinstance(told.before, BundleStatus):
         found = {ConditionType.UNPACKED: _aspect(told, ConditionType.UNPACKED, _unpacked(told))}
@@ -224,6 +225,6 @@ def _summary(chief: JudgedFact, beside: Sequence[JudgedFact]) -> Summary:
 
 def _all_is_well(told: Told, conditions: Conditions) -> tuple[Summary, Reason, str]:
     if not isinstance(told.after, BundleStatus):
-        return Summary.READY, Reason.SUCCEEDED, instantiated(told.after.active_bundle)
+        return Summary.READY, Reason.SUCCEEDED, instantiated(installed_bundle(told.after))
     unpacked = find_condition(conditions, ConditionType.UNPACKED)
     return Summary.READY, Reason.UNPACK_SUCCESSFUL, unpacked.message if unpacked is not None else ""

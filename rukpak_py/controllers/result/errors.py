@@ -68,6 +68,13 @@ RENDERING_ERRORS = StageErrors(
     unavailable=Cause.RENDERING_UNAVAILABLE,
     failed=Cause.RENDERING_FAILED,
 )
+MIRROR_ERRORS = StageErrors(
+    content=Cause.MIRROR_CONTENT,
+    denied=Cause.MIRROR_DENIED,
+    conflict=Cause.MIRROR_CONFLICT,
+    unavailable=Cause.MIRROR_UNAVAILABLE,
+    failed=Cause.MIRROR_FAILED,
+)
 API_ERRORS = StageErrors(
     content=Cause.API_FAILED,
     denied=Cause.API_DENIED,

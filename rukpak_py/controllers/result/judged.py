@@ -139,13 +139,13 @@ def _cause_of(note: Note | None) -> Cause | None:
 def _told_without_note(fact: Fact, identity: str, before: AnyStatus) -> Note | None:
     """By a release whose statuses have no notes."""
     ready = find_condition(before.conditions, ConditionType.READY)
-    if before.notes or ready is None or fact.row.kind not in {Kind.FAILURE, Kind.WAIT}:
-        return None
     about = find_condition(before.conditions, fact.row.aspect or ConditionType.READY)
+    is_lasting = fact.row.kind in {Kind.FAILURE, Kind.WAIT}
+    if before.notes or ready is None or about is None or not is_lasting:
+        return None
     cause = _health_told_by(ready.status, ready.reason) if _is_health(fact.row) else fact.cause
     reason = fact.row.reason or fact.row.ready
-    is_told = about is not None and about.status == fact.row.status and reason in {None, about.reason}
-    if about is None or cause is None or not is_told:
+    if cause is None or about.status != fact.row.status or reason not in {None, about.reason}:
         return None
     return Note(reason=cause.value, since=about.last_transition_time, id=identity)
 

@@ -7,6 +7,7 @@ fit into the notes is not told, because it would be told again at each look.
 from collections.abc import Iterator
 
 from rukpak_py.api.bundle import BundleStatus
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Conditions, find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
 from rukpak_py.api.notes import Note
@@ -42,7 +43,7 @@ def _arrived(told: Told, after: AnyStatus) -> Iterator[EventNote]:
             unpacked = find_condition(after.conditions, ConditionType.UNPACKED)
             message = unpacked.message.partition("\n")[0] if unpacked is not None else ""
             yield normal(EventReason.UNPACKED, f"{message}, {after.digest}")
-    elif is_other_installation(before, after) and not isinstance(after, BundleStatus):
+    elif isinstance(after, BundleDeploymentStatus) and is_other_installation(before, after):
         reason = EventReason.UPGRADED if installed_bundle(before) else EventReason.INSTALLED
         yield normal(reason, f"{instantiated(after.active_bundle)}, {after.digest}")
 

@@ -25,18 +25,22 @@ from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import ChildSituation, situation
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, InstanceStatusWriter
-from rukpak_py.controllers.outcome import DONE, WAIT
+from rukpak_py.controllers.outcome import DONE, WAIT, again
+from rukpak_py.controllers.queue import Schedule, Turn
+from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
-from rukpak_py.kube.errors import InvalidError
+from rukpak_py.kube.errors import ApiError, ForbiddenError, InvalidError, ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, refusal
-from tests.unit.controllers.values import deployment
+from tests.unit.controllers.values import START, deployment
 
 INSTANCE_UID = "uid-of-instance"
 LABELS = {OWNER_KIND_LABEL: BUNDLE_INSTANCE_KIND, OWNER_NAME_LABEL: "shop"}
 CREATE, READ = "create BundleDeployment shop", "get BundleDeployment shop"
 STATUS, ALIVE = "status BundleInstance shop", "get BundleInstance shop"
 CHANGE = "patch BundleDeployment shop"
+MOMENT = Moment(loop=1000.0, wall=START)  # at which failures are concluded
+RETRIED = Schedule(failures=1, attempt_at=MOMENT.loop + 0.25)
 
 
 def owned_by(uid: str = INSTANCE_UID, *, kind: str = BUNDLE_INSTANCE_KIND, name: str = "shop") -> tuple[OwnerReference]:
@@ -78,6 +82,7 @@ class Bench:
             ),
             writer=InstanceStatusWriter(client, self.instances, now=lambda: NOW, clock=self.clock),
             events=self.events,
+            clock=lambda: MOMENT,
             classes={PLAIN_CLASS},
         )
 
@@ -95,7 +100,7 @@ class Bench:
     async def reconcile(self) -> list[str]:
         """The calls that it took."""
         before = len(self.client.calls)
-        self.outcome = await self.reconciler.reconcile("shop")
+        self.outcome = await self.reconciler.reconcile("shop", Turn())
         return self.client.calls[before:]
 
     @property
@@ -180,10 +185,40 @@ async def test_a_conflict_is_reported_once_and_costs_nothing_while_it_lasts(benc
     bench.has(instance())
     bench.has_deployment(deployment())
     assert await bench.reconcile() == [STATUS]
-    assert bench.outcome.retry
+    assert bench.outcome == RETRIED
     assert (bench.ready.status, bench.ready.reason) == ("False", "Conflict")
     assert await bench.reconcile() == []
     assert bench.events.told == [("Warning", "shop", "Conflict")]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ForbiddenError, "AccessDenied"),
+        (ServerUnavailableError, "Unavailable"),
+        (InvalidError, "Retrying"),
+    ],
+)
+async def test_every_failure_is_told_once(bench: Bench, error: type[ApiError], reason: str) -> None:
+    bench.has(instance())
+    bench.client.failing["create"] = refusal(error)
+    assert await bench.reconcile() == [CREATE, STATUS]
+    assert bench.outcome == RETRIED
+    assert (bench.ready.status, bench.ready.reason) == ("False", reason)
+    bench.clock.now += WRITE_INTERVAL_SECONDS
+    assert await bench.reconcile() == [ALIVE, CREATE]
+    assert bench.events.told == [("Warning", "shop", reason)]
+
+
+async def test_a_failure_ends_when_the_deployment_speaks_again(bench: Bench) -> None:
+    bench.has(instance())
+    bench.client.failing["create"] = refusal(ForbiddenError)
+    await bench.reconcile()
+    assert [note.reason for note in bench.status.notes] == ["MirrorDenied"]
+    bench.has_deployment(ours(status=saying("True")))
+    bench.clock.now += WRITE_INTERVAL_SECONDS
+    assert await bench.reconcile() == [STATUS]
+    assert bench.status.notes == ()
 
 
 async def test_what_is_left_behind_is_taken_only_by_an_instance_that_exists(bench: Bench) -> None:
@@ -208,7 +243,7 @@ async def test_somebody_who_changes_the_spec_again_and_again_is_not_followed(ben
         assert await bench.reconcile() == [CHANGE]
     bench.has_deployment(ours(suspend=True))
     assert await bench.reconcile() == [STATUS]
-    assert bench.outcome.retry
+    assert bench.outcome == RETRIED
     assert "keeps changing the spec" in bench.ready.message
     assert len(bench.reverted) == CORRECTIONS_BEFORE_BACKOFF
     bench.clock.now += DRIFT_BACKOFF_SECONDS
@@ -301,7 +336,7 @@ async def test_progress_is_shown_when_it_lasts_and_a_verdict_at_once(bench: Benc
     bench.has(instance())
     bench.has_deployment(ours(status=saying("Unknown")))
     assert await bench.reconcile() == []
-    assert bench.outcome.after == PROGRESS_SECONDS
+    assert bench.outcome == again(PROGRESS_SECONDS)
     bench.clock.now += PROGRESS_SECONDS
     assert await bench.reconcile() == [STATUS]
     bench.clock.now += WRITE_INTERVAL_SECONDS
@@ -326,4 +361,4 @@ async def test_nothing_is_remembered_of_one_that_is_gone(bench: Bench) -> None:
     bench.reconciler.gone(instance())
     bench.clock.now += PROGRESS_SECONDS
     await bench.reconcile()
-    assert bench.outcome.after == PROGRESS_SECONDS
+    assert bench.outcome == again(PROGRESS_SECONDS)

@@ -131,6 +131,8 @@ def _of_status(status: AnyStatus) -> dict[str, Any]:
     }
     if isinstance(status, BundleStatus):
         return {**seen, "phase": status.phase, "url": status.content_url}
+    if not isinstance(status, BundleDeploymentStatus):
+        return seen
     templates = sum(entry.template is not None for entry in status.history)
     handled = status.last_handled_reconcile_at
     return {**seen, "active": status.active_bundle, "handled": handled, "templates": templates}

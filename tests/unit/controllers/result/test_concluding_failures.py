@@ -10,7 +10,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import KeyFacts
 from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.hook_details import RunningHook
-from rukpak_py.controllers.result.progress import NO_PROGRESS
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Reached
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import HookEvent
 from tests.unit.controllers.result.concluding import (
@@ -47,6 +47,9 @@ from tests.unit.controllers.result.concluding import (
     progress,
     turn,
 )
+
+HIDES = progress(fact(Cause.KINDS_HIDDEN, since=0.0), reached=Reached.APPLIED)
+HIDDEN = after(READY, NO_PROGRESS, HIDES)
 
 REFUSALS = [
     case(
@@ -384,6 +387,46 @@ NOTES = [
         KEPT,
         SECOND,
         events=["Warning UnpackFailed"],
+    ),
+    case(
+        "a Warning beside a failure that a former release told is news",
+        with_fields(UPGRADE_REFUSED, notes=()),
+        REFUSED,
+        KEPT + progress(fact(Cause.OVERRIDE_UNMATCHED)),
+        SECOND,
+        events=["Warning OverrideUnmatched"],
+    ),
+    case(
+        "a failure that Ready alone told in a former release is no news",
+        with_fields(HIDDEN, notes=()),
+        NO_PROGRESS,
+        HIDES,
+        now=NOW + 500,
+        events=[],
+        notes=["KindsHidden"],
+    ),
+    case(
+        "another one is",
+        with_fields(HIDDEN, notes=()),
+        NO_PROGRESS,
+        progress(fact(Cause.FIELDS_CONTESTED), reached=Reached.APPLIED),
+        events=["Warning Conflict"],
+    ),
+    case(
+        "whether ill health was told before a pause, a former release does not say",
+        with_fields(after(GAVE_UP, progress(fact(Cause.SUSPENDED))), notes=()),
+        NO_PROGRESS,
+        DEAD,
+        events=["Warning Unhealthy"],
+    ),
+    case(
+        "a note that another release wrote about the same fact is no news",
+        with_fields(UPGRADE_REFUSED, notes=(with_fields(UPGRADE_REFUSED.notes[0], reason="NotKnownYet"),)),
+        REFUSED,
+        KEPT,
+        SECOND,
+        events=[],
+        notes=["Refused"],
     ),
     case(
         "a note of a release after this one is left out",

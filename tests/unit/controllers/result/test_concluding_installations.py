@@ -222,6 +222,15 @@ INSTALLING = [
 
 HEALTH = [
     case(
+        "a first installation whose objects are on their way",
+        FRESH,
+        NO_PROGRESS,
+        ILL + progress(installed=installed(), valid="b1"),
+        Ready="Unknown Unhealthy",
+        events=["Normal Installed"],
+        notes=["Unhealthy"],
+    ),
+    case(
         "a roll-out emits no Warning",
         READY,
         NO_PROGRESS,
@@ -355,6 +364,23 @@ HEALTH = [
 
 KEEPING = [
     case(
+        "kinds of what is installed that are held back are looked for once a minute",
+        READY,
+        NO_PROGRESS,
+        progress(fact(Cause.KINDS_HELD_BACK, since=0.0)),
+        attempt=NOW + 60,
+        Ready="False Unavailable",
+        Installed="False ReconcileFailed",
+    ),
+    case(
+        "a status that is too large is no drift",
+        READY,
+        NO_PROGRESS,
+        progress(fact(Cause.STATUS_TOO_LARGE)),
+        Stalled="True StatusTooLarge",
+        attempt=None,
+    ),
+    case(
         "drift that cannot be corrected is that, also after a restart",
         READY,
         NO_PROGRESS,
@@ -432,6 +458,7 @@ KEEPING = [
         NO_PROGRESS,
         ILL + progress(fact(Cause.PRUNE_HELD_BACK, "b is kept", since=NOW - 600)),
         Healthy="False Unhealthy in progress\nb is kept",
+        notes=["Unhealthy", "PruneHeldBack"],
         events=[],
     ),
     case(

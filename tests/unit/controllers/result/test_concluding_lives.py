@@ -210,6 +210,12 @@ OTHERS = [
         report=None,
     ),
     case(
+        "the soonest of several waits counts",
+        FRESH,
+        progress(fact(Cause.FORMER_HOOK), fact(Cause.KINDS_COMING, since=0.0)),
+        attempt=NOW + 5,
+    ),
+    case(
         "the soonest of several failures counts",
         FRESH,
         progress(fact(Cause.REFUSED), fact(Cause.KINDS_HELD_BACK, since=0.0)),

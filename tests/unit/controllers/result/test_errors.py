@@ -9,6 +9,7 @@ from rukpak_py.controllers.result.errors import (
     BUNDLE_ERRORS,
     FAILURE_CAUSES,
     FETCH_ERRORS,
+    MIRROR_ERRORS,
     RENDERING_ERRORS,
     VALUES_ERRORS,
     StageErrors,
@@ -24,7 +25,13 @@ from rukpak_py.kube.errors import (
 )
 
 ANSWER = ErrorAnswer(subject="create Bundle b")
-NAMES = {"Bundle": BUNDLE_ERRORS, "Values": VALUES_ERRORS, "Rendering": RENDERING_ERRORS, "Fetch": FETCH_ERRORS}
+NAMES = {
+    "Bundle": BUNDLE_ERRORS,
+    "Values": VALUES_ERRORS,
+    "Rendering": RENDERING_ERRORS,
+    "Fetch": FETCH_ERRORS,
+    "Mirror": MIRROR_ERRORS,
+}
 ERRORS: list[tuple[RukPakError, str]] = [
     (ContentError("x"), "Content"),
     (AccessError("x"), "Denied"),

@@ -95,6 +95,11 @@ def test_identities_outlive_the_process() -> None:
     assert identity_of(fact(Cause.FIELDS_CONTESTED, details, MAP), as_it_is) == "435dd8183a3b"
 
 
+def test_numbers_tell_facts_from_each_other() -> None:
+    one, two = (fact(Cause.APPLYING, Applying(number=number)) for number in (1, 2))
+    assert identity_of(one, as_it_is) != identity_of(two, as_it_is)
+
+
 def test_an_identity_is_no_digest_of_a_secret() -> None:
     secret = fact(Cause.REFUSED, "token=hunter2", MAP._replace(name="hunter2"))
     shown = fact(Cause.REFUSED, "token=***", MAP._replace(name="***"))
