@@ -26,6 +26,7 @@ from tests.unit.controllers.result.concluding import (
     ROLLING,
     SECOND,
     SLOW,
+    UPGRADE_REFUSED,
     UPGRADED,
     WELL,
     Case,
@@ -363,6 +364,36 @@ HEALTH = [
 ]
 
 KEEPING = [
+    case(
+        "objects that are all applied are installed and healthy, also while pruning goes on",
+        after(FRESH, progress(fact(Cause.APPLYING))),
+        NO_PROGRESS,
+        progress(fact(Cause.PRUNING), reached=APPLIED, installed=installed()),
+        Installed="True InstallationSucceeded",
+        Healthy="True Healthy",
+    ),
+    case(
+        "a line needs an installation",
+        FRESH,
+        NO_PROGRESS,
+        progress(fact(Cause.NOT_CORRECTED, "gone")),
+        Installed="Unknown Pending",
+    ),
+    case(
+        "the end of a note beside what is well is no Event, nor is that of an ordinary wait",
+        after(READY, progress(fact(Cause.HOOKS_SKIPPED), fact(Cause.APPLYING)), KEPT),
+        NO_PROGRESS,
+        WELL,
+        events=[],
+    ),
+    case(
+        "health is judged anew for other content alone: other notes of the status stay known",
+        after(UPGRADE_REFUSED, NO_PROGRESS, progress(fact(Cause.FIELDS_CONTESTED), reached=APPLIED), SECOND),
+        NO_PROGRESS,
+        progress(fact(Cause.FIELDS_CONTESTED), reached=APPLIED, installed=installed("b2", "d2")),
+        SECOND,
+        events=["Normal Upgraded"],
+    ),
     case(
         "kinds of what is installed that are held back are looked for once a minute",
         READY,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.notes import Note
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
@@ -140,3 +141,29 @@ def test_seconds_since_a_time_of_the_status(timestamp: str, seconds: float) -> N
 def test_a_timestamp_is_in_whole_seconds_of_utc() -> None:
     assert Clock(loop=0.0, wall=START + 1.9).timestamp() == "2026-01-01T00:00:01Z"
     assert Clock(loop=0.0, wall=START + 1.9).timestamp(seconds_ago=-10) == "2026-01-01T00:00:11Z"
+
+
+def test_what_hooks_say_is_masked_and_recorded() -> None:
+    running = RunningHook(revision="r", run="1", event="pre-install", version="v1", kind="Job", name="j")
+    failed = HookRecord(
+        revision="r",
+        run="1",
+        event="pre-install",
+        version="v1",
+        kind="Job",
+        name="j",
+        result="Failed",
+        message="token=hunter2",
+        started_at="2026-01-01T00:00:00Z",
+        finished_at="2026-01-01T00:00:00Z",
+    )
+    change = progress(fact(Cause.APPLYING), hooks=(failed,), running_hook=running)
+    status = case("", FRESH, change, hide=hide).conclusion().status
+    assert status.running_hook == running
+    assert [one.message for one in status.hooks] == ["token=***"]
+
+
+def test_a_short_status_keeps_the_first_notes() -> None:
+    facts = [fact(Cause.REFUSED, str(number)) for number in range(6)]
+    status = after(FRESH, progress(fact(Cause.STATUS_TOO_LARGE), *facts))
+    assert [note.reason for note in status.notes] == ["StatusTooLarge", "Refused", "Refused", "Refused"]
