@@ -279,6 +279,7 @@ class LeaderParts:
             writer=BundleStatusWriter(self._client, bundles, self._events),
             states=self._bundle_states,
             classes=CLASSES,
+            look=self.router.bundles.queue.add,
             wake=self.router.bundles.queue.wake,
             on_news=self._bundle_told,
         )

@@ -60,11 +60,12 @@ class BundleReconciler:
         writer: BundleStatusWriter,
         states: BundleStates,
         classes: Collection[str],
+        look: Callable[[str], None],
         wake: Callable[[str], None],
         on_news: Callable[[Bundle], None],
         clock: Callable[[], Clock] = read_clock,
     ) -> None:
-        """`wake`: bring the Bundle of this name back, for an attempt.
+        """`look`: bring the Bundle of this name back. `wake`: the same, for an attempt.
 
         `on_news` is called when its status has changed, or its content, which was asked for, is there again.
         """
@@ -76,6 +77,7 @@ class BundleReconciler:
         self._writer = writer
         self._states = states
         self._classes = classes
+        self._look = look
         self._wake = wake
         self._on_news = on_news
         self._clock = clock
@@ -107,16 +109,16 @@ class BundleReconciler:
     def news(self, name: str) -> None:
         """Something happened to what the content of this Bundle may come from.
 
-        A Bundle that waits for it is woken. One that has failed is not: what its attempt leaves behind, such as the
-        end of its pod, would start the next attempt at once, for ever.
+        A Bundle that waits for it is woken. One that has failed is only looked at: what its attempt leaves behind, such
+        as the end of its pod, would start the next attempt at once, for ever. One that is unpacked may have lost the
+        pod that is kept for it.
         """
         bundle = self._bundles.get(name)
         if bundle is None:
             return
         state = self._states.of(bundle.metadata.uid)
         state.has_news = True
-        if state.is_waiting:
-            self._wake(name)
+        (self._wake if state.is_waiting else self._look)(name)
 
     async def reconcile(self, name: str, turn: Turn) -> Schedule:
         bundle = self._bundles.get(name)

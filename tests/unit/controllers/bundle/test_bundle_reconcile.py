@@ -66,6 +66,7 @@ class Bench:
         self.events = FakeEvents()
         self.woken: list[str] = []
         self.news: list[str] = []
+        self.looked_at: list[str] = []
         self.bundles: Cache[Bundle] = Cache(clock=Clock())
         self.records = FakeRecords()
         self.pinning = Pinning(self.content, self.records, deployment_uid=lambda _: "uid-of-shop")
@@ -88,6 +89,7 @@ class Bench:
             writer=BundleStatusWriter(self.client.as_client(), self.bundles, self.events),
             states=self.states,
             classes={PLAIN_CLASS},
+            look=self.looked_at.append,
             wake=self.woken.append,
             on_news=self.told_of,
             clock=lambda: MOMENT,

@@ -152,6 +152,15 @@ async def test_what_waits_does_not_take_turns_without_end(bench: Bench) -> None:
     assert len(bench.sources.asked) <= 4
 
 
+async def test_what_happens_to_the_pod_of_an_unpacked_bundle_is_looked_at(bench: Bench) -> None:
+    """It may be kept, and is created again when it was deleted."""
+    bench.sources.waiting = None
+    bench.put(bundle())
+    await bench.unpack()
+    bench.reconciler.news("b")
+    assert (bench.woken, bench.looked_at) == ([], ["b"])
+
+
 async def test_a_bundle_that_is_gone_has_no_news(bench: Bench) -> None:
     bench.put(bundle())
     await bench.unpack()
