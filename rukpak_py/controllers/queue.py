@@ -19,6 +19,8 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
+EARLY_SECONDS = 0.001  # uvloop rounds to whole milliseconds: a timer may fire half of one before its time
+
 
 @dataclass(frozen=True, kw_only=True)
 class BackOff:
@@ -134,7 +136,7 @@ class Queue(Generic[Key]):
         is_awake = key in self._awake
         if not known.is_under_way:
             self._awake.discard(key)
-        is_due = known.attempt_at is not None and known.attempt_at <= asyncio.get_running_loop().time()
+        is_due = known.attempt_at is not None and known.attempt_at <= asyncio.get_running_loop().time() + EARLY_SECONDS
         is_attempt = not known.failures or is_due or is_awake or known.is_under_way
         return Turn(
             is_attempt=is_attempt,

@@ -178,6 +178,13 @@ class TestTwoTimes:
         await self.turn(queue, Schedule(failures=1, attempt_at=self.after(0.01)))
         assert (await self.turn(queue, Schedule(failures=1))).is_attempt
 
+    async def test_a_timer_that_fires_a_little_early_brings_an_attempt_all_the_same(self, queue: Queue[str]) -> None:
+        queue.add("a")
+        for tenth in range(30):  # of a millisecond: the loop rounds some of them down
+            await self.turn(queue, Schedule(failures=1, attempt_at=self.after(0.001 + tenth / 10_000)))
+            assert (await self.turn(queue, Schedule(failures=1))).is_attempt
+            queue.add("a")
+
     async def test_a_report_is_a_look_and_does_not_postpone_the_attempt(self, queue: Queue[str]) -> None:
         queue.add("a")
         attempt_at = self.after(0.05)
