@@ -162,10 +162,6 @@ class Queue(Generic[Key]):
         if key in self._awake and not schedule.is_under_way:
             self.add(key)
 
-    def pause(self, failures: int, *, at_least: float = 0.0) -> float:
-        """The seconds after the n-th failure in a row, counted from 1, until the next attempt."""
-        return max(at_least, self._back_off.delay(failures, self._draw()))
-
     async def get(self) -> Key:
         """The next key; raises `QueueClosed` once the queue is closed. Each `get` needs its `done`."""
         while not self._ready and not self._closed:

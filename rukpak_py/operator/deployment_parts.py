@@ -93,9 +93,7 @@ class DeploymentParts:
         renderer = Renderer(
             around.content, Kinds(around.cluster), around.renderings, around.digest_keys, jobs=self._render_jobs
         )
-        self._writer = DeploymentStatusWriter(
-            client=around.client, deployments=deployments, now=around.now, hide=self.states.hide
-        )
+        self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
@@ -108,7 +106,6 @@ class DeploymentParts:
             around.client,
             around.inventory,
             Kinds(around.cluster),
-            around.events,
             DeletionHooks(
                 hooks,
                 given_up,
@@ -126,7 +123,8 @@ class DeploymentParts:
             attempts=attempts,
             content=self._content_reconciler(around, rendering, existence, ReleaseHooks(hooks, given_up)),
             uninstall=uninstall,
-            reporting=Reporting(self._writer, around.router.waiting, around.events, classes=CLASSES),
+            reporting=Reporting(self._writer, around.router.waiting, around.events),
+            classes=CLASSES,
         )
         self.states.attach(
             self._render_jobs.drop,
@@ -162,10 +160,8 @@ class DeploymentParts:
             seconds=around.hook_seconds,
             jobs=self._hook_jobs,
         )
-        given_up = GivenUpHooks(
-            around.client, jobs, self._writer, around.events, now=around.now, seconds=around.hook_seconds
-        )
-        return HookStage(jobs, given_up, self._writer, around.events), given_up
+        given_up = GivenUpHooks(around.client, jobs, self._writer, now=around.now, seconds=around.hook_seconds)
+        return HookStage(jobs, given_up, self._writer), given_up
 
     def _content_reconciler(
         self,
@@ -196,11 +192,10 @@ class DeploymentParts:
             applier=Applier(
                 engine,
                 KindRecord(around.client, deployments, self._writer),
-                around.events,
                 certificates,
                 has_namespace=around.cluster.has_namespace,
             ),
             certificates=certificates,
             hooks=hooks,
-            after_apply=AfterApply(inventory, around.events, now=around.now),
+            after_apply=AfterApply(inventory, now=around.now),
         )

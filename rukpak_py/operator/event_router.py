@@ -99,8 +99,7 @@ class WatchedKind(Generic[Kind]):
         self._listeners.seen(obj, event is None)
         known = self.cache.get(name)
         if self.cache.put(obj):
-            is_other_spec = known is None or known.metadata.generation != obj.metadata.generation
-            (self.queue.wake if is_other_spec else self.queue.add)(name)
+            (self.queue.wake if _asks_for_something_else(known, obj) else self.queue.add)(name)
             self._listeners.changed(obj)
 
     def gone(self, obj: Kind) -> None:
@@ -197,6 +196,14 @@ class EventRouter:
         for bundle in self.bundles.cache:
             if not bundle.status.is_unpacked and is_about(bundle.spec.source):
                 self.bundles.queue.wake(bundle.metadata.name)
+
+
+def _asks_for_something_else(known: HasMetadata | None, obj: HasMetadata) -> bool:
+    """By its spec, or by annotations: requests to reconcile are among them."""
+    if known is None:
+        return True
+    old, new = known.metadata, obj.metadata
+    return (old.generation, old.annotations) != (new.generation, new.annotations)
 
 
 def _demand_whole(obj: HasMetadata, event: str | None, body: Mapping[str, Any]) -> None:

@@ -6,14 +6,13 @@ Abandoned, because the lease is lost, it stops at once: the client's fence lets 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle
-from rukpak_py.controllers.outcome import Outcome, work
-from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.worker import work
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
 from rukpak_py.formats.by_class import CLASSES
@@ -160,7 +159,7 @@ class Leader:
             await work(
                 BUNDLE_DEPLOYMENT_KIND,
                 self._parts.router.deployments.queue,
-                _at_each_look(self._parts.deployments.reconciler.reconcile),
+                self._parts.deployments.reconciler.reconcile,
             )
 
         async def work_on_bundles() -> None:
@@ -224,8 +223,3 @@ class Leader:
 
 def _names_of(parts: Iterable[asyncio.Task[None]]) -> str:
     return ", ".join(sorted(part.get_name() for part in parts))
-
-
-def _at_each_look(reconcile: Callable[[str], Awaitable[Outcome]]) -> Callable[[str, Turn], Awaitable[Outcome]]:
-    """For a kind whose every look tries what is missing."""
-    return lambda key, _turn: reconcile(key)

@@ -30,9 +30,9 @@ _OUR_ANNOTATIONS = (APPLIED_ANNOTATION, OWNER_UID_ANNOTATION, HOOK_RUN_ANNOTATIO
 _REVISION_ANNOTATION = "deployment.kubernetes.io/revision"  # written back by its controller: we would fight for ever
 
 
-def is_path_segment(text: str) -> bool:
-    """Whether the text can be a name in a URL of the API server."""
-    return text not in {"", ".", ".."} and not any(character in text for character in "/%")
+def is_path_segment(name: str) -> bool:
+    """Whether it can be a name in a URL of the API server."""
+    return name not in {"", ".", ".."} and not any(character in name for character in "/%")
 
 
 def normalise_metadata(metadata: dict[str, Any], notes: Notes, *, name: str, namespace: str) -> dict[str, Any]:

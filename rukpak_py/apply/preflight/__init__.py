@@ -18,9 +18,9 @@ from rukpak_py.apply.preflight import (
 )
 from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.gate import Gate, GatePhase, without_calls
-from rukpak_py.apply.preflight.refusal import Refusal
+from rukpak_py.apply.preflight.refusal import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects
 
-__all__ = ["GATES", "Candidate", "Gate", "GatePhase", "Refusal"]
+__all__ = ["GATES", "AnyRefusal", "Candidate", "Gate", "GatePhase", "OwnerIsGone", "Refusal", "RefusedObjects"]
 
 GATES = (
     without_calls("kinds", GatePhase.CONTENT, kinds.missing),

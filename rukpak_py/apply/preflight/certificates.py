@@ -1,14 +1,10 @@
 """Gate: what the content asks of the signer of serving certificates can be had."""
 
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import Refusal
-from rukpak_py.core.wording import joined
+from rukpak_py.apply.preflight.refusal import RefusedObjects
 
 
-def wrong(candidate: Candidate) -> Refusal | None:
+def wrong(candidate: Candidate) -> RefusedObjects | None:
     if not candidate.wrong_certificates:
         return None
-    return Refusal(
-        message=joined(failure.message for failure in candidate.wrong_certificates),
-        failure_kinds=frozenset(failure.kind for failure in candidate.wrong_certificates),
-    )
+    return RefusedObjects(failures=tuple(candidate.wrong_certificates))

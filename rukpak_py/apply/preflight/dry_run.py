@@ -4,33 +4,17 @@ from collections.abc import Callable
 
 from rukpak_py.apply.plan import Change, Plan
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import Refusal, ended_by
-from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.preflight.refusal import RefusedObjects
 from rukpak_py.core.objects import GroupKind
-from rukpak_py.core.wording import joined
 from rukpak_py.kube.resources import NAMESPACES
 
-NOT_FOUND = "required resource not found: "
 
-
-async def refusal(candidate: Candidate) -> Refusal | None:
+async def refusal(candidate: Candidate) -> RefusedObjects | None:
     if not candidate.is_upgrade:
         return None
     plan = candidate.plan
-    return refusal_of(await candidate.dry_run(plan, not_checkable(plan, candidate.makes_namespace)))
-
-
-def refusal_of(failures: list[Failure]) -> Refusal | None:
-    if not failures:
-        return None
-    failure_kinds = frozenset(failure.kind for failure in failures)
-    text = joined(failure.message for failure in failures)
-    return Refusal(
-        message=NOT_FOUND + text if failure_kinds == {FailureKind.MISSING} else text,
-        failure_kinds=failure_kinds,
-        retry_after=max(failure.retry_after for failure in failures),
-        waits_for=ended_by(failures),
-    )
+    failures = await candidate.dry_run(plan, not_checkable(plan, candidate.makes_namespace))
+    return RefusedObjects(failures=tuple(failures)) if failures else None
 
 
 def not_checkable(plan: Plan, makes_namespace: str = "") -> Callable[[Change], bool]:

@@ -6,9 +6,9 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import Refusal
+from rukpak_py.apply.preflight.refusal import AnyRefusal
 
-Ask: TypeAlias = Callable[[Candidate], Awaitable[Refusal | None]]
+Ask: TypeAlias = Callable[[Candidate], Awaitable[AnyRefusal | None]]
 
 
 class GatePhase(Enum):
@@ -26,10 +26,10 @@ class Gate:
     holds: bool = False  # content that has passed it is not asked again
 
 
-def without_calls(name: str, phase: GatePhase, decide: Callable[[Candidate], Refusal | None]) -> Gate:
+def without_calls(name: str, phase: GatePhase, decide: Callable[[Candidate], AnyRefusal | None]) -> Gate:
     """A gate that is decided by what is known already."""
 
-    async def ask(candidate: Candidate) -> Refusal | None:
+    async def ask(candidate: Candidate) -> AnyRefusal | None:
         return decide(candidate)
 
     return Gate(name=name, phase=phase, ask=ask, costs_calls=False)

@@ -2,8 +2,9 @@
 
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
+from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.apply.results import FailureKind
+from rukpak_py.apply.wakes import kind_wakes
 
 NEEDED_VERBS = frozenset({"get", "list", "watch", "create", "patch", "delete"})
 
@@ -15,8 +16,8 @@ def missing(candidate: Candidate) -> Refusal | None:
     return Refusal(
         message=missing_kinds_text(heads),
         brief=missing_kinds_brief(heads),
-        failure_kinds=frozenset({FailureKind.MISSING}),
-        waits_for=WaitsFor(kinds=frozenset(head.gvk.group_kind for head in heads)),
+        kind=FailureKind.MISSING,
+        wakes=kind_wakes(head.gvk.group_kind for head in heads),
     )
 
 
@@ -28,4 +29,4 @@ def not_storable(candidate: Candidate) -> Refusal | None:
         return None
     kinds = ", ".join(sorted(f'"{one.gvk.kind}" in version "{one.gvk.api_version}"' for one in found))
     message = f"objects of the kind {kinds} are not stored by the API server; remove them from the bundle"
-    return Refusal(message=message, failure_kinds=frozenset({FailureKind.CONTENT}))
+    return Refusal(kind=FailureKind.CONTENT, message=message)

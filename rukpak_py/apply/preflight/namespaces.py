@@ -1,12 +1,13 @@
 """Gate: every namespace that objects go to is there, or the content brings it."""
 
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.dry_run import NOT_FOUND
-from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
+from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.apply.results import FailureKind
+from rukpak_py.apply.wakes import namespace_wake
 from rukpak_py.core.wording import joined, named
 from rukpak_py.kube.resources import NAMESPACES
 
+NOT_FOUND = "required resource not found: "
 NAMED = 3  # objects that need a namespace, in a message
 
 
@@ -21,8 +22,8 @@ def missing(candidate: Candidate) -> Refusal | None:
     return Refusal(
         message=NOT_FOUND + text,
         brief=text,
-        failure_kinds=frozenset({FailureKind.MISSING}),
-        waits_for=WaitsFor(namespaces=frozenset(absent)),
+        kind=FailureKind.MISSING,
+        wakes=frozenset(map(namespace_wake, absent)),
     )
 
 

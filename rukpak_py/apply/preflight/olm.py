@@ -44,7 +44,7 @@ async def refusal(candidate: Candidate) -> Refusal | None:
         f'OLM manages the package "{package}" in this cluster ({named(found, NAMED)}), so nothing is installed; '
         "remove it from OLM first, or delete this BundleDeployment"
     )
-    return Refusal(message=text, failure_kinds=frozenset({FailureKind.CONFLICT}))
+    return Refusal(kind=FailureKind.CONFLICT, message=text)
 
 
 async def managed_by_olm(

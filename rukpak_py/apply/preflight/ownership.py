@@ -3,7 +3,7 @@
 from rukpak_py.apply.ownership import belongs_to_deployment
 from rukpak_py.apply.plan import Action, Plan
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
+from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import joined
@@ -24,6 +24,4 @@ def created_keys(plan: Plan) -> list[ObjectKey]:
 
 
 def _conflict(message: str, keys: set[ObjectKey]) -> Refusal:
-    return Refusal(
-        message=message, failure_kinds=frozenset({FailureKind.CONFLICT}), waits_for=WaitsFor(objects=frozenset(keys))
-    )
+    return Refusal(kind=FailureKind.CONFLICT, message=message, wakes=frozenset(keys))

@@ -1,8 +1,9 @@
 """Gate: the APIs that the content says it needs are there, or the content brings them."""
 
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
+from rukpak_py.apply.preflight.refusal import Refusal
 from rukpak_py.apply.results import FailureKind
+from rukpak_py.apply.wakes import kind_wakes
 from rukpak_py.core.wording import joined
 
 
@@ -21,6 +22,6 @@ def missing(candidate: Candidate) -> Refusal | None:
     return Refusal(
         message=f"required resource not found: {text}",
         brief=text,
-        failure_kinds=frozenset({FailureKind.MISSING}),
-        waits_for=WaitsFor(kinds=frozenset(one.gvk.group_kind for one in absent)),
+        kind=FailureKind.MISSING,
+        wakes=kind_wakes(one.gvk.group_kind for one in absent),
     )

@@ -7,16 +7,16 @@ is created with its uid then would be collected at once, and created again, for 
 from rukpak_py.apply.plan import Action, Change
 from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.ownership import created_keys
-from rukpak_py.apply.preflight.refusal import GONE, Refusal
+from rukpak_py.apply.preflight.refusal import OwnerIsGone
 
 
-async def refusal(candidate: Candidate) -> Refusal | None:
+async def refusal(candidate: Candidate) -> OwnerIsGone | None:
     plan = candidate.plan
     lost, created = [change for change in plan.changes if _lost_its_owner(change)], created_keys(plan)
     if not lost and not created:
         return None
     is_doubtful = bool(lost) or any(map(candidate.had, created))
-    return None if await candidate.still_exists(is_doubtful) else GONE
+    return None if await candidate.still_exists(is_doubtful) else OwnerIsGone()
 
 
 def _lost_its_owner(change: Change) -> bool:

@@ -4,48 +4,50 @@ A difference to what was applied is drift when the same content with the same op
 changes again as often as it is reverted is left alone for a minute at a time.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import KeptObject
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.ownership import adopted
 from rukpak_py.apply.plan import make_plan
-from rukpak_py.apply.preflight.refusal import WaitsFor, ended_by
 from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.target import Target
-from rukpak_py.controllers.deployment import messages
+from rukpak_py.apply.wakes import kind_wakes
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage
-from rukpak_py.controllers.deployment.failure_reports import failed
+from rukpak_py.controllers.deployment.facts import failure_facts, look_again
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
-from rukpak_py.controllers.deployment.stage import StageResult, waiting
-from rukpak_py.controllers.outcome import again, retry_unless_stalled
-from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import (
+    Adopted,
+    PendingObjects,
+    Replaced,
+    RevertedDrift,
+    Withdrawn,
+)
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
-from rukpak_py.core.wording import joined, named
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
 from rukpak_py.kube.resources import NAMESPACES
 
-SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
-SCHEMA_LAG_INTERVAL_SECONDS = 0.5
+STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
 
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedContent:
-    """Everything that could be applied is. `resting` is what somebody keeps changing and is left alone for now, `kept`
-    what left the content and stays, `hidden` what cannot be seen.
+    """Everything that could be applied is. `resting` is what another client keeps changing and is left alone for now,
+    `kept` what left the content and stays, `hidden` what cannot be seen. `facts`: what has happened to objects.
     """
 
     attempt: Attempt
@@ -53,6 +55,7 @@ class AppliedContent:
     resting: frozenset[ObjectKey] = field(default_factory=frozenset)
     kept: tuple[KeptObject, ...] = ()
     hidden: HiddenKinds = field(default_factory=HiddenKinds)
+    facts: tuple[Fact, ...] = ()
 
 
 class Applier:
@@ -60,7 +63,6 @@ class Applier:
         self,
         engine: Engine,
         record: KindRecord,
-        events: Recorder,
         certificates: CertificateStage,
         *,
         has_namespace: Callable[[str], bool],
@@ -68,10 +70,9 @@ class Applier:
         self._certificates = certificates
         self._engine = engine
         self._record = record
-        self._events = events
         self._has_namespace = has_namespace
 
-    async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> AppliedContent | StageResult:
+    async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> AppliedContent | Progress:
         state, is_drift = attempt.state, attempt.is_settled
         writes = [change.key for change in planned.plan.writes]
         resting = state.drift.resting(writes, monotonic()) if is_drift else frozenset[ObjectKey]()
@@ -79,26 +80,29 @@ class Applier:
         if plan.writes:
             failures = await self._prepare(attempt, rendered, planned)
             if failures and not is_drift:
-                return replace(self._failed(attempt, failures, is_drift=False), wrote_nothing=True)
+                return Progress(facts=failure_facts(failures))
         if plan.writes or rendered.hooks:
             try:
                 await self._record.record(attempt.deployment, rendered.desired, rendered.hooks)
             except (NotFoundError, StaleError):
-                return StageResult(outcome=again(1.0), wrote_nothing=True)  # its event is on the way
+                return Progress(facts=(look_again(STALE_SECONDS),))
         if plan.writes and not is_drift:
             state.applying(attempt.content)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
         change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by)
-        self._note(attempt, change_set, drifted=known if is_drift else frozenset())
-        unfinished = self._unfinished(attempt, planned, change_set, is_drift=is_drift)
+        happened = self._note(attempt, change_set, drifted=known if is_drift else frozenset())
+        unfinished = self._unfinished(attempt, planned, change_set)
+        if unfinished:
+            return Progress(facts=(*happened, *unfinished), reached=Reached.PARTLY)
         kept = attempt.deployment.status.kept
-        return unfinished or AppliedContent(attempt=attempt, planned=planned, resting=resting, kept=kept)
+        return AppliedContent(attempt=attempt, planned=planned, resting=resting, kept=kept, facts=happened)
 
-    async def apply_before_hooks(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> StageResult | None:
-        """What hooks may need: the definitions that come first, and the namespace that is ours. None: it is there."""
+    async def apply_before_hooks(
+        self, attempt: Attempt, rendered: Rendered, planned: Planned
+    ) -> AppliedContent | Progress:
+        """What hooks may need: the definitions that come first, and the namespace that is ours."""
         first = [key for key in rendered.keys if _comes_before_hooks(key, attempt, rendered)]
-        applied = await self.apply(attempt, rendered, replace(planned, plan=planned.plan.only(first)))
-        return applied if isinstance(applied, StageResult) else None
+        return await self.apply(attempt, rendered, replace(planned, plan=planned.plan.only(first)))
 
     async def _prepare(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> list[Failure]:
         """What has to be there before the first object: the namespace that the content chose, and certificates."""
@@ -111,7 +115,9 @@ class Applier:
         issued = await self._certificates.issue_missing(attempt)
         return issued.failures
 
-    async def withdraw(self, attempt: Attempt, planned: Planned, owned: dict[ObjectKey, ObservedObject]) -> None:
+    async def withdraw(
+        self, attempt: Attempt, planned: Planned, owned: dict[ObjectKey, ObservedObject]
+    ) -> tuple[Fact, ...]:
         """A first install that lost a race for a name is refused like one that came later: nothing of it stays.
 
         Only what the attempt that lost had made itself, and never what others may have filled since: CRDs, namespaces
@@ -123,37 +129,24 @@ class Applier:
         change_set = ChangeSet()
         await prune(planned.target, plan.prune, change_set)
         attempt.state.created.clear()
-        if change_set.pruned:
-            text = f"deleted {named(sorted(change_set.pruned))}, created by the installation that was refused"
-            self._emit_warning(attempt, EventReason.WITHDRAWN, text)
+        if not change_set.pruned:
+            return ()
+        return (Fact(cause=Cause.WITHDRAWN, detail=Withdrawn(), objects=tuple(sorted(change_set.pruned))),)
 
-    def _unfinished(
-        self, attempt: Attempt, planned: Planned, change_set: ChangeSet, *, is_drift: bool
-    ) -> StageResult | None:
-        """A result when something could not be applied, or has to be waited for."""
-        state = attempt.state
+    @staticmethod
+    def _unfinished(attempt: Attempt, planned: Planned, change_set: ChangeSet) -> tuple[Fact, ...]:
+        """What could not be applied, or has to be waited for."""
         if change_set.failures:
-            state.applied.absent.clear()  # what was free may be why
-            failure_kinds = {failure.kind for failure in change_set.failures}
-            text = joined(failure.message for failure in change_set.failures)
-            return lagging(attempt, failure_kinds, text) or self._failed(
-                attempt, change_set.failures, is_drift=is_drift
-            )
-        state.waits.over("schema", "schema lag")
-        if change_set.waiting:
-            text = f"Waiting: {'; '.join(change_set.waiting[:10])}"
-            kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in planned.plan.changes))
-            return waiting(state, "objects", text, WaitsFor(kinds=kinds))
-        state.waits.over("objects")
-        return None
+            attempt.state.applied.absent.clear()  # what was free may be why
+            return failure_facts(change_set.failures)
+        if not change_set.waiting:
+            return ()
+        kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in planned.plan.changes))
+        detail = PendingObjects(waits=tuple(change_set.waiting))
+        return (Fact(cause=Cause.OBJECTS_PENDING, detail=detail, wakes=kind_wakes(kinds)),)
 
-    def _failed(self, attempt: Attempt, failures: Sequence[Failure], *, is_drift: bool) -> StageResult:
-        report = failed(attempt.deployment, failures, is_drift=is_drift)
-        longest = max(failure.retry_after for failure in failures)
-        outcome = retry_unless_stalled(report.summary, longest)
-        return StageResult(outcome=outcome, report=report, waits_for=ended_by(failures))
-
-    def _note(self, attempt: Attempt, change_set: ChangeSet, *, drifted: Collection[ObjectKey]) -> None:
+    @staticmethod
+    def _note(attempt: Attempt, change_set: ChangeSet, *, drifted: Collection[ObjectKey]) -> tuple[Fact, ...]:
         """`drifted`: what was as it should be before. Anything else is seen for the first time by this process."""
         state, now = attempt.state, monotonic()
         reverted = [key for key in change_set.corrected + change_set.created if key in drifted]
@@ -163,23 +156,19 @@ class Applier:
         state.created.record(change_set.created if lost_a_race and is_first_install else (), state.applied.uids)
         for action in ("created", "updated", "corrected", "taken"):
             APPLIED.labels(action).inc(len(getattr(change_set, action)))
-        for warning in change_set.warnings:
-            self._emit_warning(attempt, EventReason.FIELDS_LEFT_OUT, warning)
-        for key, why in change_set.replaced.items():
-            self._emit_normal(attempt, EventReason.REPLACED, f"deleted and re-created {key}: {why}")
-        if change_set.taken:
-            self._emit_normal(attempt, EventReason.ADOPTED, adopted(change_set.taken))
-        if reverted:
-            DRIFT_CORRECTED.inc(len(reverted))
-            self._emit_normal(attempt, EventReason.DRIFT_CORRECTED, messages.reverted_drift(reverted))
+        return tuple(_happened(change_set, reverted))
 
-    def _emit_normal(self, attempt: Attempt, reason: str, text: str) -> None:
-        metadata = attempt.deployment.metadata
-        self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
 
-    def _emit_warning(self, attempt: Attempt, reason: str, text: str) -> None:
-        metadata = attempt.deployment.metadata
-        self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
+def _happened(change_set: ChangeSet, reverted: Sequence[ObjectKey]) -> Iterator[Fact]:
+    for warning in change_set.warnings:
+        yield Fact(cause=Cause.FIELDS_LEFT_OUT, detail=Words(words=warning))
+    for key, why in change_set.replaced.items():
+        yield Fact(cause=Cause.REPLACED, detail=Replaced(why=why), objects=(key,))
+    if change_set.taken:
+        yield Fact(cause=Cause.ADOPTED, detail=Adopted(), objects=tuple(change_set.taken))
+    if reverted:
+        DRIFT_CORRECTED.inc(len(reverted))
+        yield Fact(cause=Cause.DRIFT_CORRECTED, detail=RevertedDrift(), objects=tuple(reverted))
 
 
 def _comes_before_hooks(key: ObjectKey, attempt: Attempt, rendered: Rendered) -> bool:
@@ -194,12 +183,3 @@ async def _make_namespace(target: Target, name: str) -> None:
     manifest = {"apiVersion": "v1", "kind": NAMESPACES.gvk.kind, "metadata": {"name": name}}
     with suppress(AlreadyExistsError):
         await target.client.create(NAMESPACES, "", canonical_json(manifest))
-
-
-def lagging(attempt: Attempt, failure_kinds: Collection[FailureKind], message: str) -> StageResult | None:
-    """The server may not know the schema or the URL of a kind yet whose CRD has just changed: try again for a while."""
-    state = attempt.state
-    if set(failure_kinds) != {FailureKind.LAGGING} or state.waited("schema", attempt.content) > SCHEMA_LAG_SECONDS:
-        return None
-    result = waiting(state, "schema lag", f"Waiting: the API server does not know the new schema yet: {message}")
-    return StageResult(outcome=again(SCHEMA_LAG_INTERVAL_SECONDS), report=result.report)

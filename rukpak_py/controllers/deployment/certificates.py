@@ -5,13 +5,9 @@ may be found as it was applied without rendering anything; one that has such cer
 because they grow old.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
 
-from rukpak_py.api.conditions import Summary
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.results import Failure
 from rukpak_py.apply.serving_certificates import (
     CertificateResult,
     ServingCertificates,
@@ -20,10 +16,8 @@ from rukpak_py.apply.serving_certificates import (
 )
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.failure_reports import failed
-from rukpak_py.controllers.deployment.stage import StageResult
-from rukpak_py.controllers.outcome import again, both, retry_unless_stalled
-from rukpak_py.core.wording import joined
+from rukpak_py.controllers.deployment.facts import failure_facts, look_again
+from rukpak_py.controllers.result.progress import Progress
 
 LOOK_AGAIN_SECONDS = 1.0  # at what somebody changed meanwhile, or is not there yet
 NOTHING = WantedCertificates()
@@ -94,32 +88,12 @@ class CertificateStage:
         )
 
 
-def with_certificates(attempt: Attempt, result: StageResult, kept: CertificateResult) -> StageResult:
-    """What came of the objects, and what came of the certificates beside them."""
-    if kept.failures:
-        return _with_failures(attempt, result, kept.failures)
-    pauses = [LOOK_AGAIN_SECONDS] if kept.waiting else []
-    pauses += [kept.look_again_seconds] if kept.look_again_seconds is not None else []
-    return replace(result, outcome=both(result.outcome, again(min(pauses)))) if pauses else result
-
-
-def _with_failures(attempt: Attempt, result: StageResult, failures: Sequence[Failure]) -> StageResult:
-    """Objects that could not be applied are named as well. What the status records is not all there is: after a
-    restart it must not pass for it.
-    """
-    report = failed(attempt.deployment, failures, is_drift=attempt.is_settled)
-    if result.report is not None:
-        report = replace(report, fields=_without_proof(result.report.fields), healthy=result.report.healthy)
-        if result.report.summary in {Summary.RETRYING, Summary.STALLED}:
-            text = joined([result.report.message, report.message])
-            installed = replace(report.installed, message=text) if report.installed is not None else None
-            report = replace(report, message=text, installed=installed, summary=Summary.RETRYING)
-    outcome = retry_unless_stalled(report.summary, max(failure.retry_after for failure in failures))
-    return replace(result, report=report, outcome=both(result.outcome, outcome), is_finished=False)
-
-
-def _without_proof(fields: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return {**fields, "applied_digest": ""} if fields is not None else None
+def certificate_progress(result: CertificateResult) -> Progress:
+    """What came of the certificates, beside what came of the objects."""
+    pauses = [LOOK_AGAIN_SECONDS] if result.waiting else []
+    pauses += [result.look_again_seconds] if result.look_again_seconds is not None else []
+    looks = (look_again(min(pauses)),) if pauses else ()
+    return Progress(facts=(*failure_facts(result.failures), *looks))
 
 
 def _wanted(attempt: Attempt) -> WantedCertificates:

@@ -4,7 +4,7 @@ They are corrected at full speed a few times, and once a minute from then on, un
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from rukpak_py.core.objects import ObjectKey
 
@@ -15,7 +15,9 @@ CORRECTIONS_BEFORE_BACKOFF = 5  # of one object, none two minutes after the one 
 class DriftBackoff:
     def __init__(self) -> None:
         self._corrections: dict[ObjectKey, deque[float]] = {}
-        self.text = ""  # what was reported about those that are left alone
+        self.managers: Mapping[
+            ObjectKey, Sequence[str]
+        ] = {}  # who changes those that are left alone, as was found once
         self._reported: frozenset[ObjectKey] = frozenset()
 
     def corrected(self, keys: Iterable[ObjectKey], now: float) -> None:
@@ -39,8 +41,8 @@ class DriftBackoff:
     def is_reported(self, keys: frozenset[ObjectKey]) -> bool:
         return keys <= self._reported
 
-    def report(self, keys: frozenset[ObjectKey], text: str) -> None:
-        self._reported, self.text = keys, text
+    def report(self, keys: frozenset[ObjectKey], managers: Mapping[ObjectKey, Sequence[str]]) -> None:
+        self._reported, self.managers = keys, managers
 
     def _is_resting(self, key: ObjectKey, now: float) -> bool:
         times = self._corrections.get(key) or deque()

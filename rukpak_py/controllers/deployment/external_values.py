@@ -7,6 +7,7 @@ out of all that is said about the deployment (`SecretMask`).
 What is missing or wrong is an `error` and not an exception: what is installed is kept meanwhile.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,13 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.install_options import recognised
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import HELM_CLASS
+from rukpak_py.controllers.deployment.facts import error_fact
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.detail import Detail
+from rukpak_py.controllers.result.errors import VALUES_ERRORS
+from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.core.wording import joined
@@ -37,6 +43,12 @@ class FoundValues:
 
 
 NO_VALUES = FoundValues()
+
+
+def values_fact(error: RukPakError, detail: Detail | None = None) -> Fact:
+    """A watch shows when what is missing is there."""
+    fact = error_fact(VALUES_ERRORS, error, detail)
+    return dataclasses.replace(fact, cause=Cause.VALUES_MISSING) if isinstance(error, ValuesMissingError) else fact
 
 
 class ExternalValues:

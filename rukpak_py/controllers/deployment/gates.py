@@ -1,4 +1,4 @@
-"""Asks the gates about an attempt: those of one phase, in their order, for one refusal."""
+"""Asks the gates about an attempt: those of one phase, in their order."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,9 +8,8 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
-from rukpak_py.apply.preflight import GATES, Candidate, Gate, GatePhase, Refusal, ownership
+from rukpak_py.apply.preflight import GATES, AnyRefusal, Candidate, Gate, GatePhase, ownership
 from rukpak_py.apply.preflight.olm import managed_by_olm
-from rukpak_py.apply.preflight.refusal import merged
 from rukpak_py.apply.results import Failure
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
@@ -75,16 +74,18 @@ class Gates:
     def looked_at(self, attempt: Attempt, candidate: Candidate, plan: Plan) -> Candidate:
         return replace(candidate, plan=plan, returning=self._about_to_return(attempt, plan))
 
-    async def refusal(self, phase: GatePhase, attempt: Attempt, candidate: Candidate) -> Refusal | None:
+    async def refusals(self, phase: GatePhase, attempt: Attempt, candidate: Candidate) -> tuple[AnyRefusal, ...]:
+        """Empty: all of them let it pass."""
         gates = [gate for gate in GATES if gate.phase is phase]
-        refusals = [await gate.ask(candidate) for gate in gates if not gate.costs_calls]
-        refusal = merged([one for one in refusals if one is not None])
+        asked = [await gate.ask(candidate) for gate in gates if not gate.costs_calls]
+        found = tuple(one for one in asked if one is not None)
         for gate in gates:
-            if refusal is None and gate.costs_calls:
+            if not found and gate.costs_calls:
                 refusal = await self._asked(gate, attempt, candidate)
-        return refusal
+                found = (refusal,) if refusal is not None else ()
+        return found
 
-    async def _asked(self, gate: Gate, attempt: Attempt, candidate: Candidate) -> Refusal | None:
+    async def _asked(self, gate: Gate, attempt: Attempt, candidate: Candidate) -> AnyRefusal | None:
         passed, content = attempt.state.passed_gates, attempt.content
         if gate.holds and passed.get(gate.name) == content:
             return None

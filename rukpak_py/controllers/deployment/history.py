@@ -6,7 +6,6 @@ another installation.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -33,6 +32,7 @@ from rukpak_py.controllers.deployment.content_version import content_of, version
 from rukpak_py.controllers.deployment.history_size import is_reduced, within_limit
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
 from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -44,7 +44,7 @@ def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
     return installed_options(installed.entry, spec_options)
 
 
-def installed_fields(
+def installed_change(
     attempt: Attempt,
     owned: Mapping[ObjectKey, ObservedObject],
     kept: tuple[KeptObject, ...],
@@ -52,8 +52,8 @@ def installed_fields(
     *,
     outcome: InstallOutcome,
     all_is_seen: bool = True,
-) -> dict[str, Any]:
-    """The fields of the status that change with what is installed. `kept`: what left the content and stays.
+) -> StatusChange:
+    """What of the status changes with what is installed. `kept`: what left the content and stays.
 
     While some kind cannot be seen the kinds and the hash stay as they are: they may be about objects that are there.
     """
@@ -63,19 +63,19 @@ def installed_fields(
     is_whole = all_is_seen and attempt.is_settled and not any(key in applied.fields for key in left)
     wanted = [live for key, live in owned.items() if key in applied.fields]
     kinds = _kinds(everything.values())
-    return {
-        "active_bundle": attempt.bundle.metadata.name,
-        "digest": attempt.bundle.status.digest,
-        "version": version_of(attempt),
-        "content": content_of(attempt),
-        "install_namespace": attempt.chosen_namespace,
-        "applied_digest": _applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
-        "kinds": kinds if is_whole and not left else _union(status.kinds, kinds),
-        "kept": kept,
-        "history": _history(attempt, outcome, now),
-        "hooks": _hooks(attempt),
-        "delete_hooks": attempt.facts.delete_hooks if attempt.facts is not None else status.delete_hooks,
-    }
+    installed = RecordedInstallation(
+        bundle=attempt.bundle.metadata.name,
+        digest=attempt.bundle.status.digest,
+        version=version_of(attempt),
+        content=content_of(attempt),
+        install_namespace=attempt.chosen_namespace,
+        applied_digest=_applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
+        kinds=kinds if is_whole and not left else _union(status.kinds, kinds),
+        kept=kept,
+        history=_history(attempt, outcome, now),
+        delete_hooks=attempt.facts.delete_hooks if attempt.facts is not None else status.delete_hooks,
+    )
+    return StatusChange(installed=installed, hooks=_hooks(attempt))
 
 
 def _applied_digest(attempt: Attempt, lives: list[ObservedObject], *, is_whole: bool, all_is_seen: bool) -> str:

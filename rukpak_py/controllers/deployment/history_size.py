@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import Installation, InstallOutcome
+from rukpak_py.api.install_options import with_config_digest
 from rukpak_py.core.limits import KIB
 
 HISTORY_BYTES = 512 * KIB
@@ -31,6 +32,11 @@ def reduced(entry: Installation, *, is_active: bool) -> Installation:
     return replace(entry, template=None, options=entry.options if is_active else None, outcome=outcome)
 
 
+def minimal_history(history: History) -> History:
+    """Without any template, and without values: those of what is installed stay known by their digest."""
+    return tuple(_without_values(reduced(entry, is_active=at == 0)) for at, entry in enumerate(history))
+
+
 def is_reduced(entry: Installation) -> bool:
     """An entry of the first release had no options, but a template."""
     return bool(entry.outcome) and entry.template is None
@@ -43,3 +49,7 @@ def reduced_text(history: History) -> str:
     parts = [f"templates and options of {revisions} {', '.join(former)}"] if former else []
     parts += [f"the template of revision {entry.revision}" for entry in history[:1] if is_reduced(entry)]
     return f"status.history has no room for {' and '.join(parts)}" if parts else ""
+
+
+def _without_values(entry: Installation) -> Installation:
+    return replace(entry, options=with_config_digest(entry.options)) if entry.options is not None else entry

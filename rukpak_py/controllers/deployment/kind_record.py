@@ -10,14 +10,13 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, InstalledKind
-from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, Reason
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.controllers.writes import add_finalizer
 from rukpak_py.formats.hook import Hook, has_delete_hooks
 from rukpak_py.kube.client import Client
@@ -55,13 +54,8 @@ class KindRecord:
             (gvk.group, gvk.kind): InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind)
             for gvk in used.values()
         } | known
-        report = Report(
-            summary=Summary.PROGRESSING,
-            reason=Reason.PROGRESSING,
-            message=messages.applying(len(desired)),
-            fields={"kinds": tuple(kind for _, kind in sorted(kinds.items())), "delete_hooks": delete_hooks},
-        )
-        await self._writer.record(deployment, report)
+        change = StatusChange(kinds=tuple(kind for _, kind in sorted(kinds.items())), delete_hooks=delete_hooks)
+        await self._writer.record(deployment, change, ready=messages.applying(len(desired)))
 
     async def _add_finalizer(self, deployment: BundleDeployment) -> BundleDeployment:
         metadata = await add_finalizer(

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.wakes import Wakes, kind_wakes
+from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult, waiting_to_begin
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.result import deployment_details as details
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact, Progress
+from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import Resource
-
-HIDDEN_QUIET_SECONDS = 10.0  # a server that has just started lists and serves everything by then
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,16 +38,15 @@ class HiddenKinds:
         return kind in self.unserved or kind in self.unlisted
 
     @property
-    def waits_for(self) -> WaitsFor:
-        return WaitsFor(kinds=self.unserved | self.unlisted)
+    def wakes(self) -> Wakes:
+        return kind_wakes(self.unserved | self.unlisted)
 
-    def text(self) -> str:
-        parts = [
-            f"the API server {problem} {names_of(kinds)} at the moment"
-            for problem, kinds in (("does not serve", self.unserved), ("cannot list", self.unlisted))
-            if kinds
-        ]
-        return f"{' and '.join(parts)}: objects of these kinds are left as they are until it does"
+    @property
+    def detail(self) -> details.HiddenKinds:
+        return details.HiddenKinds(unserved=names_of(self.unserved), unlisted=names_of(self.unlisted))
+
+    def fact(self, cause: Cause) -> Fact:
+        return Fact(cause=cause, detail=self.detail, wakes=self.wakes)
 
 
 class KindVisibility:
@@ -53,31 +54,29 @@ class KindVisibility:
         self._inventory = inventory
         self._kinds = kinds
 
-    async def of_owned(self, deployment: BundleDeployment, state: DeploymentState) -> HiddenKinds | StageResult:
-        """The kinds that the status records. A result: wait for their first list, which usually takes no time."""
+    async def of_owned(self, deployment: BundleDeployment, state: DeploymentState) -> HiddenKinds | Progress:
+        """The kinds that the status records. A Progress: wait for their first list, which usually takes no time."""
         owned = await self._kinds.owned(deployment)
         return self._seen("lists of owned kinds", state, owned.served, owned.unserved)
 
-    def of_content(
-        self, state: DeploymentState, resolution: Resolution, owned: HiddenKinds
-    ) -> HiddenKinds | StageResult:
+    def of_content(self, state: DeploymentState, resolution: Resolution, owned: HiddenKinds) -> HiddenKinds | Progress:
         """The kinds of what is wanted, and those that the status records besides."""
         unserved = resolution.of(KindState.UNSERVED, KindState.GONE, KindState.MISSING) | owned.unserved
         rest = [one for one in resolution.served if one.group_kind not in owned.unlisted]  # they were waited for
         seen = self._seen("lists of wanted kinds", state, rest, unserved)
-        return seen if isinstance(seen, StageResult) else replace(seen, unlisted=seen.unlisted | owned.unlisted)
+        return seen if isinstance(seen, Progress) else replace(seen, unlisted=seen.unlisted | owned.unlisted)
 
     def _seen(
         self, what: str, state: DeploymentState, served: Sequence[Resource], unserved: frozenset[GroupKind]
-    ) -> HiddenKinds | StageResult:
+    ) -> HiddenKinds | Progress:
         self._inventory.watch(served)
         unlisted = frozenset(self._inventory.unsynced(resource.group_kind for resource in served))
         if not unlisted:
             state.waits.over(what)
-        elif state.waited(what) < QUIET_SECONDS:
-            return waiting_to_begin(state, what, "", WaitsFor(kinds=unlisted))
+        elif (left := WAIT_QUIET_SECONDS - state.waited(what)) > 0:
+            return Progress(facts=(replace(look_again(left), wakes=kind_wakes(unlisted)),))
         return HiddenKinds(unserved=unserved, unlisted=unlisted)
 
 
-def names_of(kinds: Iterable[GroupKind]) -> str:
-    return ", ".join(sorted(f"{kind.kind}.{kind.group}" if kind.group else kind.kind for kind in kinds))
+def names_of(kinds: Iterable[GroupKind]) -> tuple[str, ...]:
+    return tuple(sorted(f"{kind.kind}.{kind.group}" if kind.group else kind.kind for kind in kinds))

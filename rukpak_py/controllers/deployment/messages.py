@@ -5,7 +5,6 @@ from typing import Protocol
 
 from rukpak_py.api.bundle_deployment import KeptReason, Override
 from rukpak_py.api.install_options import matches
-from rukpak_py.api.names import EventReason, Reason
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import NAMED, counted, named
 from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
@@ -27,7 +26,6 @@ STATUS_TOO_LARGE = (
     "the object is too large for the API server with its whole status, so status.history has no templates and values: "
     "shorten spec.config, annotations or the template"
 )
-UNMATCHED = "spec.overrides["
 NOT_CORRECTED = ": drift is not corrected; "
 RENDERING_LOST = (
     "the rendering that was installed is lost, and rendering the chart again gives different objects"
@@ -130,13 +128,13 @@ def unmatched_overrides(
 ) -> list[str]:
     """A line for each entry of `spec.overrides` that is about none of these objects."""
     found = [
-        f"{UNMATCHED}{number}] ({_place(one)}) matches no object of the bundle and no kept object; "
+        f"spec.overrides[{number}] ({_place(one)}) matches no object of the bundle and no kept object; "
         "check kind, namespace and name, or remove the entry"
         for number, one in enumerate(overrides)
         if not any(matches(one, key, install_namespace=install_namespace) for key in keys)
     ]
     more = len(found) - NAMED
-    return [*found[:NAMED], *([f"{UNMATCHED}]: {more} more entries match nothing"] if more > 0 else [])]
+    return [*found[:NAMED], *([f"spec.overrides[]: {more} more entries match nothing"] if more > 0 else [])]
 
 
 def hook_running(event: HookEvent, key: ObjectKey) -> str:
@@ -197,13 +195,6 @@ def unhealthy_text(lines: Sequence[str], total: int, example: str) -> str:
     if len(lines) == 1:
         return lines[0]
     return "\n".join([f"{len(lines)} of {counted(total)} are not healthy: {example}", *lines])
-
-
-def warning_of(line: str) -> Reason | EventReason | None:
-    """The reason of the Warning for a line of Installed that somebody should look at; None: it is none of those."""
-    if line.startswith(UNMATCHED):
-        return EventReason.OVERRIDE_UNMATCHED
-    return Reason.RECONCILE_FAILED if line == OPTIONS_LOST or NOT_CORRECTED in line else None
 
 
 def _place(one: KeptObject | Override) -> str:

@@ -6,26 +6,36 @@ never stops the active one from being kept as it should be. Nothing in here wait
 back by a watch, by the end of a job, or by its back-off.
 """
 
-from dataclasses import replace
+from collections.abc import Collection
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, ConditionStatus
+from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, ConditionType, Reason
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.deployment import status as statuses
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
-from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, ValuesMissingError
-from rukpak_py.controllers.deployment.failure_reports import unloadable
-from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS, ContentReconciler
+from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
+from rukpak_py.controllers.deployment.facts import error_fact
+from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, both, retry
-from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.controllers.deployment.wanted_bundle import unpack_fact
+from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.bundle_details import (
+    InstalledBundleFails,
+    InstalledBundleMissing,
+    InstalledBundleReplaced,
+)
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST, SUSPENDED, ClassNotServed
+from rukpak_py.controllers.result.detail import Detail
+from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
+from rukpak_py.controllers.result.table import Kind
+from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
 
 
@@ -41,6 +51,7 @@ class DeploymentReconciler:
         content: ContentReconciler,
         uninstall: Uninstall,
         reporting: Reporting,
+        classes: Collection[str],
     ) -> None:
         self._deployments = deployments
         self._states = states
@@ -50,109 +61,91 @@ class DeploymentReconciler:
         self._content = content
         self._uninstall = uninstall
         self._reporting = reporting
+        self._classes = classes
 
-    async def reconcile(self, name: str) -> Outcome:
+    async def reconcile(self, name: str, turn: Turn) -> Schedule:
+        """Every look corrects drift. What could not be installed is tried again when `turn` is an attempt."""
         deployment = self._deployments.get(name)
         if deployment is None:
-            return DONE
+            return SETTLED
         state = self._states.of(deployment.metadata.uid)
         if state is None:
-            return DONE
+            return SETTLED
         hide_in_lines(state.mask.hide)
-        if not self._reporting.serves(deployment) and not _is_held_by_us(deployment):
-            return await self._reporting.not_served(deployment, state)
+        if deployment.spec.provisioner_class not in self._classes and not _is_held_by_us(deployment):
+            return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
         if deployment.metadata.is_deleted:
             await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
-            return await self._reporting.report(deployment, state, await self._uninstall.proceed(deployment, state))
+            progress = await self._uninstall.proceed(deployment, state)
+            return await self._reporting.report(deployment, state, turn, wanted=progress)
         if deployment.spec.suspend:
-            return await self._reporting.report(deployment, state, SUSPENDED)
+            return await self._reporting.report(deployment, state, turn, wanted=_about(_SUSPENDED))
         found = await self._values.of(deployment, state)
         try:
             wanted = await self._templates.bundle_of(deployment, state)
         except RukPakError as error:
-            return await self._keep_active_after_error(deployment, state, error)
+            installed = await self._keep_active(deployment, state)
+            failure = _about(error_fact(BUNDLE_ERRORS, error))
+            return await self._reporting.report(deployment, state, turn, wanted=failure, installed=installed)
         if wanted is None:
-            return WAIT
-        if not wanted.status.is_unpacked:
-            outcome = await self._keep_active_while_unpacking(deployment, wanted, state, found)
-        elif found.error is not None:
-            outcome = await self._keep_active_without_values(deployment, state, found.error)
+            return SETTLED  # the deployment is gone
+        if wanted.status.is_unpacked and found.error is None:
+            schedule = await self._install(deployment, wanted, state, found, turn)
         else:
-            outcome = await self._install_new(deployment, wanted, state, found)
+            failure = _about(self._not_unpacked(deployment, wanted, found))
+            installed = await self._keep_active(deployment, state, found)
+            schedule = await self._reporting.report(deployment, state, turn, wanted=failure, installed=installed)
         # Last, because a delete that is denied must not stop anything else.
         await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
-        return outcome
+        return schedule
 
-    async def _install_new(
-        self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState, found: FoundValues
-    ) -> Outcome:
+    async def _install(
+        self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState, found: FoundValues, turn: Turn
+    ) -> Schedule:
         """The wanted content is there: install it, or keep it as it should be."""
-        state.waits.over("values")
-        attempt = self._attempts.wanted(deployment, wanted, state, found)
-        active = self._active(deployment, state, found)
-        result = await self._content.reconcile_content(attempt, active)
-        kept = StageResult(outcome=DONE)
-        if result.wrote_nothing and active is not None and active.content != attempt.content:
-            kept = await self._content.correct_drift(active)
-        why = await self._why_not_corrected(deployment, active) if result.wrote_nothing else ""
-        why = why or kept.not_corrected
-        if why and result.report is not None:
-            kept = StageResult(outcome=_look_again(why))
-            result = replace(result, report=statuses.with_not_corrected(result.report, why))
-        result = _with_kept(result, kept)
-        outcome = await self._reporting.report(deployment, state, result, valid=statuses.validity(wanted))
+        attempt, active = (
+            self._attempts.wanted(deployment, wanted, state, found),
+            self._active(deployment, state, found),
+        )
+        progress = await self._content.reconcile_content(attempt, active, is_due=turn.is_attempt)
+        of_wanted = Progress(change=StatusChange(valid=wanted.metadata.name))
+        if active is not None and active.content == attempt.content:
+            of_installed = progress
+        else:
+            of_wanted += progress
+            of_installed = NO_PROGRESS
+            if progress.reached is Reached.NOTHING:
+                of_installed = await self._kept_beside(deployment, active)
+        schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
         told = self._deployments.get(deployment.metadata.name)
-        if result.is_finished and told is not None and told.status.active_bundle == wanted.metadata.name:
+        is_finished = progress.reached is Reached.FINISHED and _is_well(progress)
+        if is_finished and told is not None and told.status.active_bundle == wanted.metadata.name:
             await self._templates.drop_superseded(deployment, wanted)
-        return both(outcome, kept.outcome)
+        return schedule
 
-    async def _keep_active_while_unpacking(
-        self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState, found: FoundValues
-    ) -> Outcome:
-        """The wanted content is not there (yet): keep what is installed, and report about both."""
-        valid = self._reporting.validity(wanted)
-        result = await self._keep_active(deployment, state, found)
-        if valid.status is ConditionStatus.UNKNOWN and state.waited(wanted.metadata.uid) < QUIET_SECONDS:
-            return both(result.outcome, again(QUIET_SECONDS))
-        state.waits.over(wanted.metadata.uid)
-        report = statuses.with_installed(statuses.summary_of_bundle(wanted, valid), result.report)
-        return await self._reporting.report(deployment, state, replace(result, report=report))
+    async def _kept_beside(self, deployment: BundleDeployment, active: Attempt | None) -> Progress:
+        """What is installed, while nothing of its successor was written."""
+        if active is not None:
+            return await self._content.correct_drift(active)
+        return await self._not_corrected(deployment)
 
-    async def _keep_active_without_values(
-        self, deployment: BundleDeployment, state: DeploymentState, error: RukPakError
-    ) -> Outcome:
-        """The values of the chart cannot be had: the same. A watch shows when they can."""
-        result = await self._keep_active(deployment, state)
-        is_watched = isinstance(error, ContentError | ValuesMissingError)
-        if is_watched:
+    def _not_unpacked(self, deployment: BundleDeployment, wanted: Bundle, found: FoundValues) -> Fact:
+        """Why the wanted content cannot be installed (yet): its Bundle is not there, or the values of its chart."""
+        if not wanted.status.is_unpacked or found.error is None:
+            return unpack_fact(wanted, self._classes)
+        fact = values_fact(found.error)
+        if fact.cause in {Cause.VALUES_CONTENT, Cause.VALUES_MISSING}:
             self._content.drop_renderings(deployment)
-        outcome = both(WAIT if is_watched else retry(error.retry_after), result.outcome)
-        if not is_watched and state.waited("values") < ERRORS_QUIET_SECONDS:
-            return await self._reporting.report(deployment, state, replace(result, outcome=outcome, report=None))
-        report = statuses.with_installed(unloadable(error), result.report)
-        return await self._reporting.report(deployment, state, replace(result, outcome=outcome, report=report))
-
-    async def _keep_active_after_error(
-        self, deployment: BundleDeployment, state: DeploymentState, error: RukPakError
-    ) -> Outcome:
-        """The wanted Bundle cannot be had: the same, with what kept it."""
-        result = await self._keep_active(deployment, state)
-        outcome = both(retry(error.retry_after), result.outcome)
-        report = statuses.with_installed(statuses.no_bundle(error), result.report)
-        return await self._reporting.report(deployment, state, replace(result, outcome=outcome, report=report))
+        return fact
 
     async def _keep_active(
         self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues = NO_VALUES
-    ) -> StageResult:
+    ) -> Progress:
         """With the options that it was installed with, whatever the spec says meanwhile."""
         active = self._active(deployment, state, found)
         if active is not None:
             return await self._content.reconcile_content(active, active)
-        why = await self._why_not_corrected(deployment, active)
-        if why:
-            report = statuses.not_corrected(deployment.status.active_bundle, why)
-            return StageResult(outcome=_look_again(why), report=report)
-        return StageResult(outcome=WAIT)
+        return await self._not_corrected(deployment)
 
     def _active(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
         bundle = self._templates.active(deployment)
@@ -160,20 +153,22 @@ class DeploymentReconciler:
             return None
         return self._attempts.active(deployment, bundle, state, found)
 
-    async def _why_not_corrected(self, deployment: BundleDeployment, active: Attempt | None) -> str:
-        """Empty: nothing is installed, or it is kept as it should be, or what that needs is on its way."""
+    async def _not_corrected(self, deployment: BundleDeployment) -> Progress:
+        """Why what is installed cannot be kept as it was; nothing where what that needs is on its way."""
         name, bundle = deployment.status.active_bundle, self._templates.active(deployment)
-        if active is not None or not name:
-            return ""
+        if not name:
+            return NO_PROGRESS
         if bundle is None:
             why = await self._templates.restore_active(deployment)
-            return messages.bundle_missing(name, why) if why else ""
+            return _not_kept(InstalledBundleMissing(bundle=name, why=why)) if why else NO_PROGRESS
         if not bundle.status.digest:
-            valid = statuses.validity(bundle)
-            return messages.bundle_not_unpacked(name, valid.message) if valid.status is ConditionStatus.FALSE else ""
+            unpacked = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
+            if bundle.status.phase != BundlePhase.FAILING or unpacked is None:
+                return NO_PROGRESS
+            return _not_kept(InstalledBundleFails(bundle=name, why=unpacked.message))
         if _has_other_content(bundle, deployment):
-            return messages.bundle_has_other_content(name)
-        return messages.OPTIONS_LOST
+            return _not_kept(InstalledBundleReplaced(bundle=name))
+        return _about(Fact(cause=Cause.OPTIONS_LOST, detail=OPTIONS_LOST))
 
 
 def _is_held_by_us(deployment: BundleDeployment) -> bool:
@@ -187,17 +182,28 @@ def _has_other_content(bundle: Bundle, deployment: BundleDeployment) -> bool:
     return bool(digest) and bundle.status.digest != digest
 
 
-def _look_again(why: str) -> Outcome:
-    return WAIT if why in {messages.OPTIONS_LOST, messages.RENDERING_LOST} else retry()
+def _not_served(deployment: BundleDeployment) -> list[Fact]:
+    """Its class is served elsewhere by now: told once, and only where this operator has told something before.
+
+    Ready is ours alone, so it tells; afterwards the status belongs to the operator that serves the class.
+    """
+    ready = find_condition(deployment.status.conditions, ConditionType.READY)
+    if ready is None or ready.reason == Reason.CLASS_NOT_SERVED:
+        return []
+    detail = ClassNotServed(class_name=deployment.spec.provisioner_class_name)
+    return [Fact(cause=Cause.CLASS_NOT_SERVED, detail=detail)]
 
 
-def _with_kept(result: StageResult, kept: StageResult) -> StageResult:
-    """A refusal, with what the status records of the content that is kept: a correction changes its digest."""
-    report = result.report
-    if report is not None and kept.report is not None and kept.report.fields is not None:
-        report = replace(report, fields={**kept.report.fields, **(report.fields or {})})
-    is_gone = result.is_gone or kept.is_gone
-    return replace(result, report=report, waits_for=result.waits_for | kept.waits_for, is_gone=is_gone)
+def _not_kept(detail: Detail) -> Progress:
+    return _about(Fact(cause=Cause.NOT_CORRECTED, detail=detail))
 
 
-SUSPENDED = StageResult(outcome=DONE, report=statuses.SUSPENDED)
+def _about(*facts: Fact) -> Progress:
+    return Progress(facts=facts)
+
+
+def _is_well(progress: Progress) -> bool:
+    return all(fact.row.kind not in {Kind.FAILURE, Kind.WAIT} for fact in progress.facts)
+
+
+_SUSPENDED = Fact(cause=Cause.SUSPENDED, detail=SUSPENDED)

@@ -8,36 +8,44 @@ Content that is installed already, by this process or one before it, is kept as 
 cannot be used at the moment is left as it is, and everything else is corrected.
 """
 
+import logging
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import Any
+
+from msgspec import structs
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Summary, summary_of
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.preflight import Candidate, GatePhase, Refusal
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, OwnerIsGone, Refusal
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
+from rukpak_py.apply.results import FailureKind
 from rukpak_py.apply.serving_certificates import CertificateResult
-from rukpak_py.controllers.deployment import failure_reports
+from rukpak_py.apply.wakes import NO_WAKES, kind_wakes
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply
-from rukpak_py.controllers.deployment.applying import AppliedContent, Applier, lagging
+from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.certificates import CertificateStage, with_certificates
+from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_progress
+from rukpak_py.controllers.deployment.facts import GONE, error_fact, look_again, refusal_facts
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
-from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds, KindVisibility, names_of
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
-from rukpak_py.controllers.deployment.stage import StageResult, waiting
 from rukpak_py.controllers.deployment.state import differences
-from rukpak_py.controllers.deployment.status import Report
-from rukpak_py.controllers.outcome import DONE, WAIT, again, both, retry, retry_unless_stalled
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import KindsToCome
+from rukpak_py.controllers.result.errors import API_ERRORS
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
+from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
 
-ERRORS_QUIET_SECONDS = 10.0  # of requests that fail before it is reported: not each restart of the API server
+LOG = logging.getLogger(__name__)
 
 
 class ContentReconciler:
@@ -62,30 +70,30 @@ class ContentReconciler:
         self._hooks = hooks
         self._after_apply = after_apply
 
-    async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
-        """`active`: the same for what is installed; None when nothing is, or when its options are lost."""
-        try:
-            result = await self._stages(attempt, active)
-        except ApiError as error:
-            if attempt.state.waited("api server") < ERRORS_QUIET_SECONDS:
-                raise
-            _, reason = summary_of(error)
-            report = Report(summary=Summary.RETRYING, reason=reason, message=str(error))
-            return StageResult(outcome=retry(error.retry_after), report=report)
-        attempt.state.waits.over("api server")
-        if not attempt.is_wanted:
-            return result
+    async def reconcile_content(self, attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
+        """`active`: the same for what is installed; None when nothing is, or when its options are lost.
+
+        `is_due` False: content that could not be installed at its last attempt is not tried again yet.
+        """
+        is_installed = active is not None and active.content == attempt.content
+        progress = attempt.state.failed.of(attempt.content) if not is_due and not is_installed else None
+        if progress is None:
+            progress = await _with_failed_request(self._stages(attempt, active))
+            if attempt.is_wanted:
+                attempt.state.failed.keep(attempt.content, NO_PROGRESS if is_installed else progress)
+        if not attempt.is_wanted or any(fact.cause in API_ERRORS.causes for fact in progress.facts):
+            return progress
         # After its own rendering took over the place of a former one.
         self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
-        return await self._hooks.with_given_up(attempt, result)
+        return await self._hooks.with_given_up(attempt, progress)
 
     def drop_renderings(self, deployment: BundleDeployment) -> None:
         """Of what was wanted, while nobody can say what is."""
         self._rendering.drop_superseded(deployment.metadata.uid)
 
-    async def _stages(self, attempt: Attempt, active: Attempt | None) -> StageResult:
+    async def _stages(self, attempt: Attempt, active: Attempt | None) -> Progress:
         hidden = await self._visibility.of_owned(attempt.deployment, attempt.state)
-        if isinstance(hidden, StageResult):
+        if isinstance(hidden, Progress):
             return hidden
         unfinished = await self._rendering.recall(attempt, active, self._owned(attempt))
         if unfinished is not None:
@@ -94,76 +102,93 @@ class ContentReconciler:
         if untouched is not None:
             return await self._kept(untouched, hidden)
         rendered = await self._rendering.rendered(attempt)
-        if isinstance(rendered, StageResult):
+        if isinstance(rendered, Progress):
             return rendered
-        unfinished = await self._hooks.proceed(attempt, rendered)
-        return unfinished or await self._applying(attempt, active, rendered, hidden)
+        begun = await self._hooks.proceed(attempt, rendered)
+        if isinstance(begun, Progress):
+            return begun
+        return Progress(facts=begun.facts) + await self._applying(attempt, active, rendered, hidden)
 
     async def _applying(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: HiddenKinds
-    ) -> StageResult:
+    ) -> Progress:
         """Everything after rendering."""
         target = self._planner.target_of(attempt, rendered.resolution)
         candidate = self._gates.candidate(attempt, rendered, active, target)
-        lacking = await self._gates.refusal(GatePhase.CONTENT, attempt, candidate)
-        if lacking is not None and not candidate.is_installed:
-            return self._refused(attempt, lacking)
+        lacking = await self._gates.refusals(GatePhase.CONTENT, attempt, candidate)
+        if lacking and not candidate.is_installed:
+            return Progress(facts=refusal_facts(lacking))
         seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)
-        if isinstance(seen, StageResult):
+        if isinstance(seen, Progress):
             return seen
         planned = await self._planner.plan(attempt, rendered, seen)
-        refusal = await self._refusal_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
-        if refusal is not None:
-            return await self._refused_plan(attempt, planned, refusal)
-        unfinished = await self._run_hooks_before(attempt, rendered, planned)
-        if unfinished is not None:
-            return unfinished
+        refusals = await self._refusals_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
+        if refusals:
+            return await self._refused_plan(attempt, planned, refusals)
+        before = await self._hooks_before(attempt, rendered, planned)
+        if isinstance(before, Progress):
+            return before
         applied = await self._applier.apply(attempt, rendered, planned)
-        kept = await self._certificates_of(attempt, applied)
         may_be_hidden = attempt.is_settled or (candidate.is_installed and rendered.resolution.knows_all_kinds)
-        if lacking is not None:
-            result = self._lacking(attempt, applied, lacking)
-        elif isinstance(applied, StageResult):
-            result = applied
+        if isinstance(applied, Progress):
+            progress = applied
+        elif lacking:  # of installed content: everything else is as it should be
+            progress = Progress(facts=applied.facts, reached=Reached.PARTLY)
         else:
-            unfinished = self._set_apart(attempt, planned, may_be_hidden=may_be_hidden)
-            unfinished = unfinished or await self._hooks.after(attempt, rendered)
-            result = unfinished or await self._finished(applied, rendered, seen)
-        return with_certificates(attempt, result, kept)
+            progress = await _with_failed_request(
+                self._after(applied, rendered, seen, may_be_hidden=may_be_hidden),
+                Progress(facts=applied.facts, reached=Reached.PARTLY),
+            )
+        progress = Progress(facts=(*before.facts, *refusal_facts(lacking))) + progress
+        kept = await _kept_certificates(self._certificates, attempt, progress)
+        return _with_certificates(progress, kept)
 
-    async def _refusal_of_plan(self, attempt: Attempt, candidate: Candidate) -> Refusal | None:
+    async def _after(
+        self, applied: AppliedContent, rendered: Rendered, seen: HiddenKinds, *, may_be_hidden: bool
+    ) -> Progress:
+        """All that could be applied is: what is still to come, and the final word."""
+        attempt, planned = applied.attempt, applied.planned
+        apart = self._set_apart(planned, may_be_hidden=may_be_hidden) if planned is not None else None
+        if apart is not None:
+            return Progress(facts=(*applied.facts, apart), reached=Reached.PARTLY)
+        after = await self._hooks.after(attempt, rendered)
+        if isinstance(after, Progress):
+            return Progress(facts=applied.facts, reached=Reached.PARTLY) + after
+        return Progress(facts=after.facts) + await self._finished(applied, rendered, seen)
+
+    async def _refusals_of_plan(self, attempt: Attempt, candidate: Candidate) -> tuple[AnyRefusal, ...]:
         """What the content drops is released between the gates: our fields in it would make the server refuse."""
-        refusal = await self._gates.refusal(GatePhase.PLAN, attempt, candidate)
-        if refusal is not None:
-            return refusal
+        refusals = await self._gates.refusals(GatePhase.PLAN, attempt, candidate)
+        if refusals:
+            return refusals
         await self._certificates.release_dropped(attempt)
-        return await self._gates.refusal(GatePhase.DRY_RUN, attempt, candidate)
+        return await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
 
-    async def _run_hooks_before(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> StageResult | None:
-        """After what they may need is there; None: they have ended well."""
+    async def _hooks_before(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> HooksOver | Progress:
+        """After what they may need is there."""
         if not self._hooks.are_due_before(attempt, rendered):
-            return None
-        unfinished = await self._applier.apply_before_hooks(attempt, rendered, planned)
-        return unfinished or await self._hooks.before(attempt, rendered)
+            return HooksOver()
+        first = await self._applier.apply_before_hooks(attempt, rendered, planned)
+        if isinstance(first, Progress):
+            return first
+        before = await self._hooks.before(attempt, rendered)
+        if isinstance(before, Progress):
+            return Progress(facts=first.facts) + before
+        return HooksOver(facts=(*first.facts, *before.facts))
 
-    async def _certificates_of(self, attempt: Attempt, applied: AppliedContent | StageResult) -> CertificateResult:
-        """Also when it failed half-way: custom resources may need the very webhooks that lack a CA."""
-        if isinstance(applied, StageResult) and applied.wrote_nothing:
-            return CertificateResult()
-        return await self._certificates.keep(attempt)
-
-    async def _kept(self, untouched: AppliedContent, hidden: HiddenKinds) -> StageResult:
+    async def _kept(self, untouched: AppliedContent, hidden: HiddenKinds) -> Progress:
         """All objects are as they were applied; what becomes of certificates is not seen from them."""
         attempt = untouched.attempt
         if self._certificates.must_render(attempt):
             rendered = await self._rendering.rendered(attempt)
-            if isinstance(rendered, StageResult):  # meanwhile everything else is as it should be
-                result = await self._after_apply.run(untouched, hidden)
-                return replace(result, outcome=both(result.outcome, rendered.outcome))
+            if isinstance(rendered, Progress):  # meanwhile everything else is as it should be
+                later = tuple(fact for fact in rendered.facts if fact.row.kind is Kind.SILENT)
+                later = later or (look_again(LOOK_AGAIN_SECONDS),)
+                return await self._after_apply.run(untouched, hidden) + Progress(facts=later)
         kept = await self._certificates.keep(attempt)
-        return with_certificates(attempt, await self._finish_with_secrets(untouched, hidden), kept)
+        return _with_certificates(await self._finish_with_secrets(untouched, hidden), kept)
 
-    async def correct_drift(self, active: Attempt) -> StageResult:
+    async def correct_drift(self, active: Attempt) -> Progress:
         """Keep the active content as it should be while its successor is refused.
 
         Only when nothing of the successor was written since: half an upgrade is not drift, and to undo it here, to be
@@ -171,10 +196,10 @@ class ContentReconciler:
         """
         if active.is_untouched:
             return await self.reconcile_content(active, active)
-        return StageResult(outcome=DONE, not_corrected=self._rendering.why_lost(active))
+        return self._rendering.lost(active)
 
     def _as_applied(self, attempt: Attempt, hidden: HiddenKinds) -> AppliedContent | None:
-        """The watches show what was applied, but for what somebody keeps changing and is left alone for now."""
+        """The watches show what was applied, but for what another client keeps changing and is left alone for now."""
         if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
             return None
         found = differences(attempt.state.applied, without_kept(self._owned(attempt), attempt.deployment.status.kept))
@@ -184,56 +209,39 @@ class ContentReconciler:
             return None
         return AppliedContent(attempt=attempt, resting=resting, kept=attempt.deployment.status.kept)
 
-    async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: HiddenKinds) -> StageResult:
+    async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: HiddenKinds) -> Progress:
         state = applied.attempt.state
         state.mark_applied(applied.attempt.content, rendered.keys, hidden)
         state.kept_crds_judged_at = monotonic()
         return await self._finish_with_secrets(applied, hidden)
 
-    async def _finish_with_secrets(self, applied: AppliedContent, hidden: HiddenKinds) -> StageResult:
-        result = await self._after_apply.run(applied, hidden)
-        if not result.is_finished:
-            return result
-        return with_certificates(applied.attempt, result, await self._certificates.remove_unwanted(applied.attempt))
-
-    def _lacking(self, attempt: Attempt, applied: AppliedContent | StageResult, refusal: Refusal) -> StageResult:
-        """Of installed content: everything else is as it should be, or could not be made so."""
-        result = applied if isinstance(applied, StageResult) else self._refused(attempt, refusal)
-        return replace(result, waits_for=result.waits_for | refusal.waits_for, wrote_nothing=False)
-
-    def _set_apart(self, attempt: Attempt, planned: Planned, *, may_be_hidden: bool) -> StageResult | None:
-        """A result while the content is not whole: kinds that it brings, or of new content, kinds that are hidden."""
-        if planned.later:
-            kinds = frozenset(one.head.gvk.group_kind for one in planned.later)
-            text = f"Waiting: the API server does not serve {names_of(kinds)} yet, which the bundle brings"
-            return waiting(attempt.state, "kinds", text, WaitsFor(kinds=kinds))
-        attempt.state.waits.over("kinds")
-        if planned.is_whole or may_be_hidden:
-            return None
-        text = planned.hidden.text()
-        result = waiting(attempt.state, "hidden", text, planned.hidden.waits_for)
-        if attempt.state.waited("hidden") < HIDDEN_QUIET_SECONDS:
-            return replace(result, outcome=both(result.outcome, again(HIDDEN_QUIET_SECONDS)))
-        return replace(result, report=failure_reports.held_back(attempt.deployment, text))
-
-    async def _refused_plan(self, attempt: Attempt, planned: Planned, refusal: Refusal) -> StageResult:
-        if refusal.is_gone:
-            return StageResult(outcome=WAIT, is_gone=True)
-        state = attempt.state
-        state.applied.absent.clear()  # what was free may be why
-        unfinished = lagging(attempt, refusal.failure_kinds, refusal.message)
-        if unfinished is not None:
-            return unfinished
-        state.conflicts = refusal.waits_for.objects
-        if planned.plan.refused:
-            await self._applier.withdraw(attempt, planned, self._owned(attempt))
-        return self._refused(attempt, refusal)
+    async def _finish_with_secrets(self, applied: AppliedContent, hidden: HiddenKinds) -> Progress:
+        progress = await self._after_apply.run(applied, hidden)
+        if progress.reached is not Reached.FINISHED:
+            return progress
+        return _with_certificates(progress, await self._certificates.remove_unwanted(applied.attempt))
 
     @staticmethod
-    def _refused(attempt: Attempt, refusal: Refusal) -> StageResult:
-        report = failure_reports.refused(attempt.deployment, refusal)
-        outcome = retry_unless_stalled(report.summary, refusal.retry_after)
-        return StageResult(outcome=outcome, report=report, wrote_nothing=True, waits_for=refusal.waits_for)
+    def _set_apart(planned: Planned, *, may_be_hidden: bool) -> Fact | None:
+        """While the content is not whole: kinds that it brings, or of new content, kinds that are hidden."""
+        if planned.later:
+            kinds = frozenset(one.head.gvk.group_kind for one in planned.later)
+            return Fact(cause=Cause.KINDS_COMING, detail=KindsToCome(kinds=names_of(kinds)), wakes=kind_wakes(kinds))
+        if planned.is_whole or may_be_hidden:
+            return None
+        return planned.hidden.fact(Cause.KINDS_HELD_BACK)
+
+    async def _refused_plan(self, attempt: Attempt, planned: Planned, refusals: Sequence[AnyRefusal]) -> Progress:
+        if any(isinstance(one, OwnerIsGone) for one in refusals):
+            return GONE
+        state = attempt.state
+        state.applied.absent.clear()  # what was free may be why
+        conflicts = (one for one in refusals if isinstance(one, Refusal) and one.kind is FailureKind.CONFLICT)
+        state.conflicts = NO_WAKES.union(*(one.wakes for one in conflicts))
+        withdrawn: tuple[Fact, ...] = ()
+        if planned.plan.refused:
+            withdrawn = await self._applier.withdraw(attempt, planned, self._owned(attempt))
+        return Progress(facts=(*withdrawn, *refusal_facts(refusals)))
 
     def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
         return self._planner.owned(attempt)
@@ -247,3 +255,29 @@ def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
     asked = attempt.deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
     is_due = now - attempt.state.kept_crds_judged_at >= KEPT_CRDS_SECONDS
     return is_due or asked != status.last_handled_reconcile_at
+
+
+async def _with_failed_request(stages: Coroutine[Any, Any, Progress], done: Progress = NO_PROGRESS) -> Progress:
+    """A request that fails ends the stages, and is told when it goes on. `done`: what had happened before them."""
+    try:
+        return await stages
+    except ApiError as error:
+        LOG.warning("%s", error)
+        return done + Progress(facts=(error_fact(API_ERRORS, error),))
+
+
+async def _kept_certificates(certificates: CertificateStage, attempt: Attempt, progress: Progress) -> CertificateResult:
+    """Also of content that was applied half-way: custom resources may need the very webhooks that lack a CA."""
+    if progress.reached is Reached.NOTHING:
+        return CertificateResult()
+    return await certificates.keep(attempt)
+
+
+def _with_certificates(progress: Progress, kept: CertificateResult) -> Progress:
+    """What the status records of objects is not all there is where a certificate could not be made: after a restart it
+    must not pass for that.
+    """
+    change = progress.change
+    if kept.failures and change.installed:
+        change = structs.replace(change, installed=structs.replace(change.installed, applied_digest=""))
+    return replace(progress, change=change) + certificate_progress(kept)

@@ -6,18 +6,23 @@ from contextlib import suppress
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.failure_reports import unloadable
+from rukpak_py.controllers.deployment.facts import error_fact, look_again
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
-from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, StageResult, waiting_to_begin
-from rukpak_py.controllers.deployment.status import not_corrected
-from rukpak_py.controllers.outcome import WAIT, Outcome, again, retry
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import REFETCHING, RENDERING, RENDERING_LOST
+from rukpak_py.controllers.result.errors import RENDERING_ERRORS
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
+
+_REFETCHING = Progress(facts=(Fact(cause=Cause.REFETCHING, detail=REFETCHING),))
+_RUNNING = Progress(facts=(Fact(cause=Cause.RENDERING, detail=RENDERING), Fact(cause=Cause.JOB_RUNNING)))
+_LOST = Progress(facts=(Fact(cause=Cause.RENDERING_LOST, detail=RENDERING_LOST),))
 
 
 class RenderingStage:
@@ -33,7 +38,7 @@ class RenderingStage:
         self._former = former
         self._want_content = request_content
 
-    async def rendered(self, attempt: Attempt) -> Rendered | StageResult:
+    async def rendered(self, attempt: Attempt) -> Rendered | Progress:
         try:
             rendered = await self._renderer.rendered(attempt)
         except ApiError:
@@ -43,31 +48,26 @@ class RenderingStage:
         match rendered:
             case NotRendered.CONTENT_MISSING:
                 self._want_content(attempt.bundle)
-                return waiting_to_begin(attempt.state, "content", messages.REFETCHING)
+                return _REFETCHING
             case NotRendered.RUNNING:
-                return waiting_to_begin(attempt.state, "content", messages.RENDERING)
+                return _RUNNING
             case NotRendered.LOST:
-                attempt.state.waits.over("content")
-                report = not_corrected(attempt.bundle.metadata.name, messages.RENDERING_LOST)
-                return StageResult(
-                    outcome=WAIT, report=report, wrote_nothing=True, not_corrected=messages.RENDERING_LOST
-                )
+                return _LOST
             case Rendered():
-                attempt.state.waits.over("content")
                 return rendered
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
         """End the renderings of content that is not wanted any more. None: the wanted content is not known."""
         self._renderer.drop_superseded(uid, wanted)
 
-    def why_lost(self, attempt: Attempt) -> str:
-        """Why nobody can say what was rendered; empty: somebody can, or nobody has asked yet."""
-        return messages.RENDERING_LOST if self._renderer.is_lost(attempt) else ""
+    def lost(self, attempt: Attempt) -> Progress:
+        """That what was rendered cannot be known any more; nothing where it can, or was not asked for yet."""
+        return _LOST if self._renderer.is_lost(attempt) else NO_PROGRESS
 
     async def recall(
         self, attempt: Attempt, active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]
-    ) -> StageResult | None:
-        """After a restart: what was applied, and which names the content before had. A result: it is still rendered."""
+    ) -> Progress | None:
+        """After a restart: what was applied, and which names the content before had. Else it is still rendered."""
         state = attempt.state
         if state.former.is_complete or not state.applied.is_empty:
             return None
@@ -83,7 +83,7 @@ class RenderingStage:
                         raise
                     return _failed(before, error)
                 if rendered is NotRendered.RUNNING:
-                    return waiting_to_begin(state, "content", messages.RENDERING)
+                    return _RUNNING
                 if rendered is NotRendered.CONTENT_MISSING and before is active:
                     self._want_content(before.bundle)
                     is_missing = True
@@ -104,13 +104,8 @@ class RenderingStage:
         return [*([active] if active is not None else []), *others]
 
 
-def _failed(attempt: Attempt, error: RukPakError) -> StageResult:
-    outcome = _until(error)
-    if outcome == WAIT and attempt.is_nondeterministic:  # what it asked the cluster for may come
-        outcome = again(LOOK_AGAIN_SECONDS)
-    return StageResult(outcome=outcome, report=unloadable(error), wrote_nothing=True)
-
-
-def _until(error: RukPakError) -> Outcome:
-    """Wrong content needs another Bundle; a worker that died or a server that did not answer, another try."""
-    return WAIT if isinstance(error, ContentError) else retry(error.retry_after)
+def _failed(attempt: Attempt, error: RukPakError) -> Progress:
+    failure = error_fact(RENDERING_ERRORS, error)
+    if failure.cause is Cause.RENDERING_CONTENT and attempt.is_nondeterministic:
+        return Progress(facts=(failure, look_again(LOOK_AGAIN_SECONDS)))  # what it asked the cluster for may come
+    return Progress(facts=(failure,))

@@ -1,19 +1,47 @@
-"""What a reconcile has to say: the status, the Events of its transitions, and what brings the key back."""
+"""What a reconcile has come to, concluded: the status, the Events, what brings the key back, and when."""
 
-from collections.abc import Collection
-from dataclasses import replace
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ConditionStatus
-from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
+from rukpak_py.api.template_hash import bundle_name
+from rukpak_py.controllers.deployment.key_facts import key_facts
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.status import ConditionValue, not_served, validity
-from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, WriteResult
+from rukpak_py.controllers.deployment.status_writer import (
+    STALE_SECONDS,
+    DeploymentStatusWriter,
+    WriteResult,
+    is_outdated,
+)
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.events import emit
-from rukpak_py.controllers.outcome import DONE, Outcome, again
 from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclude import conclude
+from rukpak_py.controllers.result.conclusion import Clock, Conclusion, KeyFacts, read_clock
+from rukpak_py.controllers.result.deployment_details import STATUS_TOO_LARGE
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
+
+_TOO_LARGE = Progress(facts=(Fact(cause=Cause.STATUS_TOO_LARGE, detail=STATUS_TOO_LARGE),))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Findings:
+    """`wanted`: of what the template asks for, where that is not installed. `installed`: of what is."""
+
+    wanted: Progress
+    installed: Progress
+    key: KeyFacts
+    clock: Clock
+    hide: Callable[[str], str]
+
+    def concluded(
+        self, before: BundleDeploymentStatus, also: Progress = NO_PROGRESS
+    ) -> Conclusion[BundleDeploymentStatus]:
+        return conclude(before, self.wanted, self.installed + also, self.key, self.clock, hide=self.hide)
 
 
 class Reporting:
@@ -23,50 +51,93 @@ class Reporting:
         waiting: WaitingDeployments,
         events: Recorder,
         *,
-        classes: Collection[str],
+        clock: Callable[[], Clock] = read_clock,
     ) -> None:
         self._writer = writer
         self._waiting = waiting
         self._events = events
-        self._classes = classes
-
-    def serves(self, deployment: BundleDeployment) -> bool:
-        return deployment.spec.provisioner_class in self._classes
-
-    def validity(self, bundle: Bundle) -> ConditionValue:
-        """Whether the wanted Bundle is there; a class that nobody here unpacks is named."""
-        valid = validity(bundle)
-        if valid.status is not ConditionStatus.UNKNOWN or bundle.spec.provisioner_class in self._classes:
-            return valid
-        text = f'{valid.message}; this operator does not serve its class "{bundle.spec.provisioner_class_name}"'
-        return replace(valid, message=text)
-
-    async def not_served(self, deployment: BundleDeployment, state: DeploymentState) -> Outcome:
-        """Its class is somebody else's by now: said once."""
-        report = not_served(deployment, self._classes)
-        return await self.report(deployment, state, StageResult(outcome=DONE, report=report))
+        self._clock = clock
 
     async def report(
         self,
         deployment: BundleDeployment,
         state: DeploymentState,
-        result: StageResult,
+        turn: Turn,
         *,
-        valid: ConditionValue | None = None,
-    ) -> Outcome:
-        """Write the status when it says something new, and emit its transitions as Events."""
+        wanted: Progress = NO_PROGRESS,
+        installed: Progress = NO_PROGRESS,
+    ) -> Schedule:
+        """Write the status when it says something new, and emit what has happened and its transitions as Events."""
+        latest = self._writer.latest(deployment)
+        if latest is None or Reached.GONE in {wanted.reached, installed.reached}:
+            return SETTLED
+        name = bundle_name(deployment.metadata.name, state.template_hash(deployment))
+        clock = self._clock()
+        state.quiet.found((*wanted.facts, *installed.facts), clock.loop)
+        findings = _Findings(
+            wanted=_timed(wanted, state),
+            installed=_timed(installed, state),
+            key=key_facts(deployment, bundle=name, turn=turn),
+            clock=clock,
+            hide=state.mask.hide,
+        )
+        conclusion = findings.concluded(latest.status)
         if not state.has_ended:
-            self._waiting.note(deployment.metadata.uid, deployment.metadata.name, result.waits_for)
-        report = result.report
-        if report is None or result.is_gone:
-            return result.outcome
-        if report.valid is None:
-            report = replace(report, valid=valid)
-        written = await self._writer.write(deployment, report, state.status_writes)
-        emit(self._events, BUNDLE_DEPLOYMENT_KIND, deployment.metadata, written.events)
-        if written.result is WriteResult.GONE:
-            return DONE
-        if written.pause is None:
-            return result.outcome
-        # Soon, whatever the back-off says: the report is made anew then.
-        return again(min(written.pause, result.outcome.after or written.pause))
+            self._waiting.note(deployment.metadata.uid, deployment.metadata.name, conclusion.wakes)
+        emit(self._events, BUNDLE_DEPLOYMENT_KIND, deployment.metadata, conclusion.happened)
+        changes = (wanted.change, installed.change)
+        if any(is_outdated(change, deployment.status, latest.status) for change in changes):
+            return _soon(conclusion.schedule, clock, STALE_SECONDS)
+        return await self._written(latest, state, findings, conclusion)
+
+    async def _written(
+        self,
+        latest: BundleDeployment,
+        state: DeploymentState,
+        findings: _Findings,
+        conclusion: Conclusion[BundleDeploymentStatus],
+    ) -> Schedule:
+        """A short status in the place of one that is too large for its object, until it says something else, or another
+        client has changed the object.
+        """
+        writes = state.status_writes
+        if latest.metadata.resource_version == writes.refused_in:
+            short = findings.concluded(latest.status, _TOO_LARGE)
+            if short.status == latest.status:
+                return short.schedule
+        written = await self._writer.write(latest, conclusion.status, writes)
+        is_too_large = written.result is WriteResult.TOO_LARGE
+        if is_too_large:
+            conclusion = findings.concluded(latest.status, _TOO_LARGE)
+            written = await self._writer.write(latest, conclusion.status, writes)
+            if written.error is not None:
+                raise written.error  # there is no room for that either
+        match written.result:
+            case WriteResult.GONE:
+                return SETTLED
+            case WriteResult.POSTPONED | WriteResult.STALE:
+                return _soon(conclusion.schedule, findings.clock, written.pause or 0.0)
+            case WriteResult.WRITTEN:
+                emit(self._events, BUNDLE_DEPLOYMENT_KIND, latest.metadata, conclusion.events)
+            case WriteResult.UNCHANGED | WriteResult.TOO_LARGE:
+                pass
+        now = self._writer.latest(latest)
+        writes.refused_in = now.metadata.resource_version if is_too_large and now is not None else ""
+        return conclusion.schedule
+
+
+def _timed(progress: Progress, state: DeploymentState) -> Progress:
+    facts = (_since(fact, state) for fact in progress.facts)
+    return dataclasses.replace(progress, facts=tuple(facts))
+
+
+def _since(fact: Fact, state: DeploymentState) -> Fact:
+    """A fact that is quiet at first is in no status yet: this process counts since when it lasts."""
+    since = state.quiet.since(fact.cause) if fact.row.quiet and fact.since is None else None
+    return dataclasses.replace(fact, since=since) if since is not None else fact
+
+
+def _soon(schedule: Schedule, clock: Clock, pause: float) -> Schedule:
+    """With a look after the pause: the conclusion is drawn anew then."""
+    due = clock.loop + pause
+    return dataclasses.replace(schedule, report_at=min(due, schedule.report_at or due))

@@ -22,10 +22,14 @@ from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.deployment.hooks.state import HookState
 from rukpak_py.controllers.deployment.masks import SecretMask
 from rukpak_py.controllers.deployment.rendering_failures import RenderingFailures
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
+from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.format import ContentDescription
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
+_NOT_DUE = Fact(cause=Cause.NOT_DUE)
 REMEMBERED_UIDS = 4096
 REMEMBERED_CONTENTS = 32  # of one deployment: edits that were rendered and are of no interest any more
 # Others may have filled these since they were created.
@@ -40,7 +44,7 @@ FILLED_BY_OTHERS = frozenset(
 
 
 class PendingWaits:
-    """How long something has been waited for: a wait is reported only when it lasts."""
+    """How long something has been waited for: a stage goes on without it when it lasts."""
 
     def __init__(self) -> None:
         self._since: dict[str, tuple[ContentKey | None, float]] = {}
@@ -54,6 +58,40 @@ class PendingWaits:
     def over(self, *what: str) -> None:
         for one in what:
             self._since.pop(one, None)
+
+
+class QuietFacts:
+    """Since when, by the loop, each cause was found at every look. What is not told yet stands in no status."""
+
+    def __init__(self) -> None:
+        self._since: dict[Cause, float] = {}
+
+    def found(self, facts: Iterable[Fact], now: float) -> None:
+        """All that the last look has found."""
+        self._since = {fact.cause: self._since.get(fact.cause, now) for fact in facts}
+
+    def since(self, cause: Cause) -> float | None:
+        return self._since.get(cause)
+
+
+class FailedAttempt:
+    """What the last attempt to install content has come to, if it failed: looks tell the same until the next one."""
+
+    def __init__(self) -> None:
+        self._content: ContentKey | None = None
+        self._progress = NO_PROGRESS
+
+    def keep(self, content: ContentKey, progress: Progress) -> None:
+        """What has happened is told once. Where a stage wants another look, that has to find something out."""
+        wants_look = any(fact.cause is Cause.LOOK_AGAIN for fact in progress.facts)
+        is_open = progress.reached < Reached.APPLIED and not wants_look
+        has_failed = is_open and any(fact.row.kind is Kind.FAILURE for fact in progress.facts)
+        lasting = (fact for fact in progress.facts if fact.row.kind is not Kind.EVENT)
+        self._content = content if has_failed else None
+        self._progress = Progress(facts=(*lasting, _NOT_DUE), reached=progress.reached)
+
+    def of(self, content: ContentKey) -> Progress | None:
+        return self._progress if self._content == content else None
 
 
 class CreatedByThisInstall:
@@ -144,6 +182,8 @@ class DeploymentState:
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
     drift: DriftBackoff = field(default_factory=DriftBackoff)
     waits: PendingWaits = field(default_factory=PendingWaits)
+    quiet: QuietFacts = field(default_factory=QuietFacts)
+    failed: FailedAttempt = field(default_factory=FailedAttempt)
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
     former: FormerObjects = field(default_factory=FormerObjects)
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last

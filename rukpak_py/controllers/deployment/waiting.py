@@ -2,22 +2,23 @@
 
 from collections.abc import Callable, Collection
 
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.wakes import Wakes, kind_wakes, namespace_wake, quota_wake
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.kube.resources import RESOURCE_QUOTAS
 
 
 class WaitingDeployments:
     def __init__(self, *, watch_quotas: Callable[[], None] = lambda: None) -> None:
         """`watch_quotas` is called when one of them waits for a quota."""
         self._watch_quotas = watch_quotas
-        self._waits: dict[str, tuple[str, WaitsFor]] = {}  # by uid, with the name
+        self._waits: dict[str, tuple[str, Wakes]] = {}  # by uid, with the name
 
-    def note(self, uid: str, name: str, waits_for: WaitsFor) -> None:
+    def note(self, uid: str, name: str, wakes: Wakes) -> None:
         """What it waits for from now on."""
-        if waits_for.quotas:
+        if any((key.group, key.kind) == RESOURCE_QUOTAS.group_kind for key in wakes):
             self._watch_quotas()
-        if waits_for:
-            self._waits[uid] = name, waits_for
+        if wakes:
+            self._waits[uid] = name, wakes
         else:
             self._waits.pop(uid, None)
 
@@ -25,13 +26,16 @@ class WaitingDeployments:
         self._waits.pop(uid, None)
 
     def for_kinds(self, kinds: Collection[GroupKind]) -> list[str]:
-        return [name for name, waits in self._waits.values() if not waits.kinds.isdisjoint(kinds)]
+        return self._for(kind_wakes(kinds))
 
     def for_namespace(self, namespace: str) -> list[str]:
-        return [name for name, waits in self._waits.values() if namespace in waits.namespaces]
+        return self._for({namespace_wake(namespace)})
 
     def for_quota(self, namespace: str) -> list[str]:
-        return [name for name, waits in self._waits.values() if namespace in waits.quotas]
+        return self._for({quota_wake(namespace)})
 
     def for_object(self, key: ObjectKey) -> list[str]:
-        return [name for name, waits in self._waits.values() if key in waits.objects]
+        return self._for({key})
+
+    def _for(self, found: Collection[ObjectKey]) -> list[str]:
+        return [name for name, wakes in self._waits.values() if not wakes.isdisjoint(found)]

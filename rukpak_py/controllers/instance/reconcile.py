@@ -17,14 +17,14 @@ from rukpak_py.controllers.instance import status as statuses
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import is_ours
 from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
 from rukpak_py.controllers.ports import Recorder
-from rukpak_py.controllers.queue import Schedule, Turn
+from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
 from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.errors import MIRROR_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.controllers.worker import failed
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.errors import StaleError
 
@@ -49,33 +49,33 @@ class InstanceReconciler:
         self._classes = classes
         self._clock = clock
 
-    async def reconcile(self, name: str, turn: Turn) -> Outcome | Schedule:
+    async def reconcile(self, name: str, turn: Turn) -> Schedule:
         instance = self._instances.get(name)
         if instance is None:
-            return DONE
+            return SETTLED
         known = self._deployments.get(name)
         if instance.metadata.is_deleted:
-            return await self._copy(instance, known) if known is not None and is_ours(known, instance) else DONE
+            return await self._copy(instance, known) if known is not None and is_ours(known, instance) else SETTLED
         if instance.spec.provisioner_class not in self._classes and not is_ours(known, instance):
-            return DONE
+            return SETTLED
         try:
             deployment = await self._child.deployment_of(instance)
         except StaleError:
-            return retry()
+            return failed(turn)
         except RukPakError as error:
             return await self._report(instance, error, turn)
-        return await self._copy(instance, deployment) if deployment is not None else WAIT
+        return await self._copy(instance, deployment) if deployment is not None else SETTLED
 
     def gone(self, instance: BundleInstance) -> None:
         self._writer.forget(instance.metadata.uid)
         self._child.forget(instance.metadata.uid)
 
-    async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Outcome:
+    async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Schedule:
         status = statuses.copied(instance, deployment)
         if status is None:
-            return WAIT
+            return SETTLED
         pause = await self._writer.write(instance, status)
-        return again(pause) if pause is not None else DONE
+        return Schedule(report_at=self._clock().loop + pause) if pause is not None else SETTLED
 
     async def _report(self, instance: BundleInstance, error: RukPakError, turn: Turn) -> Schedule:
         """There is no BundleDeployment that could say anything. What was said of an earlier one stays beside Ready."""

@@ -105,7 +105,6 @@ class Cause(StrEnum):
     UNHEALTHY = "Unhealthy"
     # notes
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
-    FIELDS_LEFT_OUT = "FieldsLeftOut"
     ORDER_NOT_KEPT = "OrderNotKept"
     HOOKS_SKIPPED = "HooksSkipped"
     HOOKS_BEGIN_AGAIN = "HooksBeginAgain"
@@ -116,6 +115,7 @@ class Cause(StrEnum):
     CONTENT_MISSING = "ContentMissing"
     # Events
     DRIFT_CORRECTED = "DriftCorrected"
+    FIELDS_LEFT_OUT = "FieldsLeftOut"
     PRUNED = "Pruned"
     RELEASED = "Released"
     REPLACED = "Replaced"

@@ -13,12 +13,13 @@ from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import mean_the_same
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
-from rukpak_py.controllers.deployment.minimal_status import minimal_history
+from rukpak_py.controllers.deployment.history_size import minimal_history
 from rukpak_py.controllers.result.conclusion import AnyStatus, Status
 from rukpak_py.controllers.result.judged import Hide
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 
 _NOTES_OF_A_SHORT_STATUS = 4
+_AS_THEY_ARE = ("kinds", "delete_hooks", "running_hook")
 _PHASES: Mapping[str, BundlePhase] = {
     Reason.UNPACKING: BundlePhase.UNPACKING,
     Reason.UNPACK_PENDING: BundlePhase.PENDING,
@@ -72,10 +73,9 @@ def _of_deployment(change: StatusChange, hide: Hide) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if change.installed is not UNSET:
         fields |= _of_installed(change.installed)
+    fields |= {name: value for name in _AS_THEY_ARE if (value := getattr(change, name)) is not UNSET}
     if change.hooks is not UNSET:
         fields["hooks"] = tuple(_masked(change.hooks, hide))
-    if change.running_hook is not UNSET:
-        fields["running_hook"] = change.running_hook
     return fields
 
 

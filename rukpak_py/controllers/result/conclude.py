@@ -3,7 +3,7 @@
 * `wanted`: of what the template asks for, where that is not what is installed. `installed`: of what is. Whose a fact
   is decides between Install-, Upgrade- and ReconcileFailed, and no stage says so.
 * While it is open how the wanted content does, nothing is written: with `Ready` of what is installed the status would
-  carry the new generation. A side is open while all that is known of it is still quiet.
+  carry the new generation. A side is open while all that is known of it is still quiet, or only when to look again.
 * Notes alone decide nothing, and events that have happened are told whatever else is open.
 * No text is read to decide anything. Texts are made last, and masked (`hide`) before anything is cut.
 """
@@ -53,7 +53,7 @@ def conclude(
     )
     conclusion = Conclusion(
         status=before,
-        happened=tuple(event for one in facts if one.row.kind is Kind.EVENT if (event := event_of(told, one))),
+        happened=tuple(event for one in _happened(facts, key) if (event := event_of(told, one))),
         schedule=schedule,
         wakes=frozenset[ObjectKey]().union(*(one.fact.wakes for one in facts)),
     )
@@ -67,6 +67,12 @@ def conclude(
     return Conclusion(
         status=status, happened=conclusion.happened, events=events, schedule=schedule, wakes=conclusion.wakes
     )
+
+
+def _happened(facts: Sequence[JudgedFact], key: KeyFacts) -> list[JudgedFact]:
+    """With the last notes of an object that goes now: no status is written that could have them."""
+    is_last = key.is_deleted and all(one.row.kind is Kind.NOTE for one in facts)
+    return [one for one in facts if one.row.kind is Kind.EVENT or (is_last and one.is_news)]
 
 
 def _judged(
@@ -103,6 +109,10 @@ def _is_decided(facts: Sequence[JudgedFact], told: Told) -> bool:
             return False
         if of_side:
             return True
+        if told.reached[side] < Reached.APPLIED and any(
+            one.side is side and one.row.kind is Kind.SILENT for one in facts
+        ):
+            return False
     return Reached.FINISHED in told.reached.values()
 
 

@@ -30,6 +30,11 @@ class StageErrors:
     failed: Cause
     refused: Cause | None = None
 
+    @property
+    def causes(self) -> frozenset[Cause]:
+        found = (self.content, self.denied, self.conflict, self.unavailable, self.failed, self.refused)
+        return frozenset(cause for cause in found if cause is not None)
+
     def cause_of(self, error: RukPakError) -> Cause:
         match error:
             case InvalidError() if self.refused is not None:

@@ -106,9 +106,8 @@ def _masked(value: Any, hide: Hide) -> Any:
 
 
 def _lasted(fact: Fact, former: Note | None, clock: Clock) -> float:
-    if fact.since is not None:
-        return clock.loop - fact.since
-    return clock.seconds_since(former.since) if former is not None else 0.0
+    told = clock.seconds_since(former.since) if former is not None else 0.0
+    return max(told, clock.loop - fact.since if fact.since is not None else 0.0)
 
 
 def _counts_as(fact: Fact, lasted: float, was: Cause) -> Cause:

@@ -24,7 +24,7 @@ from rukpak_py.core.objects import ObjectKey
 class Fact:
     """A failure, a wait, a note, or what has happened: the row of its cause says which. Times are those of the loop.
 
-    `since`: when it began, where the memory of the process counts; else the status says it, or it begins now.
+    `since`: when it began, where the memory of the process knows of it; else the status says it, or it begins now.
     `at`: another attempt not before (`Retry-After`), or when to look again.
     `wakes`: objects whose change brings the key back at once; without a name any of the kind, there.
     """
@@ -89,6 +89,8 @@ class StatusChange(Struct, frozen=True, kw_only=True):
     content: UnpackedContent | UnsetType = UNSET  # of a Bundle
     valid: str | UnsetType = UNSET  # name of the Bundle of the template, which is unpacked
     installed: RecordedInstallation | UnsetType = UNSET
+    kinds: tuple[InstalledKind, ...] | UnsetType = UNSET  # that are about to be used, beside what is recorded of them
+    delete_hooks: bool | UnsetType = UNSET
     hooks: tuple[HookRecord, ...] | UnsetType = UNSET
     running_hook: RunningHook | UnsetType | None = UNSET
 

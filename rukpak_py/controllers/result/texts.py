@@ -54,6 +54,8 @@ class Texts:
         upgrade = "upgrade" if self.wanted == self.installed else f"upgrade to {self.wanted}"
         if self.wanted_reached is Reached.NOTHING:
             return f"{upgrade} refused; {self.installed} stays installed: "
+        if self.wanted_reached >= Reached.APPLIED:
+            return ""  # it is what is installed by now
         return f"{upgrade} is half done; what only {self.installed} has is not corrected: "
 
 

@@ -1,9 +1,11 @@
 """When the key comes back: its failures in a row, the next attempt, the next look.
 
 * Only an attempt that failed counts, and sets the time of the next one: a look changes neither.
-* The time of a failure wins over "look again", and is never added to it: nothing makes a failing key try more often.
+* The time of a failure wins over "look again" of the same side, and is never added to it: nothing makes a failing key
+  try more often. The other side is looked at when it asks for that.
 * A failure without a time, and a wait that holds the key, begin no other attempt before the key is woken.
-* While the job of an attempt runs no attempt is counted, and none begins.
+* While the job of an attempt runs no attempt is counted, and none begins. What fails meanwhile is looked at again, as
+  is what fails beside a side whose attempt is not due.
 """
 
 from collections.abc import Sequence
@@ -16,25 +18,27 @@ from rukpak_py.controllers.result.table import Kind, Then
 
 
 def schedule_of(facts: Sequence[JudgedFact], key: KeyFacts, clock: Clock) -> Schedule:
-    turn, causes = key.turn, {one.cause for one in facts}
-    report_at = min((one.changes_at for one in facts if one.changes_at is not None), default=None)
-    as_it_was = Schedule(failures=turn.failures, attempt_at=turn.attempt_at, report_at=report_at)
-    if Cause.JOB_RUNNING in causes:
-        return Schedule(failures=turn.failures, report_at=report_at, is_under_way=True)
-    if Cause.NOT_DUE in causes:
-        return as_it_was
-    failing = [one for one in facts if one.is_failure]
+    turn = key.turn
+    held = {one.side for one in facts if one.cause is Cause.NOT_DUE and not turn.is_attempt}
+    found_out = [one for one in facts if one.side not in held]
+    failing = [one for one in found_out if one.is_failure]
     timed = [one for one in failing if _has_time(one)]
-    looks = _looks(facts, clock)
-    if failing and not turn.is_attempt and (turn.attempt_at is not None or not timed):
-        return as_it_was
+    looks = _looks([one for one in found_out if one.side not in {failed.side for failed in timed}], clock)
+    changes = [one.changes_at for one in facts if one.changes_at is not None]
+    is_under_way = any(one.cause is Cause.JOB_RUNNING for one in facts)
+    if is_under_way or (held and not (timed and turn.attempt_at is None)):
+        retries = [_next_attempt(timed, max(1, turn.failures), key, clock)] if timed else []
+        look_at = min([*changes, *looks, *retries], default=None)
+        attempt_at = None if is_under_way else turn.attempt_at
+        return Schedule(failures=turn.failures, attempt_at=attempt_at, report_at=look_at, is_under_way=is_under_way)
+    report_at = min([*changes, *(looks if failing else [])], default=None)
+    if failing and not turn.is_attempt and turn.attempt_at is not None:
+        return Schedule(failures=turn.failures, attempt_at=turn.attempt_at, report_at=report_at)
     if timed:
         failures = turn.failures + 1
         return Schedule(failures=failures, attempt_at=_next_attempt(timed, failures, key, clock), report_at=report_at)
-    failures = _failures(facts, turn.failures)
-    if failing:
-        return Schedule(failures=failures, report_at=min([*looks, *_given(report_at)], default=None))
-    return Schedule(failures=failures, attempt_at=min(looks, default=None), report_at=report_at)
+    attempt_at = None if failing else min(looks, default=None)
+    return Schedule(failures=_failures(facts, turn.failures), attempt_at=attempt_at, report_at=report_at)
 
 
 def _has_time(one: JudgedFact) -> bool:
@@ -60,7 +64,3 @@ def _failures(facts: Sequence[JudgedFact], failures: int) -> int:
     if any(one.row.is_held for one in facts):
         return max(1, failures)
     return failures if any(one.row.kind is Kind.WAIT for one in facts) else 0
-
-
-def _given(at: float | None) -> list[float]:
-    return [at] if at is not None else []

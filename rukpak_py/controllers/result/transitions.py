@@ -51,8 +51,18 @@ def _arrived(told: Told, after: AnyStatus) -> Iterator[EventNote]:
 def _news(told: Told, after: AnyStatus) -> Iterator[EventNote]:
     kept = set(after.notes)
     for one in told.facts:
-        if one.is_news and one.note in kept and (event := event_of(told, one)) is not None:
+        is_news = (
+            one.is_news and one.note in kept and not (one.cause is Cause.KEPT and _keeps_nothing_more(told, after))
+        )
+        if is_news and (event := event_of(told, one)) is not None:
             yield event
+
+
+def _keeps_nothing_more(told: Told, after: AnyStatus) -> bool:
+    before = told.before
+    if not isinstance(before, BundleDeploymentStatus) or not isinstance(after, BundleDeploymentStatus):
+        return False
+    return bool(before.kept) and set(after.kept) <= set(before.kept)
 
 
 def _ended(told: Told, after: AnyStatus) -> Iterator[EventNote]:

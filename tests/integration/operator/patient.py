@@ -1,17 +1,15 @@
-"""The operator, started as `python -m` of this module: it reports no wait, which on a busy machine may be any."""
+"""The operator, started as `python -m` of this module: it tells of no wait, which on a busy machine may be any."""
 
 import sys
 from dataclasses import replace
 
-from rukpak_py.controllers.deployment import reconcile, stage
-from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.table import TABLE
+from rukpak_py.controllers.result.table import TABLE, WAIT_QUIET_SECONDS, Kind
 from rukpak_py.operator.main import main
 
 SECONDS = 60.0
 
 if __name__ == "__main__":
-    stage.QUIET_SECONDS = SECONDS
-    TABLE[Cause.UNPACKING] = replace(TABLE[Cause.UNPACKING], quiet=SECONDS)  # type: ignore[index] # it is a dict
-    reconcile.QUIET_SECONDS = SECONDS  # type: ignore[attr-defined] # its own name for that of `stage`
+    for cause, row in TABLE.items():
+        if row.kind is Kind.WAIT and row.quiet == WAIT_QUIET_SECONDS:
+            TABLE[cause] = replace(row, quiet=SECONDS)  # type: ignore[index] # it is a dict
     main(sys.argv[1:])

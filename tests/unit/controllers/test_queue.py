@@ -127,8 +127,8 @@ async def test_the_earlier_of_two_delayed_wake_ups_wins() -> None:
 
 def test_pauses_double_up_to_the_most() -> None:
     queue: Queue[str] = Queue(back_off=BackOff(first=1, most=8, jitter=0.5), draw=lambda: 0.0)
-    assert [queue.pause(failures) for failures in range(1, 6)] == [1, 2, 4, 8, 8]
-    assert queue.pause(1, at_least=30) == 30
+    turn = queue.turn("a")
+    assert [turn.back_off.delay(failures, turn.draw) for failures in range(1, 6)] == [1, 2, 4, 8, 8]
 
 
 class TestTwoTimes:

@@ -17,7 +17,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HELM_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.orphan_cleanup import OrphanCleanup
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.wakes import namespace_wake
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.external_values import ExternalValues
@@ -40,7 +40,7 @@ CANARY = "canary"
 UID = f"uid-{CANARY}"  # the name may stand in the queue a little longer
 SECRET = f"values-{CANARY}"
 FILES = tree(a=b"1")
-NAMESPACES = WaitsFor(namespaces=frozenset({"missing"}))
+NAMESPACES = frozenset({namespace_wake("missing")})
 
 # The cluster; what works for a deployment from its end on; and what reaches everything.
 NOT_FOLLOWED = (FakeClient, OrphanCleanup, asyncio.AbstractEventLoop, ModuleType, CodeType, type)

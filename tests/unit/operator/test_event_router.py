@@ -1,5 +1,6 @@
 """Which events of our kinds concern us, as Kopf's thread sees them and as our loop decides, and whom each wakes."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +14,11 @@ from rukpak_py.api.names import (
     HELM_CLASS,
     ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
+    RECONCILE_AT_ANNOTATION,
 )
 from rukpak_py.api.source import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference, Source
-from rukpak_py.apply.preflight.refusal import WaitsFor
-from rukpak_py.controllers.queue import Queue
+from rukpak_py.apply.wakes import kind_wakes, namespace_wake
+from rukpak_py.controllers.queue import Queue, Schedule
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.resources import SECRETS
 from rukpak_py.operator.event_router import EventRouter, Listeners, WatchedKind
@@ -177,6 +179,29 @@ class TestWhatAnEventDoes:
         assert world.happened(body(version)) == [("seen", "u")]
         assert await woken(world.router.deployments.queue) == []
 
+    @pytest.mark.parametrize(
+        ("change", "is_attempt"),
+        [
+            ({"generation": 2}, True),
+            ({"annotations": {RECONCILE_AT_ANNOTATION: "now"}}, True),
+            ({"annotations": {}}, True),
+            ({"labels": {"a": "b"}}, False),
+            ({"status": {"conditions": []}}, False),
+        ],
+    )
+    async def test_another_spec_or_a_request_brings_an_attempt_and_any_other_change_a_look(
+        self, world: World, change: dict[str, Any], *, is_attempt: bool
+    ) -> None:
+        known: dict[str, Any] = {"generation": 1, "annotations": {"a": "b"}}
+        queue = world.router.deployments.queue
+        world.happened(body(1, **known))
+        queue.turn(key := await queue.get())
+        queue.done(key)
+        queue.schedule(key, Schedule(failures=1))
+        world.happened(body(2, **{**known, **change}))
+        async with asyncio.timeout(5):
+            assert queue.turn(await queue.get()).is_attempt is is_attempt
+
     async def test_a_deletion_is_told_and_brings_the_key_back(self, world: World) -> None:
         world.happened(body(1))
         await woken(world.router.deployments.queue)
@@ -283,16 +308,16 @@ class TestWhomAChangeWakes:
 
     async def test_a_namespace_wakes_those_who_wait_for_it(self, router: EventRouter) -> None:
         """Every namespace that came or went woke every blocked deployment, and each was rendered again."""
-        router.waiting.note("uid of shop", "shop", WaitsFor(namespaces=frozenset({"one"})))
-        router.waiting.note("uid of other", "other", WaitsFor(namespaces=frozenset({"two"})))
+        router.waiting.note("uid of shop", "shop", frozenset({namespace_wake("one")}))
+        router.waiting.note("uid of other", "other", frozenset({namespace_wake("two")}))
         router.namespace_changed("three")
         assert await woken(router.deployments.queue) == []
         router.namespace_changed("two")
         assert await woken(router.deployments.queue) == ["other"]
 
     async def test_kinds_wake_those_who_wait_for_one_of_them(self, router: EventRouter) -> None:
-        router.waiting.note("uid of shop", "shop", WaitsFor(kinds=frozenset({BASKET})))
-        router.waiting.note("uid of other", "other", WaitsFor(namespaces=frozenset({"two"})))
+        router.waiting.note("uid of shop", "shop", kind_wakes({BASKET}))
+        router.waiting.note("uid of other", "other", frozenset({namespace_wake("two")}))
         router.kinds_changed(frozenset({CRATE}))
         assert await woken(router.deployments.queue) == []
         router.kinds_changed(frozenset({BASKET, CRATE}))
@@ -305,7 +330,7 @@ class TestWhomAChangeWakes:
         paused: list[tuple[str, bool]] = []
         queue = router.deployments.queue
         monkeypatch.setattr(queue, "wake", lambda name, after=0.0: paused.append((name, after > 0)))
-        router.waiting.note("uid of shop", "shop", WaitsFor(objects=frozenset({key("a")})))
+        router.waiting.note("uid of shop", "shop", frozenset({key("a")}))
         router.object_gone(key("b"))
         assert paused == []
         router.object_gone(key("a"))

@@ -5,6 +5,8 @@ steps           what to do next, from the hooks and their records in the status:
 hook_object     the object as it is created, and whose an object of its name is
 verdict         whether a Job or a Pod has ended, and how
 runner          one hook, from a look at its name to its end
+hook_record     how it has ended, as the status has it
+hook_facts      what a look at hooks comes to
 stage           the effects: a job for the hook that is due, its record in the status, deletions by policy
 given_up        hooks that nobody waits for any more: named, waited for all the same, cleaned up
 deletion        the same for a deployment that is being deleted

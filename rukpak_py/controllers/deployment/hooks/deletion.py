@@ -4,43 +4,47 @@ The content is that of the active Bundle with the options it was installed with,
 also when its rendering was lost and comes out differently now. While the content cannot be had, the deletion waits.
 """
 
-import dataclasses
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Summary
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.api.names import BundlePhase, Reason
-from rukpak_py.controllers.deployment import messages
+from rukpak_py.api.names import BundlePhase
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, ValuesMissingError
+from rukpak_py.controllers.deployment.facts import error_fact
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
-from rukpak_py.controllers.deployment.hooks.results import HooksFailed, LookAgain, NotRun, Running
+from rukpak_py.controllers.deployment.hooks.hook_facts import HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.hooks.runs import hooks_at, skips_hooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
-from rukpak_py.controllers.deployment.stage import LOOK_AGAIN_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.templates import Templates
-from rukpak_py.controllers.outcome import WAIT, again, retry
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.errors import VALUES_ERRORS
+from rukpak_py.controllers.result.hook_details import HooksLeft, UnknownHooks
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.wording import joined
 from rukpak_py.formats.hook import Hook, HookEvent
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeletedContent:
-    """What is being deleted, as far as hooks are concerned."""
+    """What is being deleted, as far as hooks are concerned. `attempt` None: there are none to be run.
 
-    attempt: Attempt
-    hooks: tuple[Hook, ...]
+    `facts` are told beside what follows.
+    """
+
+    attempt: Attempt | None = None
+    hooks: tuple[Hook, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     def has(self, event: HookEvent) -> bool:
         return bool(hooks_at(self.hooks, event))
@@ -64,51 +68,34 @@ class DeletionHooks:
         self._attempts = attempts
         self._rendering = rendering
 
-    async def content(
-        self, deployment: BundleDeployment, state: DeploymentState
-    ) -> DeletedContent | StageResult | None:
-        """None: there are no hooks to be run."""
+    async def content(self, deployment: BundleDeployment, state: DeploymentState) -> DeletedContent | Progress:
         if not deployment.status.delete_hooks:
-            return None
+            return DeletedContent()
         if skips_hooks(deployment):
-            self._stage.emit_skipped(deployment, state.hooks, "deletion")
-            return None
+            return DeletedContent(facts=(HOOKS_SKIPPED,))
         found = await self._values.of(deployment, state)
         attempt = self._attempt(deployment, state, found)
         if attempt is None:
-            return _without_content(found, StageResult(outcome=WAIT), Summary.STALLED)
+            return _unknown(found)
         self._rendering.drop_superseded(deployment.metadata.uid, attempt.content)
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, Rendered):
             return DeletedContent(attempt=attempt, hooks=rendered.hooks)
-        if rendered.report is None:
-            return StageResult(outcome=rendered.outcome, waits_for=rendered.waits_for)
-        return _without_content(found, rendered, rendered.report.summary)
+        return _unknown(found, rendered)
 
-    async def run(self, content: DeletedContent, event: HookEvent) -> StageResult | None:
-        """None: all of them have ended well."""
-        match await self._stage.run(content.attempt, content.hooks, event):
-            case None:
-                return None
-            case Running() as running:
-                return StageResult(outcome=again(LOOK_AGAIN_SECONDS), report=_running(running))
-            case LookAgain(after=after):
-                return StageResult(outcome=again(after))
-            case NotRun(refusal=refusal):
-                report = _of(f"Deleting: {refusal.brief or refusal.message}", Summary.RETRYING)
-                outcome = retry(refusal.retry_after)
-                return StageResult(outcome=outcome, report=report, waits_for=refusal.waits_for)
-            case HooksFailed(text=text, is_left=is_left):
-                outcome = again(LOOK_AGAIN_SECONDS) if is_left else WAIT
-                return StageResult(outcome=outcome, report=_of(f"Deleting: {text}", Summary.STALLED))
+    async def run(self, content: DeletedContent, event: HookEvent) -> HooksOver | Progress:
+        if content.attempt is None:
+            return HooksOver()
+        return await self._stage.run(content.attempt, content.hooks, event)
 
-    async def clean_up(self, deployment: BundleDeployment, state: DeploymentState) -> StageResult | None:
+    async def clean_up(self, deployment: BundleDeployment, state: DeploymentState) -> Progress | None:
         """Before the deployment goes: hooks that nobody else deletes. None: they are gone."""
         failures = await self._given_up.delete_uncollected(deployment, state.hooks)
         if not failures:
             return None
-        text = joined(f"could not delete the hook {key}: {error}" for key, error in failures)
-        return StageResult(outcome=retry(), report=_of(f"Deleting: {text}", Summary.RETRYING))
+        detail = HooksLeft(why=tuple(str(error) for _, error in failures))
+        keys = tuple(key for key, _ in failures)
+        return Progress(facts=(Fact(cause=Cause.DELETION_FAILED, detail=detail, objects=keys),))
 
     def _attempt(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
         status = deployment.status
@@ -126,14 +113,23 @@ class DeletionHooks:
         return self._attempts.active(_without_rendering(deployment), installed, state, found)
 
 
-def _without_content(found: FoundValues, result: StageResult, summary: Summary) -> StageResult:
-    """Nobody knows the hooks. Values that could not be asked for may be had at the next try."""
+def _unknown(found: FoundValues, rendered: Progress = NO_PROGRESS) -> Progress:
+    """Nobody knows the hooks: the chart cannot be `rendered` (yet), with advice how to delete without them.
+
+    Values that could not be asked for may be had at the next try; a watch shows others when they can.
+    """
     error = found.error
-    why = str(error) if error is not None else result.report.message if result.report is not None else ""
-    text = f"Deleting: {messages.HOOKS_UNKNOWN}{f': {why}' if why else ''}"
+    why = str(error) if error is not None else ""
     if error is not None and not isinstance(error, ContentError | ValuesMissingError):
-        return StageResult(outcome=retry(error.retry_after), report=_of(text, Summary.RETRYING))
-    return StageResult(outcome=result.outcome, report=_of(text, summary), waits_for=result.waits_for)
+        return Progress(facts=(error_fact(VALUES_ERRORS, error, UnknownHooks(why=why)),))
+    if not rendered.facts:
+        return Progress(facts=(Fact(cause=Cause.HOOKS_UNKNOWN, detail=UnknownHooks(why=why)),))
+    return replace_fields(rendered, facts=tuple(_advised(fact, why or fact.text) for fact in rendered.facts))
+
+
+def _advised(fact: Fact, why: str) -> Fact:
+    is_read = fact.row.kind in {Kind.FAILURE, Kind.WAIT}
+    return replace_fields(fact, detail=UnknownHooks(why=why)) if is_read else fact
 
 
 def _recorded(deployment: BundleDeployment) -> Bundle | None:
@@ -151,12 +147,3 @@ def _without_rendering(deployment: BundleDeployment) -> BundleDeployment:
     status = deployment.status
     history = tuple(replace(entry, rendering_digest="") for entry in status.history)
     return replace(deployment, status=replace(status, history=history))
-
-
-def _of(text: str, summary: Summary = Summary.PROGRESSING) -> Report:
-    return Report(summary=summary, reason=Reason.DELETING, message=text)
-
-
-def _running(running: Running) -> Report:
-    report = _of(f"Deleting: {running.text}")
-    return dataclasses.replace(report, fields=running.fields, handles_request=running.handles_request)

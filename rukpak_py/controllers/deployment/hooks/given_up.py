@@ -10,24 +10,25 @@ ends. What is left of it is deleted by name when the deployment goes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import orjson
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.hook_status import HookInStatus, HookRecord, RunningHook
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HOOK_RUN_ANNOTATION, EventReason
-from rukpak_py.controllers.deployment import messages
+from rukpak_py.api.names import HOOK_RUN_ANNOTATION
+from rukpak_py.controllers.deployment.hooks.hook_facts import STALE_SECONDS, FormerHookAtWork, HooksOver, LookAgain
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, identity
-from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, LookAgain, Running, hook_record
+from rukpak_py.controllers.deployment.hooks.hook_record import hook_record
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd, age_of
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, skips_hooks
 from rukpak_py.controllers.deployment.hooks.state import HookState, SupersededHook
 from rukpak_py.controllers.deployment.hooks.steps import goes_by_policy, has_failed
 from rukpak_py.controllers.deployment.hooks.verdict import HookVerdict, time_limit, verdict
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
-from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.hook_details import FormerHookEnd, FormerHookStays
+from rukpak_py.controllers.result.progress import Fact, StatusChange
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.helm.hooks import is_kept
@@ -38,6 +39,7 @@ from rukpak_py.kube.errors import NotFoundError, StaleError
 from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import CRDS
 
+_NO_REASON = "its status does not say why"
 _DELETED = HookVerdict(succeeded=False, why="it was deleted")
 
 
@@ -47,7 +49,6 @@ class GivenUpHooks:
         client: Client,
         jobs: HookJobs,
         writer: DeploymentStatusWriter,
-        events: Recorder,
         *,
         now: Callable[[], str],
         seconds: float,
@@ -56,53 +57,59 @@ class GivenUpHooks:
         self._client = client
         self._jobs = jobs
         self._writer = writer
-        self._events = events
         self._now = now
         self._seconds = seconds
 
     async def at_work(
         self, deployment: BundleDeployment, state: HookState, wanted: Sequence[HookExecution]
-    ) -> Running | LookAgain | None:
-        """One that is not of a `wanted` run, or what it has become. None: there is none, or nobody waits for it."""
+    ) -> FormerHookAtWork | LookAgain | HooksOver:
+        """One that is not of a `wanted` run, or what it has become. HooksOver: there is none to be waited for."""
         hook = begun_last(deployment, state)
         if hook is None or hook.run in {run.mark for run in wanted}:
-            return None
-        text = messages.hook_given_up(hook.event, hook.key)
+            return HooksOver()
+        failure: RukPakError | None = None
         try:
             if hook.result:
                 return await self._clear(deployment, state, hook)
             end = await self._end_of(state, hook)
             if end is not None:
-                await self._record(deployment, state, hook, end, is_of_wanted=any(run.is_of(hook) for run in wanted))
-                return LookAgain()
+                is_of_wanted = any(run.is_of(hook) for run in wanted)
+                return await self._record(deployment, state, hook, end, is_of_wanted=is_of_wanted)
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS)
         except RukPakError as error:
-            text = f"{text}; {error}"
-        if skips_hooks(deployment):
-            return None
-        if state.superseded.announced != identity(hook):
-            state.superseded.announced = identity(hook)
-            self._emit(self._events.warning, deployment, EventReason.HOOK_GIVEN_UP, text)
-        return Running(text=text, hook=hook)
+            failure = error
+        return HooksOver() if skips_hooks(deployment) else FormerHookAtWork(hook=hook, error=failure)
 
     async def delete_between(
         self, deployment: BundleDeployment, state: HookState, run: HookExecution
-    ) -> list[HookRecord] | None:
-        """Of an installation that was given up for that of `run` between two hooks: whose records may go.
+    ) -> LookAgain | HooksOver:
+        """Of an installation that was given up for that of `run` between two hooks: what goes, and then its records.
 
-        None: something may not be deleted yet. The record of a failure stays, with all of its run: it keeps what failed
-        from being begun again unasked. Its deletions may not have come to their end.
+        The record of a failure stays, with all of its run: it keeps what failed from being begun again unasked. Its
+        deletions may not have come to their end.
         """
         hooks, superseded = deployment.status.hooks, state.superseded
         due = [one for one in hooks if goes_by_policy(one) and run.replaced(one)]
-        if skips_hooks(deployment):
-            return []
-        if not await self._are_deleted(deployment, state, [one for one in due if one.uid not in superseded.deleted]):
-            return None
+        if not due or skips_hooks(deployment):
+            return HooksOver()
+        stays = await self._delete([one for one in due if one.uid not in superseded.deleted])
+        if stays is not None:
+            return HooksOver(facts=(stays,))
         failed = {one.run for one in hooks if has_failed(one)}
         superseded.deleted = frozenset(one.uid for one in due if one.run in failed)
-        return [one for one in due if one.run not in failed]
+        gone = [one for one in due if one.run not in failed]
+        return await self._forget(deployment, gone) if gone else HooksOver()
+
+    async def _forget(self, deployment: BundleDeployment, gone: Sequence[HookRecord]) -> LookAgain:
+        """By the latest status: this look may have recorded another hook."""
+        latest = self._writer.latest(deployment) or deployment
+        left = tuple(one for one in latest.status.hooks if one not in gone)
+        try:
+            await self._writer.record_fields(deployment, StatusChange(hooks=left))
+        except (NotFoundError, StaleError):
+            return LookAgain(after=STALE_SECONDS)
+        return LookAgain()
 
     async def delete_uncollected(
         self, deployment: BundleDeployment, state: HookState
@@ -154,7 +161,7 @@ class GivenUpHooks:
 
     async def _record(
         self, deployment: BundleDeployment, state: HookState, hook: RunningHook, end: HookEnd, *, is_of_wanted: bool
-    ) -> None:
+    ) -> LookAgain:
         """How it has ended, before anything of it is deleted: what is gone tells nobody how it has ended.
 
         `is_of_wanted`: only its rendering is another by now, and after a failure nothing is begun again unasked.
@@ -168,39 +175,34 @@ class GivenUpHooks:
             rendering=hook.rendering_digest,
             delete_policies=hook.delete_policies,
         )
-        fields: dict[str, Any] = {"running_hook": replace(hook, uid=end.uid, result=ended.result)}
+        change = StatusChange(running_hook=replace(hook, uid=end.uid, result=ended.result))
         if is_of_wanted and end.uid and not succeeded:
             others = (one for one in deployment.status.hooks if (one.run, one.key) != (hook.run, end.key))
-            fields["hooks"] = (*others, ended)
-        await self._writer.record_fields(deployment, **fields)
+            change = replace(change, hooks=(*others, ended))
+        await self._writer.record_fields(deployment, change)
         self._jobs.stop(deployment.metadata.uid, state.job)
-        if end.uid and not skips_hooks(deployment) and state.superseded.ended != identity(hook):
-            state.superseded.ended = identity(hook)
-            emit = self._events.normal if succeeded else self._events.warning
-            text = messages.given_up_hook_ended(hook.event, end.key, "" if succeeded else end.verdict.why)
-            self._emit(emit, deployment, EventReason.HOOK_ENDED, text)
+        is_told = end.uid and not skips_hooks(deployment)
+        return LookAgain(facts=(_end_fact(hook, end),) if is_told else ())
 
-    async def _clear(self, deployment: BundleDeployment, state: HookState, hook: RunningHook) -> LookAgain | None:
-        """What goes by its policy, with what ended before it in its run. None: not yet, and nobody waits for that."""
+    async def _clear(self, deployment: BundleDeployment, state: HookState, hook: RunningHook) -> LookAgain | HooksOver:
+        """What goes by its policy, with what ended before it in its run. What stays is not waited for."""
         known: list[HookRecord | RunningHook] = [*deployment.status.hooks, hook]
-        due = [one for one in known if one.run == hook.run and goes_by_policy(one)]
-        if not await self._are_deleted(deployment, state, due):
-            return None
-        await self._writer.record_fields(deployment, running_hook=None)
+        stays = await self._delete(one for one in known if one.run == hook.run and goes_by_policy(one))
+        if stays is not None:
+            return HooksOver(facts=(stays,))
+        await self._writer.record_fields(deployment, StatusChange(running_hook=None))
         state.superseded = SupersededHook(over=(*identity(hook), hook.uid))
         return LookAgain()
 
-    async def _are_deleted(self, deployment: BundleDeployment, state: HookState, due: Iterable[HookInStatus]) -> bool:
+    async def _delete(self, due: Iterable[HookInStatus]) -> Fact | None:
+        """A fact: what may not be deleted; the rest is for the next try."""
         for one in due:
             try:
                 await self._jobs.delete(one)
             except RukPakError as error:
-                text = messages.given_up_hook_stays(one.event, one.key, str(error))
-                if state.superseded.refusal != text:
-                    state.superseded.refusal = text
-                    self._emit(self._events.warning, deployment, EventReason.HOOK_ENDED, text)
-                return False
-        return True
+                detail = FormerHookStays(event=one.event, why=str(error))
+                return Fact(cause=Cause.FORMER_HOOK_LEFT, detail=detail, objects=(one.key,))
+        return None
 
     async def _delete_uncollected(self, one: HookInStatus, owner_uid: str) -> None:
         resource = await self._jobs.resource_of(one.gvk)
@@ -215,10 +217,6 @@ class GivenUpHooks:
         if _is_object_of(one, live) and not stays:
             await self._jobs.delete(replace(one, uid=live.uid))
 
-    @staticmethod
-    def _emit(emit: Callable[[str, str, str, str, str], None], of: BundleDeployment, reason: str, text: str) -> None:
-        emit(BUNDLE_DEPLOYMENT_KIND, of.metadata.name, of.metadata.uid, reason, text)
-
 
 def begun_last(deployment: BundleDeployment, state: HookState) -> RunningHook | None:
     """The hook that was begun last and has no record yet, of whatever run."""
@@ -231,3 +229,12 @@ def begun_last(deployment: BundleDeployment, state: HookState) -> RunningHook | 
 def _is_object_of(one: HookInStatus, live: Metadata) -> bool:
     """By the mark of its run where its uid is not known yet."""
     return live.uid == one.uid if one.uid else live.annotations.get(HOOK_RUN_ANNOTATION) == one.run
+
+
+def _end_fact(hook: RunningHook, end: HookEnd) -> Fact:
+    succeeded = end.verdict.succeeded
+    return Fact(
+        cause=Cause.FORMER_HOOK_ENDED if succeeded else Cause.FORMER_HOOK_FAILED,
+        detail=FormerHookEnd(event=hook.event, why="" if succeeded else end.verdict.why or _NO_REASON),
+        objects=(end.key,),
+    )

@@ -11,22 +11,25 @@ from contextlib import suppress
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.hook_status import HookInStatus, RunningHook
 from rukpak_py.apply.deletions import FOREGROUND
-from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.object_failures import failure_of
-from rukpak_py.apply.preflight.refusal import Refusal, WaitsFor
-from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.hook_facts import (
+    STALE_SECONDS,
+    LookAgain,
+    hook_kind_missing,
+    hook_not_run,
+    hook_runs,
+)
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, hook_object
-from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, LookAgain, NotRun, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import GONE_SECONDS, HookEnd, HookRunner
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, may_replace_left, skips_hooks
 from rukpak_py.controllers.deployment.hooks.state import HookJob
 from rukpak_py.controllers.deployment.hooks.steps import ExecuteHook
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.jobs import Jobs, Key
+from rukpak_py.controllers.result.progress import Progress, StatusChange
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
@@ -59,7 +62,7 @@ class HookJobs:
         self._runner = HookRunner(client, now=now)
         self._jobs = jobs
 
-    async def end_of(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> HookEnd | Unfinished:
+    async def end_of(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> HookEnd | Progress:
         """How the hook has ended; it is begun, unless it was. The same until that is recorded."""
         uid, job = attempt.deployment.metadata.uid, attempt.state.hooks.job
         failed = step.failed.uid if step.failed is not None else ""
@@ -70,9 +73,9 @@ class HookJobs:
         if finished is None:
             return await self._running(attempt, run, step, key)
         if finished.error is not None:
-            return not_run(run.event, _place(step, attempt), finished.error)
+            return _not_run(attempt, run, step, finished.error)
         if finished.value is None:
-            return LookAgain(after=UNWANTED_SECONDS)
+            return LookAgain(after=UNWANTED_SECONDS).progress
         job.ended = key, finished.value
         return finished.value
 
@@ -102,26 +105,24 @@ class HookJobs:
             await self._client.delete(resource, one.namespace, one.name, uid=one.uid, propagation="Background")
         return True
 
-    async def _running(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, key: Key) -> Unfinished:
+    async def _running(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, key: Key) -> Progress:
         head = step.hook.object.head
         if not self._jobs.is_running(key):
             resource = await self.resource_of(head.gvk)
             if resource is None:
-                kind = frozenset({FailureKind.MISSING})
-                waits_for = WaitsFor(kinds=frozenset({head.gvk.group_kind}))
-                message, brief = missing_kinds_text([head]), missing_kinds_brief([head])
-                return NotRun(refusal=Refusal(message=message, brief=brief, failure_kinds=kind, waits_for=waits_for))
+                return Progress(facts=(hook_kind_missing(head),))
             try:
                 wanted = self._hook_object(attempt, run, step, resource)
             except RukPakError as error:
-                return not_run(run.event, _place(step, attempt), error)
+                return _not_run(attempt, run, step, error)
             if not attempt.state.has_ended:  # the result would never be taken
                 self._start(attempt, run, step, wanted, key)
-        begun, asked = attempt.state.hooks.job.begun, asked_of(attempt.deployment)
-        return Running(
-            text=messages.hook_running(run.event, _place(step, attempt)),
-            hook=begun,
-            handles_request=not asked or (begun is not None and begun.reconcile_at == asked),
+        return hook_runs(
+            run.event,
+            _place(step, attempt),
+            attempt.state.hooks.job.begun,
+            asked=asked_of(attempt.deployment),
+            begins_again=_begins_again(attempt, run),
         )
 
     def _start(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, wanted: HookObject, key: Key) -> None:
@@ -148,7 +149,7 @@ class HookJobs:
             if known is not None and not known.result and identity(known) == identity(hook):
                 return None
             try:
-                return await self._writer.record_fields(deployment, running_hook=hook)
+                return await self._writer.record_fields(deployment, StatusChange(running_hook=hook))
             except NotFoundError:
                 return None  # the deployment is gone, so the hook is not wanted
             except (StaleError, UnavailableError):
@@ -218,9 +219,11 @@ def _running_hook(run: HookExecution, step: ExecuteHook, wanted: HookObject, *, 
     )
 
 
-def not_run(event: HookEvent, key: ObjectKey, error: RukPakError) -> NotRun:
-    failure = failure_of(key, error)
-    message = messages.hook_not_run(event, failure.message)
-    return NotRun(
-        refusal=Refusal(message=message, failure_kinds=frozenset({failure.kind}), retry_after=failure.retry_after)
-    )
+def _not_run(attempt: Attempt, run: HookExecution, step: ExecuteHook, error: RukPakError) -> Progress:
+    failure = failure_of(_place(step, attempt), error)
+    return Progress(facts=(hook_not_run(run.event, failure, begins_again=_begins_again(attempt, run)),))
+
+
+def _begins_again(attempt: Attempt, run: HookExecution) -> bool:
+    """Hooks of another rendering of this installation have run."""
+    return bool(run.superseded(attempt.deployment.status))

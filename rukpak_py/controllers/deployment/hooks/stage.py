@@ -7,25 +7,24 @@ would be in the way of the next hook of that name. After a failure they are trie
 
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Summary
 from rukpak_py.api.hook_status import HookRecord
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason, Reason
+from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
-from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs, not_run
-from rukpak_py.controllers.deployment.hooks.results import (
+from rukpak_py.controllers.deployment.hooks.hook_facts import (
+    HOOKS_BEGIN_AGAIN,
+    HOOKS_SKIPPED,
+    LEFT_SECONDS,
     STALE_SECONDS,
-    HooksFailed,
+    HooksOver,
     LookAgain,
-    NotRun,
-    Running,
-    Unfinished,
-    hook_record,
+    hook_not_run,
 )
+from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
+from rukpak_py.controllers.deployment.hooks.hook_record import hook_record
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, hooks_at, run_of, skips_hooks
 from rukpak_py.controllers.deployment.hooks.state import HookState
@@ -38,98 +37,73 @@ from rukpak_py.controllers.deployment.hooks.steps import (
     is_asked_again,
     next_step,
 )
-from rukpak_py.controllers.deployment.status import Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
-from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.hook_details import FailedHook
+from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
+from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
 LOG = logging.getLogger(__name__)
 
 
 class HookStage:
-    def __init__(
-        self,
-        jobs: HookJobs,
-        given_up: GivenUpHooks,
-        writer: DeploymentStatusWriter,
-        events: Recorder,
-    ) -> None:
+    def __init__(self, jobs: HookJobs, given_up: GivenUpHooks, writer: DeploymentStatusWriter) -> None:
         self._given_up = given_up
         self._jobs = jobs
         self._writer = writer
-        self._events = events
 
-    async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> Unfinished | None:
-        """None: nothing is left to be run."""
+    async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> HooksOver | Progress:
         due = hooks_at(hooks, event)
         if not due:
-            return None
+            return HooksOver()
         run, deployment, state = run_of(attempt, event), attempt.deployment, attempt.state.hooks
         if skips_hooks(deployment):
-            self.emit_skipped(deployment, state, f"{run.revision} {run.since}")
-            return None
+            state.untold = (HOOKS_SKIPPED,)
+            return HooksOver(facts=state.untold)
         records, asked = run.records(deployment.status), asked_of(deployment)
         superseded = run.superseded(deployment.status)
         failed = next((one for one in superseded if has_failed(one) and not is_asked_again(one, asked)), None)
         if failed is not None:
-            return HooksFailed(text=messages.hook_failed_and_lost(failed.event, failed.key, failed.message))
+            return Progress(facts=(_failed(failed, is_lost=True),))
+        again = (HOOKS_BEGIN_AGAIN,) if superseded else ()
+        state.untold = again or state.untold
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
             case ExecuteHook() as step:
-                unfinished = await self._proceed(attempt, run, step)
-                return self._begun_again(attempt, run, unfinished) if superseded else unfinished
+                return await self._proceed(attempt, run, step) + Progress(facts=again)
             case EventHooksFailed(record=record, delete=delete):
                 failures = await self._delete(state, delete)
                 for key, error in failures:
                     LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
-                text = messages.hook_failed(event, record.key, record.message)
-                return HooksFailed(text=text, is_left=bool(failures))
+                left = (look_again(LEFT_SECONDS),) if failures else ()
+                return Progress(facts=(_failed(record), *left, *again))
             case EventHooksDone(delete=delete):
                 failures = await self._delete(state, delete)
-                return not_run(event, *failures[0]) if failures else None
+                refused = [hook_not_run(event, failure_of(*one)) for one in failures[:1]]
+                return Progress(facts=(*refused, *again)) if refused else HooksOver(facts=again)
 
-    def emit_skipped(self, deployment: BundleDeployment, state: HookState, what: str) -> None:
-        """Once for each installation, and for the deletion."""
-        metadata = deployment.metadata
-        if state.skipped != what:
-            state.skipped = what
-            reason, text = EventReason.HOOKS_SKIPPED, messages.HOOKS_SKIPPED
-            self._events.normal(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
-
-    def _begun_again(self, attempt: Attempt, run: HookExecution, unfinished: Unfinished) -> Unfinished:
-        """With why hooks that have records are run again; as an Event once."""
-        metadata, state, text = attempt.deployment.metadata, attempt.state.hooks, messages.HOOKS_BEGIN_AGAIN
-        if state.begun_again != run.rendering:
-            state.begun_again = run.rendering
-            reason = EventReason.HOOKS_BEGIN_AGAIN
-            self._events.warning(BUNDLE_DEPLOYMENT_KIND, metadata.name, metadata.uid, reason, text)
-        match unfinished:
-            case Running(text=what):
-                return replace(unfinished, text=f"{what}; {text}")
-            case NotRun(refusal=refusal):
-                return NotRun(refusal=replace(refusal, message=f"{refusal.message}; {text}"))
-            case _:
-                return unfinished
-
-    async def _proceed(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> Unfinished:
+    async def _proceed(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> Progress:
         """No two hooks are at work at once, also when one of them is of an installation that was given up."""
-        given_up = await self._given_up.at_work(attempt.deployment, attempt.state.hooks, [run])
-        if given_up is not None:
-            return given_up
+        former = await self._given_up.at_work(attempt.deployment, attempt.state.hooks, [run])
+        if not isinstance(former, HooksOver):
+            return former.progress
         end = await self._jobs.end_of(attempt, run, step)
-        if not isinstance(end, HookEnd):
-            return end
+        if isinstance(end, HookEnd):
+            end = (await self._recorded(attempt, run, step, end)).progress
+        return end + Progress(facts=former.facts)
+
+    async def _recorded(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, end: HookEnd) -> LookAgain:
+        known = hook_record(
+            end,
+            revision=run.revision,
+            run=run.mark,
+            event=run.event,
+            rendering=run.rendering,
+            delete_policies=step.hook.delete_policies,
+        )
         try:
-            known = hook_record(
-                end,
-                revision=run.revision,
-                run=run.mark,
-                event=run.event,
-                rendering=run.rendering,
-                delete_policies=step.hook.delete_policies,
-            )
             await self._write(attempt, run, known)
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS)
@@ -150,14 +124,12 @@ class HookStage:
         left = [one for one in deployment.status.hooks if one.run != run.mark and one not in others]
         refused = {key for key, _ in await self._delete(attempt.state.hooks, filter(goes_by_policy, left))}
         others += [one for one in left if one.key in refused and one not in superseded]
-        report = Report(
-            summary=Summary.PROGRESSING,
-            reason=Reason.DELETING if run.event in DELETE_EVENTS else Reason.PROGRESSING,
-            message=messages.hook_ended(run.event, record.key, record.result),
-            fields={"hooks": (*others, record), "running_hook": None},
-            handles_request=asked_of(deployment) in {"", record.reconcile_at},
+        await self._writer.record(
+            deployment,
+            StatusChange(hooks=(*others, record), running_hook=None),
+            ready=messages.hook_ended(run.event, record.key, record.result),
+            is_request_open=asked_of(deployment) not in {"", record.reconcile_at},
         )
-        await self._writer.record(deployment, report)
 
     async def _delete(self, state: HookState, records: Iterable[HookRecord]) -> list[tuple[ObjectKey, RukPakError]]:
         """Nobody waits for them to be gone. The answer: what could not be deleted."""
@@ -171,3 +143,8 @@ class HookStage:
             except RukPakError as error:
                 failures.append((record.key, error))
         return failures
+
+
+def _failed(record: HookRecord, *, is_lost: bool = False) -> Fact:
+    detail = FailedHook(event=HookEvent(record.event), why=record.message, is_lost=is_lost)
+    return Fact(cause=Cause.HOOK_FAILED, detail=detail, objects=(record.key,))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.jobs import Key
+from rukpak_py.controllers.result.progress import Fact
 
 
 @dataclass(slots=True)
@@ -29,11 +30,8 @@ class HookJob:
 
 @dataclass(slots=True)
 class SupersededHook:
-    """A hook of an installation that was given up: what Events have told of it, and what was done."""
+    """A hook of an installation that was given up: what was done about it."""
 
-    announced: tuple[str, ...] = ()  # the hook that is waited for
-    ended: tuple[str, ...] = ()  # the hook whose end was told
-    refusal: str = ""  # why something could not be deleted
     over: tuple[str, ...] = ()  # the hook that is cleared, though an older status still shows it
     deleted: frozenset[str] = frozenset()  # uids of what was deleted and whose records stay
 
@@ -44,5 +42,4 @@ class HookState:
     job: HookJob = field(default_factory=HookJob)
     superseded: SupersededHook = field(default_factory=SupersededHook)
     deleted: set[str] = field(default_factory=set)  # uids of objects whose deletion was asked for
-    skipped: str = ""  # the installation, or the deletion, of which an Event has told that its hooks are skipped
-    begun_again: str = ""  # the rendering with which, as an Event has told, hooks are run again
+    untold: tuple[Fact, ...] = ()  # notes about hooks of an installation that no status has shown yet

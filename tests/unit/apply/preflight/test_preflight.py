@@ -13,9 +13,12 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Action, Change, Plan, make_plan
 from rukpak_py.apply.preflight import (
     GATES,
+    AnyRefusal,
     Candidate,
     GatePhase,
+    OwnerIsGone,
     Refusal,
+    RefusedObjects,
     dry_run,
     kinds,
     namespaces,
@@ -24,16 +27,16 @@ from rukpak_py.apply.preflight import (
     requirements,
     still_exists,
 )
-from rukpak_py.apply.preflight.refusal import GONE, WaitsFor, ended_by, merged
 from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
+from rukpak_py.apply.wakes import kind_wake, namespace_wake
+from rukpak_py.core.objects import GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from tests.manifests import config_map
 from tests.unit.apply.lives import LABELS_OF_OTHER, OUR_LABELS, OWNER, desired, key, live, namespace, owned
 
 BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
-CONFLICT = frozenset({FailureKind.CONFLICT})
+WAITS_FOR_BASKETS = frozenset({kind_wake(BASKET.group_kind)})
 EVERY_VERB = frozenset({"get", "list", "watch", "create", "patch", "delete", "deletecollection", "update"})
 
 
@@ -60,8 +63,8 @@ class Server:
         return self.failures
 
 
-async def before_looking(one: Candidate) -> Refusal | None:
-    return merged([found for gate in GATES if gate.phase is GatePhase.CONTENT and (found := await gate.ask(one))])
+async def before_looking(one: Candidate) -> list[AnyRefusal]:
+    return [found for gate in GATES if gate.phase is GatePhase.CONTENT and (found := await gate.ask(one))]
 
 
 def candidate(
@@ -129,8 +132,7 @@ def test_a_required_kind_that_nobody_serves_is_named_and_waited_for() -> None:
     refusal = requirements.missing(candidate(requirements=(BASKETS_NEEDED,)))
     assert refusal is not None
     assert "the kind Basket (shop.example.org/v1), as metadata/dependencies.yaml says" in refusal.message
-    assert refusal.failure_kinds == {FailureKind.MISSING}
-    assert refusal.waits_for == WaitsFor(kinds=frozenset({BASKET.group_kind}))
+    assert (refusal.kind, refusal.wakes) == (FailureKind.MISSING, WAITS_FOR_BASKETS)
 
 
 def test_a_required_kind_that_is_served_or_brought_is_not() -> None:
@@ -141,10 +143,8 @@ def test_a_required_kind_that_is_served_or_brought_is_not() -> None:
 
 async def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
     wrong = Failure(key=key("a"), kind=FailureKind.CONTENT, message="Service a: not a DNS label")
-    refusal = await before_looking(replace(candidate(config_map(), there="ns"), wrong_certificates=(wrong,)))
-    assert refusal is not None
-    assert refusal.message == "Service a: not a DNS label"
-    assert refusal.failure_kinds == {FailureKind.CONTENT}
+    refusals = await before_looking(replace(candidate(config_map(), there="ns"), wrong_certificates=(wrong,)))
+    assert refusals == [RefusedObjects(failures=(wrong,))]
 
 
 def test_what_goes_to_a_namespace_that_will_be_made_is_not_tried_out() -> None:
@@ -160,15 +160,14 @@ def test_a_namespace_that_the_content_chose_is_made() -> None:
 
 
 async def test_content_that_needs_nothing_is_not_refused() -> None:
-    assert await before_looking(candidate(config_map(), there="ns")) is None
+    assert await before_looking(candidate(config_map(), there="ns")) == []
 
 
 def test_missing_kinds_are_named_and_waited_for() -> None:
     refusal = kinds.missing(candidate(missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
     assert refusal is not None
     assert 'no matches for kind "Basket" in version "shop.example.org/v1"' in refusal.message
-    assert refusal.failure_kinds == {FailureKind.MISSING}
-    assert refusal.waits_for == WaitsFor(kinds=frozenset({BASKET.group_kind}))
+    assert (refusal.kind, refusal.wakes) == (FailureKind.MISSING, WAITS_FOR_BASKETS)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +191,7 @@ def test_what_the_server_does_not_store_cannot_be_installed(verbs: frozenset[str
     refusal = kinds.not_storable(candidate(resources=(review,)))
     assert (refusal is not None) is is_refused
     if refusal is not None:
-        assert refusal.failure_kinds == {FailureKind.CONTENT}
+        assert (refusal.kind, refusal.wakes) == (FailureKind.CONTENT, frozenset()), "nothing ends it"
         assert '"SubjectAccessReview" in version "authorization.k8s.io/v1"' in refusal.message
 
 
@@ -210,9 +209,10 @@ def test_a_namespace_must_be_there_or_in_the_content(
     manifests: list[dict[str, Any]], there: str, absent: list[str]
 ) -> None:
     refusal = namespaces.missing(candidate(*manifests, there=there))
-    assert (list(refusal.waits_for.namespaces) if refusal is not None else []) == absent
+    assert (refusal.wakes if refusal is not None else frozenset()) == set(map(namespace_wake, absent))
     for name in absent:
         assert refusal is not None
+        assert refusal.kind is FailureKind.MISSING
         assert refusal.message == (
             f'required resource not found: Namespace "{name}" not found (needed by ConfigMap ns/a); '
             "create it or add it to the bundle"
@@ -253,15 +253,21 @@ def test_a_bundle_that_cannot_bring_namespaces_is_not_asked_to(
 
 
 async def test_everything_that_is_refused_before_looking_is_named() -> None:
-    refusal = await before_looking(candidate(config_map(), missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
-    assert refusal is not None
-    assert 'kind "Basket"' in refusal.message
-    assert 'Namespace "ns" not found' in refusal.message
-    assert refusal.brief == (
-        "Basket ns/b: the cluster has no kind Basket (shop.example.org/v1); install its CRD or add it to the bundle "
-        '&& Namespace "ns" not found (needed by ConfigMap ns/a); create it or add it to the bundle'
+    wrong = Failure(key=key("a"), kind=FailureKind.CONTENT, message="Service a: not a DNS label")
+    one = candidate(config_map(), missing=(Head(gvk=BASKET, namespace="ns", name="b"),), wrong_certificates=(wrong,))
+    no_kind, no_namespace, certificates = await before_looking(one)
+    assert isinstance(no_kind, Refusal)
+    assert isinstance(no_namespace, Refusal)
+    assert 'kind "Basket"' in no_kind.message
+    assert 'Namespace "ns" not found' in no_namespace.message
+    assert no_kind.brief == (
+        "Basket ns/b: the cluster has no kind Basket (shop.example.org/v1); install its CRD or add it to the bundle"
     )
-    assert refusal.waits_for == WaitsFor(kinds=frozenset({BASKET.group_kind}), namespaces=frozenset({"ns"}))
+    assert no_namespace.brief == (
+        'Namespace "ns" not found (needed by ConfigMap ns/a); create it or add it to the bundle'
+    )
+    assert (no_kind.wakes, no_namespace.wakes) == (WAITS_FOR_BASKETS, frozenset({namespace_wake("ns")}))
+    assert certificates == RefusedObjects(failures=(wrong,))
 
 
 # Ownership
@@ -273,8 +279,7 @@ def test_objects_of_others_are_all_named_and_waited_for() -> None:
     assert refusal is not None
     assert "ConfigMap ns/a exists and is not managed by anyone" in refusal.message
     assert 'ConfigMap ns/b belongs to the BundleDeployment "other"' in refusal.message
-    assert refusal.failure_kinds == CONFLICT
-    assert refusal.waits_for == WaitsFor(objects=frozenset({key("a"), key("b")}))
+    assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset({key("a"), key("b")}))
 
 
 def test_names_that_are_free_or_ours_are_not_refused() -> None:
@@ -291,7 +296,7 @@ def test_a_name_that_its_owner_is_about_to_fill_again_is_not_free() -> None:
         "its objects over, delete that BundleDeployment with --cascade=orphan and set spec.adopt: IfUnowned here"
     )
     assert second.startswith('ConfigMap ns/b belongs to the BundleDeployment "other"')
-    assert refusal.waits_for.objects == {key("a"), key("b")}
+    assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset({key("a"), key("b")}))
 
 
 # Whether the deployment still exists
@@ -323,8 +328,7 @@ async def test_a_deployment_is_looked_for_when_something_it_had_is_missing(
 
 async def test_nothing_is_written_for_a_deployment_that_is_gone() -> None:
     refusal = await still_exists.refusal(candidate(plan=plan_of(WANTED), server=Server(exists=False)))
-    assert refusal is GONE
-    assert refusal.is_gone
+    assert refusal == OwnerIsGone()
 
 
 # OLM
@@ -344,7 +348,7 @@ async def test_a_package_that_olm_manages_is_not_installed_beside_it(about: dict
     assert (refusal is not None) is bool(calls)
     if refusal is not None:
         assert refusal.message.startswith('OLM manages the package "shop" in this cluster (Subscription ns/shop)')
-        assert refusal.failure_kinds == CONFLICT
+        assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset())
 
 
 # Dry-run
@@ -352,10 +356,11 @@ async def test_a_package_that_olm_manages_is_not_installed_beside_it(about: dict
 
 @pytest.mark.parametrize("is_upgrade", [True, False])
 async def test_only_an_upgrade_is_tried_out(*, is_upgrade: bool) -> None:
-    server = Server(failures=[failure(FailureKind.REFUSED)])
+    refused = failure(FailureKind.REFUSED)
+    server = Server(failures=[refused])
     refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=is_upgrade, server=server))
     assert server.calls == int(is_upgrade)
-    assert (refusal is not None) is is_upgrade
+    assert refusal == (RefusedObjects(failures=(refused,)) if is_upgrade else None)
 
 
 def test_what_needs_a_namespace_or_a_kind_of_the_same_plan_cannot_be_tried_out() -> None:
@@ -387,30 +392,15 @@ def failure(kind: FailureKind, name: str = "a", retry_after: float = 0.0) -> Fai
     return Failure(key=key(name), kind=kind, message=f"{name} failed", retry_after=retry_after)
 
 
-@pytest.mark.parametrize(
-    ("failures", "expected"),
-    [
-        ([], None),
-        (
-            [failure(FailureKind.MISSING)],
-            Refusal(message="required resource not found: a failed", failure_kinds=frozenset({FailureKind.MISSING})),
-        ),
-        (
-            [
-                failure(FailureKind.MISSING),
-                failure(FailureKind.REFUSED, "b", 3.0),
-                failure(FailureKind.ACCESS, "c", 7.0),
-            ],
-            Refusal(
-                message="a failed && b failed && c failed",
-                failure_kinds=frozenset({FailureKind.MISSING, FailureKind.REFUSED, FailureKind.ACCESS}),
-                retry_after=7.0,
-            ),
-        ),
-    ],
-)
-def test_all_that_the_server_would_refuse_is_told(failures: list[Failure], expected: Refusal | None) -> None:
-    assert dry_run.refusal_of(failures) == (expected and replace(expected, waits_for=ended_by(failures)))
+MISSING, REFUSED = failure(FailureKind.MISSING), failure(FailureKind.REFUSED, "b", 3.0)
+DENIED = failure(FailureKind.ACCESS, "c", 7.0)
+
+
+@pytest.mark.parametrize("failures", [[], [MISSING], [MISSING, REFUSED, DENIED]])
+async def test_all_that_the_server_would_refuse_is_told(failures: list[Failure]) -> None:
+    """Each with its own kind and pause; what that comes to is told of facts (test_deployment_facts)."""
+    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=True, server=Server(failures=failures)))
+    assert refusal == (RefusedObjects(failures=tuple(failures)) if failures else None)
 
 
 # The list
@@ -428,68 +418,3 @@ def test_the_order_of_the_gates_is_that_of_the_preflight() -> None:
         ("olm", "PLAN", True),
         ("dry run", "DRY_RUN", True),
     ]
-
-
-# Refusals
-
-
-def test_refusals_are_merged_with_all_that_ends_them() -> None:
-    one = Refusal(message="one", failure_kinds=CONFLICT, waits_for=WaitsFor(objects=frozenset({key("a")})))
-    other = Refusal(
-        message="other",
-        failure_kinds=frozenset({FailureKind.MISSING}),
-        waits_for=WaitsFor(namespaces=frozenset({"n"}), kinds=frozenset({GroupKind("", "K")})),
-    )
-    assert merged([]) is None
-    assert merged([one]) is one
-    assert merged([one, other]) == Refusal(
-        message="one && other",
-        brief="one && other",
-        failure_kinds=frozenset({FailureKind.CONFLICT, FailureKind.MISSING}),
-        waits_for=WaitsFor(
-            objects=frozenset({key("a")}), namespaces=frozenset({"n"}), kinds=frozenset({GroupKind("", "K")})
-        ),
-    )
-
-
-@pytest.mark.parametrize(
-    ("waits_for", "waits"),
-    [
-        (WaitsFor(), False),
-        (WaitsFor(kinds=frozenset({GroupKind("", "K")})), True),
-        (WaitsFor(namespaces=frozenset({"n"})), True),
-        (WaitsFor(objects=frozenset({key()})), True),
-    ],
-)
-def test_a_wait_for_nothing_is_no_wait(waits_for: WaitsFor, *, waits: bool) -> None:
-    assert bool(waits_for) is waits
-
-
-SETTINGS = key("a", namespace="shop")
-
-
-@pytest.mark.parametrize(
-    ("kind", "waits_for"),
-    [
-        (FailureKind.CONTENT, WaitsFor()),
-        (FailureKind.REFUSED, WaitsFor()),
-        (FailureKind.CONFLICT, WaitsFor()),
-        (FailureKind.ACCESS, WaitsFor(quotas=frozenset({"shop"}))),
-        (FailureKind.UNAVAILABLE, WaitsFor(namespaces=frozenset({"shop"}))),
-        (
-            FailureKind.MISSING,
-            WaitsFor(namespaces=frozenset({"shop"}), kinds=frozenset({CONFIG_MAPS.group_kind})),
-        ),
-        (
-            FailureKind.LAGGING,
-            WaitsFor(namespaces=frozenset({"shop"}), kinds=frozenset({CONFIG_MAPS.group_kind})),
-        ),
-    ],
-)
-def test_what_may_end_a_failure_of_a_request(kind: FailureKind, waits_for: WaitsFor) -> None:
-    assert ended_by([Failure(key=SETTINGS, kind=kind, message="m")]) == waits_for
-
-
-def test_a_cluster_scoped_object_waits_for_no_namespace() -> None:
-    failure = Failure(key=NAMESPACES.key("", "shop"), kind=FailureKind.ACCESS, message="m")
-    assert ended_by([failure]) == WaitsFor()

@@ -1,5 +1,6 @@
 """Everything about the hooks of a deployment, with a client that only stores."""
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -10,33 +11,37 @@ from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
+from rukpak_py.controllers.deployment.hooks.hook_facts import FormerHookAtWork, HooksOver, LookAgain
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
-from rukpak_py.controllers.deployment.hooks.results import LookAgain, Running, Unfinished
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.state import ContentFacts, DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.jobs import Jobs
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Progress
+from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
-from tests.unit.controllers.deployment.parts import FakeCluster, ToldEvents, attempt
+from tests.unit.controllers.deployment.parts import FakeCluster, attempt
 from tests.unit.controllers.deployment.test_hook_objects import JOBS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import UID, deployment
 from tests.waiting import until
 
 SECONDS = 300.0
+Former = FormerHookAtWork | LookAgain | HooksOver
 
 
 class HookBench:
     def __init__(self) -> None:
-        self.client, self.events, self.ended = FakeClient(), ToldEvents(), list[str]()
+        self.client, self.ended = FakeClient(), list[str]()
         self.now = NOW
         client, cluster = self.client.as_client(), FakeCluster()
         cluster.resources.append(JOBS)
         self.deployments = Cache[BundleDeployment](clock=Clock())
-        writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: self.now)
+        writer = DeploymentStatusWriter(client=client, deployments=self.deployments)
         self.running = Jobs[HookEnd | None](on_end=self.ended.append)
         self.state = DeploymentState()
         self.jobs = HookJobs(
@@ -48,8 +53,8 @@ class HookBench:
             seconds=SECONDS,
             jobs=self.running,
         )
-        self.given_up = GivenUpHooks(client, self.jobs, writer, self.events, now=lambda: self.now, seconds=SECONDS)
-        self.stage = HookStage(self.jobs, self.given_up, writer, self.events)
+        self.given_up = GivenUpHooks(client, self.jobs, writer, now=lambda: self.now, seconds=SECONDS)
+        self.stage = HookStage(self.jobs, self.given_up, writer)
 
     def has(self, of: BundleDeployment) -> None:
         """In the cluster, and in the cache."""
@@ -76,13 +81,13 @@ class HookBench:
         """By this process, and without a record of its end."""
         return self.state.hooks.job.begun
 
-    async def at_work(self, of: BundleDeployment, wanted: list[HookExecution]) -> Running | LookAgain | None:
+    async def at_work(self, of: BundleDeployment, wanted: list[HookExecution]) -> Former:
         return await self.given_up.at_work(of, self.state.hooks, wanted)
 
     async def close(self) -> None:
         await self.running.close()
 
-    async def look(self, one: Attempt, *hooks: Hook, event: HookEvent = HookEvent.PRE_INSTALL) -> Unfinished | None:
+    async def look(self, one: Attempt, *hooks: Hook, event: HookEvent = HookEvent.PRE_INSTALL) -> HooksOver | Progress:
         """One reconcile."""
         return await self.stage.run(one, hooks, event)
 
@@ -103,3 +108,33 @@ def hook(manifest: dict[str, Any], *policies: DeletePolicy, event: HookEvent = H
     chosen = frozenset(policies or [DeletePolicy.BEFORE_HOOK_CREATION])
     made = Object.from_manifest(orjson.loads(orjson.dumps(manifest)))
     return Hook(object=made, events=frozenset({event}), delete_policies=chosen)
+
+
+def causes(found: Former | Progress) -> list[Cause]:
+    """Of what people read."""
+    return [fact.cause for fact in found.facts if fact.row.kind is not Kind.SILENT]
+
+
+def texts(found: Former | Progress) -> list[str]:
+    return [fact.text for fact in found.facts if fact.row.kind is not Kind.SILENT]
+
+
+def is_running(found: HooksOver | Progress) -> bool:
+    return has(found, Cause.HOOK_RUNNING)
+
+
+def has(found: HooksOver | Progress, cause: Cause) -> bool:
+    return any(fact.cause is cause for fact in found.facts)
+
+
+def pause(found: HooksOver | Progress) -> float:
+    """Seconds until the next look."""
+    (at,) = {fact.at for fact in found.facts if fact.cause is Cause.LOOK_AGAIN}
+    assert at is not None
+    return round(at - asyncio.get_running_loop().time())
+
+
+def is_next_look(found: HooksOver | Progress, after: float = 0.0) -> bool:
+    """Nothing but that something was recorded, or could not be."""
+    is_silent = isinstance(found, Progress) and [fact.cause for fact in found.facts] == [Cause.LOOK_AGAIN]
+    return is_silent and pause(found) == after

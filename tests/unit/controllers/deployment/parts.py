@@ -1,6 +1,7 @@
 """What the stages of a reconcile need, with everything that a test does not speak of left ordinary."""
 
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_value
 from typing import Any, cast
 
 import pytest
@@ -13,17 +14,25 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cluster import Capabilities, Cluster, CrdFacts
+from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.key_facts import key_facts
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclude import conclude
+from rukpak_py.controllers.result.conclusion import Conclusion
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
 from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.unit.apply.lives import OWNER, key, live, owned
 from tests.unit.controllers.fakes import Clock, FakeClient, FakeEvents
+from tests.unit.controllers.result.concluding import at
 from tests.unit.controllers.values import deployment, unpacked
 
 BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
@@ -233,3 +242,37 @@ def target_of(one: Attempt, client: FakeClient, cluster: FakeCluster | None = No
         resource_of=kinds_of_cluster.resource_of(),
         client=client.as_client(),
     )
+
+
+def counting_from_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times of facts are seconds from now on: the loop's own time stands still at 0."""
+    monkeypatch.setattr(facts_module, "in_seconds", float)
+
+
+def causes_of(progress: Progress) -> list[Cause]:
+    return [fact.cause for fact in progress.facts]
+
+
+def found(cause: Cause, progress: Progress) -> Fact:
+    """The one fact of this cause."""
+    (fact,) = [fact for fact in progress.facts if fact.cause is cause]
+    return fact
+
+
+def concluded(
+    one: Attempt,
+    *,
+    wanted: Progress = NO_PROGRESS,
+    installed: Progress = NO_PROGRESS,
+    lasted: float = 0.0,
+    turn: Turn | None = None,
+) -> Conclusion[BundleDeploymentStatus]:
+    """What users and the queue see, at the time 0 of the loop. `lasted`: of what is quiet at first."""
+    key_of_attempt = key_facts(one.deployment, bundle=one.bundle.metadata.name, turn=turn)
+    wanted, installed = _lasting(wanted, lasted), _lasting(installed, lasted)
+    return conclude(one.deployment.status, wanted, installed, key_of_attempt, at(0.0))
+
+
+def _lasting(progress: Progress, seconds: float) -> Progress:
+    facts = (replace_value(fact, since=-seconds) if fact.row.quiet else fact for fact in progress.facts)
+    return replace_value(progress, facts=tuple(facts))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import (
     Adopt,
@@ -15,15 +16,11 @@ from rukpak_py.api.bundle_deployment import (
     Prune,
     PruneWhen,
 )
-from rukpak_py.api.conditions import Summary
 from rukpak_py.api.install_options import InstallOptions
-from rukpak_py.api.names import ConditionStatus, Reason
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
 from rukpak_py.controllers.deployment.after_apply import (
-    HELD_BACK_SECONDS,
-    HIDDEN_SECONDS,
     KEPT_CRDS_SECONDS,
     AfterApply,
     PruneStep,
@@ -33,12 +30,17 @@ from rukpak_py.controllers.deployment.after_apply import (
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.drift_backoff import DRIFT_BACKOFF_SECONDS
-from rukpak_py.controllers.deployment.healthy_condition import LASTING_SECONDS
-from rukpak_py.controllers.deployment.kind_visibility import HIDDEN_QUIET_SECONDS, HiddenKinds
+from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
-from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
-from rukpak_py.controllers.deployment.status import Report
-from rukpak_py.controllers.outcome import DONE
+from rukpak_py.controllers.queue import SETTLED
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Progress, Reached, RecordedInstallation
+from rukpak_py.controllers.result.table import (
+    HELD_BACK_SECONDS,
+    HIDDEN_QUIET_SECONDS,
+    LASTING_SECONDS,
+    WAIT_QUIET_SECONDS,
+)
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.metadata import LiveObject
@@ -51,18 +53,23 @@ from tests.unit.controllers.deployment.parts import (
     BASKET,
     BASKETS,
     CLAIMS,
-    ToldEvents,
     attempt,
+    causes_of,
     claim,
+    concluded,
     controlled_clock,
+    counting_from_now,
+    found,
     kinds,
     settled,
     target_of,
 )
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
-from tests.unit.controllers.values import deployment
+from tests.unit.controllers.result.concluding import turn
+from tests.unit.controllers.values import conditions, deployment
 
 AFTER_APPLY = Prune(when=PruneWhen.AFTER_APPLY)
+HIDDEN = HiddenKinds(unserved=frozenset({BASKET.group_kind}))
 
 
 @dataclass
@@ -73,7 +80,6 @@ class Bench:
     clock: Clock
     after_apply: AfterApply
     client: FakeClient = field(default_factory=FakeClient)
-    events: ToldEvents = field(default_factory=ToldEvents)
 
     def shows(self, *maps: str, claims: Iterable[LiveObject] = ()) -> None:
         self.watches.shows(*(shown(name=name) for name in maps))
@@ -102,32 +108,57 @@ class Bench:
         assert found is not None
         return found
 
-    async def said(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> StageResult:
+    async def said(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> Progress:
         return await self.after_apply.run(applied, hidden or HiddenKinds())
 
-    async def report(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> Report:
-        """When the quiet seconds are over."""
-        await self.said(applied, hidden)
-        self.clock.now += QUIET_SECONDS
-        result = await self.said(applied, hidden)
-        if result.report is None:  # one after the other: what was deleted, then what somebody may have changed
-            self.clock.now += QUIET_SECONDS
-            result = await self.said(applied, hidden)
-        assert result.report is not None
-        return result.report
+    async def last_word(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> Progress:
+        """Once what is on its way is not waited for any more: what was deleted, then what somebody changed."""
+        for _ in range(2):
+            if (progress := await self.said(applied, hidden)).reached >= Reached.APPLIED:
+                return progress
+            self.clock.now += WAIT_QUIET_SECONDS
+        return await self.said(applied, hidden)
 
     async def finished(self, applied: AppliedContent) -> bool:
-        result = await self.said(applied)
-        return result.is_finished and result.outcome == DONE
+        """And nothing brings the key back."""
+        progress = await self.said(applied)
+        return progress.reached is Reached.FINISHED and told(applied, progress).schedule == SETTLED
 
 
 @pytest.fixture
 async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     watches = watches_of(monkeypatch, CONFIG_MAPS, CLAIMS, NAMESPACES)
-    events = ToldEvents()
-    after_apply = AfterApply(watches.inventory, events, now=lambda: NOW)
-    yield Bench(watches=watches, clock=controlled_clock(monkeypatch), after_apply=after_apply, events=events)
+    counting_from_now(monkeypatch)
+    after_apply = AfterApply(watches.inventory, now=lambda: NOW)
+    yield Bench(watches=watches, clock=controlled_clock(monkeypatch), after_apply=after_apply)
     await watches.inventory.close()
+
+
+def told(applied: AppliedContent, progress: Progress, **more: Any) -> Any:
+    """Of content that the template asks for, and that is installed now."""
+    return concluded(applied.attempt, wanted=progress, **more)
+
+
+def concluded_after(status: BundleDeploymentStatus, applied: AppliedContent, progress: Progress) -> Any:
+    """Of what is installed, when this was written."""
+    of = replace(applied.attempt.deployment, status=status)
+    return concluded(attempt(of=of, bundle=applied.attempt.bundle), installed=progress)
+
+
+def says(applied: AppliedContent, progress: Progress, **more: Any) -> dict[str, tuple[str, str, str]]:
+    """The conditions."""
+    return conditions(told(applied, progress, **more).status)
+
+
+def is_looked_at_again_soon(progress: Progress) -> bool:
+    """And nothing is told of it before."""
+    is_soon = found(Cause.LOOK_AGAIN, progress).at == WAIT_QUIET_SECONDS
+    return is_soon and progress.reached is Reached.PARTLY
+
+
+def recorded(progress: Progress) -> RecordedInstallation:
+    assert progress.change.installed
+    return progress.change.installed
 
 
 def config(name: str) -> Desired:
@@ -174,45 +205,47 @@ def test_what_becomes_of_what_left_the_content(spec: Prune, leaving: int, step: 
 async def test_what_is_applied_and_healthy_is_finished_at_once(bench: Bench) -> None:
     bench.shows("a", claims=[claim()])
     applied = AppliedContent(attempt=bench.attempt(key("a"), of_claim()))
-    result = await bench.said(applied)
-    assert (result.outcome, result.is_finished) == (DONE, True)
-    assert result.report is not None
-    assert (result.report.summary, result.report.reason) == (Summary.READY, Reason.SUCCEEDED)
+    progress = await bench.said(applied)
+    assert (progress.facts, progress.reached) == ((), Reached.FINISHED)
+    assert says(applied, progress)["Ready"] == ("True", "Succeeded", "Instantiated bundle b successfully")
+    assert told(applied, progress).schedule == SETTLED
     assert bench.client.calls == [], "nothing is asked"
 
 
 async def test_an_object_that_the_watch_has_not_shown_whole_is_awaited_for_a_second(bench: Bench) -> None:
     bench.watches.inventory.observe(CLAIMS.gvk, claim())
     applied = AppliedContent(attempt=bench.attempt(of_claim()))
-    result = await bench.said(applied)
-    assert (result.report, result.outcome.after) == (None, QUIET_SECONDS)
-    bench.clock.now += QUIET_SECONDS
-    result = await bench.said(applied)
-    assert result.report is not None
-    assert result.report.message == "PersistentVolumeClaim ns/c has not been observed since it was applied"
-    assert not result.is_finished
+    progress = await bench.said(applied)
+    assert is_looked_at_again_soon(progress)
+    assert told(applied, progress).status == applied.attempt.deployment.status, "nothing is told yet"
+    bench.clock.now += WAIT_QUIET_SECONDS
+    progress = await bench.said(applied)
+    expected = "PersistentVolumeClaim ns/c has not been observed since it was applied"
+    assert found(Cause.UNHEALTHY, progress).text == expected
+    assert progress.reached is Reached.APPLIED
 
 
 async def test_an_unhealthy_object_is_named_and_the_key_comes_back_when_it_lasts(bench: Bench) -> None:
     bench.shows("a", claims=[claim(phase="Pending")])
-    result = await bench.said(AppliedContent(attempt=bench.attempt(key("a"), of_claim())))
-    assert result.report is not None
-    assert result.report.healthy is not None
-    assert result.report.healthy.status is ConditionStatus.FALSE
-    assert "PersistentVolumeClaim" in result.report.healthy.message
-    assert result.outcome.after == LASTING_SECONDS
-    assert not result.outcome.settled
-    assert not result.is_finished
+    applied = AppliedContent(attempt=bench.attempt(key("a"), of_claim()))
+    progress = await bench.said(applied)
+    assert found(Cause.UNHEALTHY, progress).objects == (of_claim(),)
+    conclusion = told(applied, progress, turn=turn(failures=2))
+    status, reason, message = conditions(conclusion.status)["Healthy"]
+    assert (status, reason) == ("False", "Unhealthy")
+    assert "PersistentVolumeClaim" in message
+    assert conclusion.schedule.report_at == LASTING_SECONDS
+    assert conclusion.schedule.failures == 2, "it may still be what failed before"
+    assert progress.reached is Reached.APPLIED
 
 
 async def test_a_change_that_the_watch_is_about_to_tell_has_the_last_word(bench: Bench) -> None:
     bench.shows("a")
     one = AppliedContent(attempt=bench.attempt(key("a")))
     bench.watches.shows(shown(2, name="a", managedFields=[managed(OWNER, {"f:other": {}})]))
-    result = await bench.said(one)
-    assert (result.report, result.outcome.after) == (None, QUIET_SECONDS)
-    bench.clock.now += QUIET_SECONDS
-    assert (await bench.said(one)).report is not None
+    assert is_looked_at_again_soon(await bench.said(one))
+    bench.clock.now += WAIT_QUIET_SECONDS
+    assert (await bench.said(one)).reached is Reached.FINISHED
 
 
 # Pruning
@@ -222,12 +255,15 @@ async def test_what_left_the_content_is_pruned_and_told_once_it_is_healthy(bench
     bench.shows("a", "b", claims=[claim(phase="Pending")])
     one = bench.attempt(key("a"), of_claim())
     applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"))
-    await bench.report(applied)
+    await bench.last_word(applied)
     assert bench.client.calls == []
     bench.shows(claims=[claim(version=2)])
-    assert (await bench.said(applied)).outcome.after == QUIET_SECONDS, "its deletion is on the way"
+    progress = await bench.said(applied)
+    assert is_looked_at_again_soon(progress), "its deletion is on the way"
     assert bench.client.calls == ["delete ConfigMap b"]
-    assert bench.events.texts == [("Pruned", "deleted ConfigMap ns/b, no longer in the bundle")]
+    pruned = found(Cause.PRUNED, progress)
+    assert (pruned.objects, pruned.text) == ((key("b"),), "deleted ConfigMap ns/b, no longer in the bundle")
+    assert [one.message for one in told(applied, progress).happened] == [pruned.text], "whatever else is open"
     bench.watches.deletes("b")
     assert await bench.finished(AppliedContent(attempt=one))
 
@@ -240,31 +276,30 @@ async def test_it_is_pruned_before_that_when_the_deployment_says_so(bench: Bench
 
 
 async def test_nothing_is_pruned_while_some_kind_cannot_be_seen(bench: Bench) -> None:
-    hidden = HiddenKinds(unserved=frozenset({BASKET.group_kind}))
     bench.shows("a", "b")
     one = bench.attempt(key("a"))
-    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a", hidden=hidden))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a", hidden=HIDDEN))
     for _ in range(3):
-        result = await bench.said(applied, hidden)
+        progress = await bench.said(applied, HIDDEN)
         bench.clock.now += HIDDEN_QUIET_SECONDS
     assert bench.client.calls == []
-    assert not result.is_finished
+    assert progress.reached is Reached.APPLIED
 
 
 async def test_over_its_budget_nothing_is_pruned_and_health_is_told_all_the_same(bench: Bench) -> None:
     bench.shows("b", "c", claims=[claim()])
     one = bench.attempt(of_claim(), prune=Prune(max_objects=1))
-    result = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one))
+    progress = await bench.said(applied)
     assert bench.client.calls == []
-    assert result.report is not None
-    assert (result.report.summary, result.report.reason) == (Summary.RETRYING, Reason.PRUNE_BUDGET_EXCEEDED)
-    assert (
-        "2 objects are no longer in the bundle, and spec.prune.maxObjects is 1: nothing was pruned"
-        in result.report.message
-    )
-    assert result.report.healthy is not None
-    assert result.report.healthy.status is ConditionStatus.TRUE
-    assert not result.is_finished
+    text = "2 objects are no longer in the bundle, and spec.prune.maxObjects is 1: nothing was pruned"
+    assert text in found(Cause.PRUNE_BUDGET, progress).text
+    assert set(found(Cause.PRUNE_BUDGET, progress).objects) == {key("b"), key("c")}
+    said = says(applied, progress)
+    assert said["Ready"][:2] == ("False", "PruneBudgetExceeded")
+    assert text in said["Ready"][2]
+    assert said["Healthy"][0] == "True"
+    assert progress.reached is Reached.APPLIED
 
 
 async def test_where_pruning_is_off_what_left_stays_and_is_no_difference(bench: Bench) -> None:
@@ -279,13 +314,18 @@ async def test_what_cannot_be_pruned_is_named_and_tried_again(bench: Bench) -> N
     bench.shows("b", claims=[claim()])
     bench.client.failing["delete"] = refusal(ForbiddenError, "no right to delete")
     one = bench.attempt(of_claim())
-    result = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
-    assert result.outcome.retry
-    assert result.report is not None
-    assert result.report.message == "could not prune: ConfigMap ns/b: no right to delete"
-    assert result.report.healthy is not None
-    assert result.report.installed is not None
-    assert "could not prune" in result.report.installed.message
+    applied = AppliedContent(attempt=one, planned=bench.planned(one))
+    progress = await bench.said(applied)
+    failed = found(Cause.PRUNE_FAILED, progress)
+    assert (failed.objects, failed.text) == ((key("b"),), "could not prune: ConfigMap ns/b: no right to delete")
+    assert progress.reached is Reached.APPLIED
+    said = says(applied, progress)
+    assert said["Ready"] == ("False", "Retrying", failed.text)
+    assert said["Healthy"][0] == "True"
+    assert said["Installed"][0] == "True"
+    assert failed.text in said["Installed"][2]
+    assert told(applied, progress).schedule.attempt_at is not None
+    assert told(applied, progress).schedule.failures == 1
 
 
 async def test_what_is_kept_is_recorded_and_told_and_counts_as_finished(bench: Bench) -> None:
@@ -293,28 +333,58 @@ async def test_what_is_kept_is_recorded_and_told_and_counts_as_finished(bench: B
     left = LiveObject(key=key("n", NAMESPACES.gvk, ""), metadata=shown(name="n").metadata)
     bench.watches.shows(left, resource=NAMESPACES)
     one = bench.attempt(key("a"))
-    result = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one, "a")))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"))
+    progress = await bench.said(applied)
     assert bench.client.calls == []
-    assert result.is_finished
-    assert result.report is not None
-    assert result.report.fields is not None
+    assert progress.reached is Reached.FINISHED
     entry = KeptObject(version="v1", kind="Namespace", name="n", reason=KeptReason.HOLDS_OBJECTS)
-    assert result.report.fields["kept"] == (entry,)
-    assert result.report.installed is not None
-    assert "kept 1 object no longer in the bundle: Namespace n" in result.report.installed.message
+    assert recorded(progress).kept == (entry,)
+    text = "kept 1 object no longer in the bundle: Namespace n"
+    assert text in found(Cause.KEPT, progress).text
+    assert text in says(applied, progress)["Installed"][2]
 
 
 async def test_what_is_kept_is_remembered_without_a_plan_until_it_goes(bench: Bench) -> None:
     bench.shows("a", "n")
     entry = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="n", reason=KeptReason.HOLDS_DATA)
     one = bench.attempt(key("a"))
-    report = await bench.report(AppliedContent(attempt=one, kept=(entry,)))
-    assert report.fields is not None
-    assert report.fields["kept"] == (entry,)
+    applied = AppliedContent(attempt=one, kept=(entry,))
+    progress = await bench.last_word(applied)
+    assert recorded(progress).kept == (entry,)
+    assert causes_of(progress) == [Cause.KEPT]
     bench.watches.deletes("n")
-    report = await bench.report(AppliedContent(attempt=one, kept=(entry,)))
-    assert report.fields is not None
-    assert report.fields["kept"] == ()
+    progress = await bench.last_word(applied)
+    assert recorded(progress).kept == ()
+    assert causes_of(progress) == []
+
+
+async def test_what_is_kept_is_told_once_and_not_again_when_less_of_it_is_left(bench: Bench) -> None:
+    bench.shows("a", "m", "n")
+    kept = tuple(
+        KeptObject(version="v1", kind="ConfigMap", namespace="ns", name=name, reason=KeptReason.HOLDS_DATA)
+        for name in ("m", "n")
+    )
+    applied = AppliedContent(attempt=bench.attempt(key("a")), kept=kept)
+    first = told(applied, await bench.last_word(applied))
+    assert [event.reason for event in first.events] == ["Installed", "Kept"]
+    bench.watches.deletes("m")
+    conclusion = concluded_after(first.status, applied, await bench.last_word(applied))
+    assert conclusion.events == ()
+    assert "kept 1 object no longer in the bundle: ConfigMap ns/n" in conditions(conclusion.status)["Installed"][2]
+
+
+async def test_what_is_kept_besides_is_told(bench: Bench) -> None:
+    bench.shows("a", "m", "n")
+    m, n = (
+        KeptObject(version="v1", kind="ConfigMap", namespace="ns", name=name, reason=KeptReason.HOLDS_DATA)
+        for name in ("m", "n")
+    )
+    applied = AppliedContent(attempt=bench.attempt(key("a")), kept=(m,))
+    first = told(applied, await bench.last_word(applied))
+    more = AppliedContent(attempt=applied.attempt, kept=(m, n))
+    (event,) = concluded_after(first.status, applied, await bench.last_word(more)).events
+    assert event.reason == "Kept"
+    assert "ConfigMap ns/n" in event.message
 
 
 async def test_names_of_former_content_without_our_label_are_looked_for_once(bench: Bench) -> None:
@@ -334,31 +404,31 @@ async def test_what_is_released_loses_our_marks_and_stays(bench: Bench) -> None:
     bench.watches.shows(shown(name="b", annotations={"core.rukpak.io/prune": "false"}))
     bench.client.put("ConfigMap", {"metadata": {**owned("b"), "namespace": "ns", "uid": "u"}})
     one = bench.attempt()
-    await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
+    progress = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
     assert bench.client.calls == ["get ConfigMap b", "patch ConfigMap b"]
     left = bench.client.objects["ConfigMap", "b"]["metadata"]
     assert not left.get("ownerReferences")
     assert not left.get("labels")
     text = 'left ConfigMap ns/b in the cluster, no longer managed (core.rukpak.io/prune: "false")'
-    assert bench.events.texts == [("Released", text)]
+    released = found(Cause.RELEASED, progress)
+    assert (released.objects, released.text) == ((key("b"),), text)
 
 
 async def test_what_is_gone_before_it_is_released_is_not_told(bench: Bench) -> None:
     bench.watches.shows(shown(name="b", annotations={"core.rukpak.io/prune": "false"}))
     one = bench.attempt()
-    await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
-    assert bench.events.texts == []
+    progress = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
+    assert causes_of(progress) == [Cause.LOOK_AGAIN]
 
 
 async def test_overrides_that_are_about_nothing_are_told_with_the_installation(bench: Bench) -> None:
     bench.shows("a")
     there = Override(kind="ConfigMap", namespace="ns", name="a", prune=False)
     nothing = Override(kind="ConfigMap", name="q", prune=False)
-    one = bench.attempt(key("a"), overrides=(there, nothing))
-    report = await bench.report(AppliedContent(attempt=one))
-    assert (report.summary, report.installed and report.installed.status) == (Summary.READY, ConditionStatus.TRUE)
-    assert report.installed is not None
-    _, line = report.installed.message.splitlines()
+    applied = AppliedContent(attempt=bench.attempt(key("a"), overrides=(there, nothing)))
+    said = says(applied, await bench.last_word(applied))
+    assert (said["Ready"][:2], said["Installed"][0]) == (("True", "Succeeded"), "True")
+    _, line = said["Installed"][2].splitlines()
     assert line.startswith("spec.overrides[1] (ConfigMap q) matches no object")
 
 
@@ -366,16 +436,17 @@ async def test_overrides_of_the_spec_say_nothing_about_content_that_has_others(b
     bench.shows("a")
     nothing = Override(kind="ConfigMap", name="q", prune=False)
     one = bench.attempt(key("a"), overrides=(nothing,), options=InstallOptions())
-    report = await bench.report(AppliedContent(attempt=one))
-    assert report.installed is not None
-    assert "overrides" not in report.installed.message
+    progress = await bench.last_word(AppliedContent(attempt=one))
+    assert (progress.facts, progress.reached) == ((), Reached.FINISHED)
 
 
 async def test_kept_crds_that_had_instances_are_looked_at_again(bench: Bench) -> None:
     bench.shows("a", "n")
     entry = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="n", reason=KeptReason.HAS_INSTANCES)
-    result = await bench.said(AppliedContent(attempt=bench.attempt(key("a")), kept=(entry,)))
-    assert result.outcome.after == KEPT_CRDS_SECONDS
+    applied = AppliedContent(attempt=bench.attempt(key("a")), kept=(entry,))
+    progress = await bench.said(applied)
+    assert progress.reached is Reached.FINISHED
+    assert told(applied, progress).schedule.attempt_at == KEPT_CRDS_SECONDS
 
 
 async def test_what_waiting_for_health_holds_back_is_named_after_ten_minutes_and_then_nothing_comes_back(
@@ -384,19 +455,16 @@ async def test_what_waiting_for_health_holds_back_is_named_after_ten_minutes_and
     bench.shows("b", claims=[claim(phase="Pending")])
     one = bench.attempt(of_claim())
     applied = AppliedContent(attempt=one, planned=bench.planned(one))
-    report = await bench.report(applied)
-    assert report.healthy is not None
-    assert "kept until" not in report.healthy.message
-    bench.clock.now += HELD_BACK_SECONDS
-    await bench.said(applied)
-    bench.clock.now += QUIET_SECONDS
-    result = await bench.said(applied)
-    assert result.report is not None
-    assert result.report.healthy is not None
-    assert "1 object no longer in the bundle is kept until the new content is healthy: ConfigMap ns/b" in (
-        result.report.healthy.message
+    progress = await bench.last_word(applied)
+    assert "kept until" not in says(applied, progress)["Healthy"][2]
+    assert told(applied, progress, lasted=HELD_BACK_SECONDS - 5).schedule.report_at == 5
+    conclusion = told(applied, progress, lasted=HELD_BACK_SECONDS)
+    assert (
+        "1 object no longer in the bundle is kept until the new content is healthy: ConfigMap ns/b"
+        in (conditions(conclusion.status)["Healthy"][2])
     )
-    assert result.outcome.after == LASTING_SECONDS, "and not every second from now on"
+    assert conclusion.schedule.report_at == LASTING_SECONDS, "and not every second from now on"
+    assert conclusion.schedule.attempt_at is None
 
 
 # What lasts beside it
@@ -408,12 +476,13 @@ async def test_what_somebody_keeps_changing_does_not_freeze_health_or_pruning(be
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "namespace": "ns", "managedFields": [{"manager": "x"}]}})
     bench.watches.shows(shown(2, name="a", managedFields=[managed(OWNER, {"f:other": {}})]))
     applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"), resting=frozenset({key("a")}))
-    report = await bench.report(applied)
+    progress = await bench.last_word(applied)
     assert "delete ConfigMap b" in bench.client.calls
-    assert (report.summary, report.reason) == (Summary.RETRYING, Reason.CONFLICT)
-    assert report.message.startswith('"x" keeps changing ConfigMap ns/a; reverting at most once a minute')
-    assert report.healthy is not None
-    assert report.healthy.status is ConditionStatus.FALSE
+    said = says(applied, progress)
+    status, reason, message = said["Ready"]
+    assert (status, reason) == ("False", "Conflict")
+    assert message.startswith('"x" keeps changing ConfigMap ns/a; reverting at most once a minute')
+    assert said["Healthy"][:2] == ("False", "Unhealthy")
 
 
 async def test_who_else_writes_is_asked_once_for_a_conflict(bench: Bench) -> None:
@@ -421,48 +490,39 @@ async def test_who_else_writes_is_asked_once_for_a_conflict(bench: Bench) -> Non
     one = bench.attempt(key("a"))
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "namespace": "ns", "managedFields": [{"manager": "x"}]}})
     applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"), resting=frozenset({key("a")}))
-    first = await bench.said(applied)
-    again = await bench.said(AppliedContent(attempt=one, resting=frozenset({key("a")})))
+    untouched = AppliedContent(attempt=one, resting=frozenset({key("a")}))
+    first, again = await bench.said(applied), await bench.said(untouched)
     assert bench.client.calls == ["get ConfigMap a"]
-    assert first.report is not None
-    assert again.report is not None
-    assert first.report.message == again.report.message
-    assert first.outcome.after == again.outcome.after == DRIFT_BACKOFF_SECONDS
-    assert not again.is_finished
+    assert found(Cause.FIELDS_CONTESTED, first) == found(Cause.FIELDS_CONTESTED, again)
+    assert told(applied, first).schedule.attempt_at == DRIFT_BACKOFF_SECONDS
+    assert told(untouched, again).schedule.attempt_at == DRIFT_BACKOFF_SECONDS
+    assert again.reached is Reached.APPLIED
 
 
 async def test_kinds_that_cannot_be_seen_are_told_when_that_lasts_and_health_with_them(bench: Bench) -> None:
-    hidden = HiddenKinds(unserved=frozenset({BASKET.group_kind}))
     bench.shows("a")
     applied = AppliedContent(attempt=bench.attempt(key("a")))
-    result = await bench.said(applied, hidden)
-    assert (result.report, result.outcome.after) == (None, HIDDEN_QUIET_SECONDS)
-    assert result.waits_for == hidden.waits_for
-    bench.clock.now += HIDDEN_QUIET_SECONDS
-    result = await bench.said(applied, hidden)
-    assert result.report is not None
-    assert (result.report.summary, result.report.reason) == (Summary.RETRYING, Reason.UNAVAILABLE)
-    assert result.report.message == hidden.text()
-    assert result.report.healthy is not None
-    assert result.report.healthy.status is ConditionStatus.TRUE
-    assert result.outcome.after == HIDDEN_SECONDS
-    assert not result.is_finished
+    progress = await bench.said(applied, HIDDEN)
+    assert progress.reached is Reached.APPLIED
+    at_first = told(applied, progress)
+    assert (at_first.status, at_first.schedule.report_at) == (applied.attempt.deployment.status, HIDDEN_QUIET_SECONDS)
+    assert at_first.wakes == HIDDEN.wakes
+    later = told(applied, progress, lasted=HIDDEN_QUIET_SECONDS)
+    said = conditions(later.status)
+    assert said["Ready"] == ("False", "Unavailable", HIDDEN.detail.text(()) + "; attempt 1, next at 00:01:00Z")
+    assert said["Healthy"][0] == "True"
+    assert (later.schedule.attempt_at, later.wakes) == (60.0, HIDDEN.wakes)
     assert await bench.finished(applied), "they are seen again"
-    assert (await bench.said(applied, hidden)).report is None, "the next time is quiet again at first"
 
 
 async def test_objects_of_kinds_that_cannot_be_seen_are_not_missed(bench: Bench) -> None:
     bench.shows("a")
     one = bench.attempt(key("a"))
     one.state.applied.fields[key("x", BASKETS.gvk)] = "hash"
-    bench.clock.now += HIDDEN_QUIET_SECONDS
-    hidden = HiddenKinds(unserved=frozenset({BASKET.group_kind}))
-    await bench.said(AppliedContent(attempt=one), hidden)
-    bench.clock.now += HIDDEN_QUIET_SECONDS
-    report = (await bench.said(AppliedContent(attempt=one), hidden)).report
-    assert report is not None
-    assert report.healthy is not None
-    assert report.healthy.status is ConditionStatus.TRUE
+    applied = AppliedContent(attempt=one)
+    progress = await bench.last_word(applied, HIDDEN)
+    assert causes_of(progress) == [Cause.KINDS_HIDDEN]
+    assert says(applied, progress, lasted=HIDDEN_QUIET_SECONDS)["Healthy"][0] == "True"
 
 
 # What the status says is installed
@@ -471,9 +531,9 @@ async def test_objects_of_kinds_that_cannot_be_seen_are_not_missed(bench: Bench)
 async def test_the_final_word_says_what_is_installed(bench: Bench) -> None:
     bench.shows("a")
     of = deployment(status=BundleDeploymentStatus(kinds=kinds(BASKET)))
-    result = await bench.said(AppliedContent(attempt=bench.attempt(key("a"), of=of)))
-    assert result.report is not None
-    assert result.report.fields is not None
-    assert result.report.fields["active_bundle"] == "b"
-    assert result.report.fields["applied_digest"]
-    assert result.report.fields["kinds"] == kinds(CONFIG_MAPS.gvk), "it shrinks when all is pruned"
+    applied = AppliedContent(attempt=bench.attempt(key("a"), of=of))
+    progress = await bench.said(applied)
+    assert recorded(progress).bundle == "b"
+    assert recorded(progress).applied_digest
+    assert recorded(progress).kinds == kinds(CONFIG_MAPS.gvk), "it shrinks when all is pruned"
+    assert told(applied, progress).status.active_bundle == "b"

@@ -7,41 +7,45 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from rukpak_py.api.bundle_deployment import Adopt, BundleDeploymentStatus
-from rukpak_py.api.conditions import Summary
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Action, Plan, make_plan
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.apply.target import Target
+from rukpak_py.apply.wakes import kind_wake
 from rukpak_py.controllers.deployment import applying as module
-from rukpak_py.controllers.deployment.applying import (
-    SCHEMA_LAG_INTERVAL_SECONDS,
-    SCHEMA_LAG_SECONDS,
-    AppliedContent,
-    Applier,
-)
+from rukpak_py.controllers.deployment.applying import STALE_SECONDS, AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.drift_backoff import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
-from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.errors import FAILURE_CAUSES
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.controllers.result.table import SCHEMA_LAG_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed, owned
 from tests.unit.controllers.deployment.parts import (
+    BASKET,
     FORMER,
-    ToldEvents,
     attempt,
+    causes_of,
+    concluded,
     controlled_clock,
+    counting_from_now,
+    crd,
+    found,
     kinds,
     ours,
     settled,
     target_of,
 )
 from tests.unit.controllers.fakes import Clock, FakeClient, refusal
-from tests.unit.controllers.values import deployment
+from tests.unit.controllers.result.concluding import turn
+from tests.unit.controllers.values import conditions, deployment
 
 if TYPE_CHECKING:
     from rukpak_py.apply.engine import Engine
@@ -90,7 +94,6 @@ class Bench:
     certificates: GivenCertificates = field(default_factory=GivenCertificates)
     engine: GivenEngine = field(default_factory=GivenEngine)
     record: GivenRecord = field(default_factory=GivenRecord)
-    events: ToldEvents = field(default_factory=ToldEvents)
     client: FakeClient = field(default_factory=FakeClient)
 
     @property
@@ -98,7 +101,6 @@ class Bench:
         return Applier(
             cast("Engine", self.engine),
             cast("KindRecord", self.record),
-            self.events,
             cast("CertificateStage", self.certificates),
             has_namespace=lambda _: False,
         )
@@ -110,20 +112,30 @@ class Bench:
         plan = make_plan(wanted, live=here, owned=here, fields=fields, owner=OWNER, adopt=Adopt.NEVER)
         return Planned(target=target_of(one, self.client), plan=plan, hidden=HiddenKinds())
 
-    async def apply(self, one: Attempt, planned: Planned) -> AppliedContent | StageResult:
+    async def apply(self, one: Attempt, planned: Planned) -> AppliedContent | Progress:
         wanted = tuple(change.desired for change in planned.plan.changes)
         rendered = Rendered(desired=wanted, resolution=Resolution(states={}, resources={}), objects=(), size=0)
         return await self.applier.apply(one, rendered, planned)
 
-    async def unfinished(self, one: Attempt, planned: Planned) -> StageResult:
-        result = await self.apply(one, planned)
-        assert isinstance(result, StageResult)
-        return result
+    async def applied(self, one: Attempt, planned: Planned) -> AppliedContent:
+        applied = await self.apply(one, planned)
+        assert isinstance(applied, AppliedContent)
+        return applied
+
+    async def unfinished(self, one: Attempt, planned: Planned) -> Progress:
+        progress = await self.apply(one, planned)
+        assert isinstance(progress, Progress)
+        return progress
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    counting_from_now(monkeypatch)
     return Bench(clock=controlled_clock(monkeypatch, module))
+
+
+def told(facts: Iterable[Fact]) -> list[tuple[Cause, str]]:
+    return [(fact.cause, fact.text) for fact in facts]
 
 
 A, B = desired(config_map("a")), desired(config_map("b"))
@@ -151,8 +163,9 @@ async def test_a_deployment_that_changed_or_went_meanwhile_is_looked_at_again_be
     bench.record.failing = refusal(error)
     one = attempt()
     one.state.content = FORMER
-    result = await bench.unfinished(one, bench.planned(one, A))
-    assert (result.report, result.wrote_nothing, result.outcome.after) == (None, True, 1.0)
+    progress = await bench.unfinished(one, bench.planned(one, A))
+    (look,) = progress.facts
+    assert (look.cause, look.at, progress.reached) == (Cause.LOOK_AGAIN, STALE_SECONDS, Reached.NOTHING)
     assert bench.engine.plans == []
     assert one.state.content == FORMER, "what is installed is untouched"
 
@@ -175,17 +188,17 @@ async def test_what_is_written_to_settled_content_is_drift_and_told(bench: Bench
     one = settled(attempt())
     one.state.applied.fields = {key("a"): "hash", key("b"): "hash"}
     before = one.content
-    applied = await bench.apply(one, bench.planned(one, A, B, shown=["a"]))
-    assert isinstance(applied, AppliedContent)
+    applied = await bench.applied(one, bench.planned(one, A, B, shown=["a"]))
     assert one.state.content == before
-    assert bench.events.texts == [("DriftCorrected", "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b")]
+    text = "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b"
+    assert told(applied.facts) == [(Cause.DRIFT_CORRECTED, text)]
+    assert set(applied.facts[0].objects) == {key("a"), key("b")}
 
 
 async def test_what_is_written_of_new_content_is_not_drift(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(corrected=[key("a")], created=[key("b")])
     one = attempt()
-    await bench.apply(one, bench.planned(one, A, B))
-    assert bench.events.texts == []
+    assert (await bench.applied(one, bench.planned(one, A, B))).facts == ()
 
 
 async def test_what_is_seen_for_the_first_time_since_a_restart_is_not_told_as_drift(bench: Bench) -> None:
@@ -193,8 +206,7 @@ async def test_what_is_seen_for_the_first_time_since_a_restart_is_not_told_as_dr
     bench.engine.outcome = ChangeSet(corrected=[key("a")])
     one = settled(attempt())
     one.state.applied.expect([key("a")])
-    await bench.apply(one, bench.planned(one, A, shown=["a"]))
-    assert bench.events.texts == []
+    assert (await bench.applied(one, bench.planned(one, A, shown=["a"]))).facts == ()
 
 
 async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_rest_is_not(bench: Bench) -> None:
@@ -202,17 +214,14 @@ async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_r
     one.state.applied.fields = {key("a"): "hash"}
     bench.engine.outcome = ChangeSet(corrected=[key("a")])
     for _ in range(CORRECTIONS_BEFORE_BACKOFF):
-        applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
-        assert isinstance(applied, AppliedContent)
+        applied = await bench.applied(one, bench.planned(one, A, shown=["a"]))
         assert not applied.resting
     bench.engine.outcome = ChangeSet()
-    applied = await bench.apply(one, bench.planned(one, A, B, shown=["a"]))
-    assert isinstance(applied, AppliedContent)
+    applied = await bench.applied(one, bench.planned(one, A, B, shown=["a"]))
     assert applied.resting == {key("a")}
     assert [change.key for change in bench.engine.plans[-1].writes] == [key("b")]
     bench.clock.now += DRIFT_BACKOFF_SECONDS
-    applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
-    assert isinstance(applied, AppliedContent)
+    applied = await bench.applied(one, bench.planned(one, A, shown=["a"]))
     assert not applied.resting
 
 
@@ -220,8 +229,7 @@ async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench
     one = settled(attempt())
     one.state.drift.corrected([key("a")] * CORRECTIONS_BEFORE_BACKOFF, bench.clock.now)
     one.state.content = FORMER
-    applied = await bench.apply(one, bench.planned(one, A, shown=["a"]))
-    assert isinstance(applied, AppliedContent)
+    applied = await bench.applied(one, bench.planned(one, A, shown=["a"]))
     assert not applied.resting
     assert bench.engine.plans[-1].count(Action.LEAVE) == 0
 
@@ -230,95 +238,109 @@ async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench
 
 
 async def test_warnings_and_adoption_are_told(bench: Bench) -> None:
-    bench.engine.outcome = ChangeSet(
-        taken=[key("a")], warnings=["ConfigMap ns/a: left out .x, which this API server does not know"]
-    )
+    warning = "ConfigMap ns/a: left out .x, which this API server does not know"
+    bench.engine.outcome = ChangeSet(taken=[key("a")], warnings=[warning])
     one = attempt()
-    await bench.apply(one, bench.planned(one, A))
-    assert bench.events.told == [("Warning", "shop", "FieldsLeftOut"), ("Normal", "shop", "Adopted")]
-    assert bench.events.texts[1] == ("Adopted", "adopted 1 object: ConfigMap ns/a")
+    applied = await bench.applied(one, bench.planned(one, A))
+    assert told(applied.facts) == [
+        (Cause.FIELDS_LEFT_OUT, warning),
+        (Cause.ADOPTED, "adopted 1 object: ConfigMap ns/a"),
+    ]
+    assert found(Cause.ADOPTED, Progress(facts=applied.facts)).objects == (key("a"),)
+    happened = concluded(one, wanted=Progress(facts=applied.facts)).happened
+    assert [(event.type, event.reason) for event in happened] == [("Warning", "FieldsLeftOut"), ("Normal", "Adopted")]
 
 
 async def test_an_object_that_was_deleted_and_re_created_is_told_with_the_reason(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(created=[key("a")], replaced={key("a"): "spec.selector is immutable"})
     one = attempt()
-    await bench.apply(one, bench.planned(one, A))
-    assert bench.events.texts == [("Replaced", "deleted and re-created ConfigMap ns/a: spec.selector is immutable")]
+    (replaced,) = (await bench.applied(one, bench.planned(one, A))).facts
+    assert (replaced.cause, replaced.objects) == (Cause.REPLACED, (key("a"),))
+    assert replaced.text == "deleted and re-created ConfigMap ns/a: spec.selector is immutable"
+
+
+async def test_what_has_happened_is_told_though_the_rest_could_not_be_applied(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(taken=[key("a")], failures=[failure(FailureKind.REFUSED, name="b")])
+    one = attempt()
+    progress = await bench.unfinished(one, bench.planned(one, A, B))
+    assert causes_of(progress) == [Cause.ADOPTED, Cause.REFUSED]
 
 
 # What could not be applied
 
 
 @pytest.mark.parametrize(
-    ("failure_kinds", "summary", "retries"),
+    ("failure_kinds", "is_stalled"),
     [
-        ([FailureKind.CONTENT], Summary.STALLED, False),
-        ([FailureKind.CONTENT, FailureKind.REFUSED], Summary.RETRYING, True),
-        ([FailureKind.REFUSED], Summary.RETRYING, True),
-        ([FailureKind.ACCESS], Summary.RETRYING, True),
-        ([FailureKind.UNAVAILABLE], Summary.RETRYING, True),
-        ([FailureKind.LAGGING, FailureKind.REFUSED], Summary.RETRYING, True),
+        ([FailureKind.CONTENT], True),
+        ([FailureKind.CONTENT, FailureKind.REFUSED], False),
+        ([FailureKind.REFUSED], False),
+        ([FailureKind.ACCESS], False),
+        ([FailureKind.UNAVAILABLE], False),
+        ([FailureKind.LAGGING, FailureKind.REFUSED], False),
     ],
 )
 async def test_only_content_that_can_never_be_applied_is_not_tried_again(
-    bench: Bench, failure_kinds: list[FailureKind], summary: Summary, *, retries: bool
+    bench: Bench, failure_kinds: list[FailureKind], *, is_stalled: bool
 ) -> None:
     bench.engine.outcome = ChangeSet(failures=[failure(kind, retry_after=3.0) for kind in failure_kinds])
     one = attempt()
     one.state.applied.absent.add(key("a"))
-    result = await bench.unfinished(one, bench.planned(one, A))
-    assert result.report is not None
-    assert result.report.summary is summary
-    assert result.outcome.retry is retries
-    if retries:
-        assert result.outcome.at_least == 3.0, "as long as the server asks for"
+    progress = await bench.unfinished(one, bench.planned(one, A))
+    assert {fact.cause for fact in progress.facts} == {FAILURE_CAUSES[kind] for kind in failure_kinds}
+    conclusion = concluded(one, wanted=progress)
+    assert ("Stalled" in conditions(conclusion.status)) is is_stalled
+    expected = None if is_stalled else 3.0
+    assert conclusion.schedule.attempt_at == expected, "as late as the server asks for"
     assert not one.state.applied.absent, "what was free may be why"
-    assert not result.wrote_nothing
+    assert progress.reached is Reached.PARTLY
 
 
 async def test_content_whose_drift_cannot_be_corrected_is_never_stalled(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(failures=[failure(FailureKind.CONTENT)])
     one = settled(attempt())
-    result = await bench.unfinished(one, bench.planned(one, A))
-    assert result.report is not None
-    assert result.report.summary is Summary.RETRYING
+    progress = await bench.unfinished(one, bench.planned(one, A))
+    conclusion = concluded(one, installed=progress)
+    assert "Stalled" not in conditions(conclusion.status)
+    assert conditions(conclusion.status)["Ready"][:2] == ("False", "ReconcileFailed")
+    assert conclusion.schedule.attempt_at is not None
 
 
 async def test_a_schema_that_lags_behind_its_crd_is_retried_for_half_a_minute_quietly_at_first(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(failures=[failure(FailureKind.LAGGING)])
     one = attempt()
-    result = await bench.unfinished(one, bench.planned(one, A))
-    assert (result.report, result.outcome.after) == (None, SCHEMA_LAG_INTERVAL_SECONDS)
-    bench.clock.now += QUIET_SECONDS
-    result = await bench.unfinished(one, bench.planned(one, A))
-    assert result.report is not None
-    assert result.report.summary is Summary.PROGRESSING
-    assert "the API server does not know the new schema yet: ConfigMap ns/a: no" in result.report.message
-    bench.clock.now += SCHEMA_LAG_SECONDS
-    result = await bench.unfinished(one, bench.planned(one, A))
-    assert result.outcome.retry
-    assert result.report is not None
-    assert result.report.summary is Summary.RETRYING
-
-
-async def test_after_it_is_known_the_next_lag_has_its_own_half_minute(bench: Bench) -> None:
-    one = attempt()
-    for _ in range(2):
-        bench.engine.outcome = ChangeSet(failures=[failure(FailureKind.LAGGING)])
-        assert (await bench.unfinished(one, bench.planned(one, A))).outcome.after == SCHEMA_LAG_INTERVAL_SECONDS
-        bench.engine.outcome = ChangeSet()
-        assert isinstance(await bench.apply(one, bench.planned(one, A)), AppliedContent)
-        bench.clock.now += SCHEMA_LAG_SECONDS + 1
+    progress = await bench.unfinished(one, bench.planned(one, A))
+    text = "Waiting: the API server does not know the new schema yet: ConfigMap ns/a: no"
+    assert told(progress.facts) == [(Cause.SCHEMA_LAGS, text)]
+    at_first = concluded(one, wanted=progress)
+    assert (at_first.status, at_first.schedule.attempt_at) == (one.deployment.status, 0.5)
+    lasting = concluded(one, wanted=progress, lasted=WAIT_QUIET_SECONDS)
+    assert conditions(lasting.status)["Ready"] == ("Unknown", "Progressing", text)
+    assert lasting.schedule.attempt_at == 0.5
+    for_long = concluded(one, wanted=progress, lasted=SCHEMA_LAG_SECONDS, turn=turn(failures=0))
+    assert conditions(for_long.status)["Ready"][:2] == ("False", "InstallFailed")
+    assert for_long.schedule.failures == 1, "with the pauses of a failure from now on"
 
 
 async def test_what_is_waited_for_is_told_when_it_lasts(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(waiting=["ConfigMap ns/a is being deleted"])
     one = attempt()
-    assert (await bench.unfinished(one, bench.planned(one, A))).report is None
-    bench.clock.now += QUIET_SECONDS
-    result = await bench.unfinished(one, bench.planned(one, A))
-    assert result.report is not None
-    assert result.report.message == "Waiting: ConfigMap ns/a is being deleted"
+    progress = await bench.unfinished(one, bench.planned(one, A))
+    assert progress.reached is Reached.PARTLY
+    assert concluded(one, wanted=progress).status == one.deployment.status
+    conclusion = concluded(one, wanted=progress, lasted=WAIT_QUIET_SECONDS)
+    assert conditions(conclusion.status)["Ready"] == (
+        "Unknown",
+        "Progressing",
+        "Waiting: ConfigMap ns/a is being deleted",
+    )
+
+
+async def test_kinds_that_the_content_brings_end_what_is_waited_for(bench: Bench) -> None:
+    bench.engine.outcome = ChangeSet(waiting=["the CRD is not established"])
+    one, definition = attempt(), desired(crd())
+    progress = await bench.unfinished(one, bench.planned(one, A, definition))
+    assert found(Cause.OBJECTS_PENDING, progress).wakes == {kind_wake(BASKET.group_kind)}
 
 
 # Withdrawn
@@ -331,10 +353,11 @@ async def test_a_first_install_that_lost_a_race_withdraws_what_it_created(bench:
     planned = bench.planned(one, A, B)
     await bench.unfinished(one, planned)
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "uid": "u"}})
-    await bench.applier.withdraw(one, planned, ours("a", "earlier"))
+    (withdrawn,) = await bench.applier.withdraw(one, planned, ours("a", "earlier"))
     assert bench.client.calls == ["delete ConfigMap a"]
-    assert bench.events.texts == [("Withdrawn", "deleted ConfigMap ns/a, created by the installation that was refused")]
-    await bench.applier.withdraw(one, planned, ours("a"))
+    assert (withdrawn.cause, withdrawn.objects) == (Cause.WITHDRAWN, (key("a"),))
+    assert withdrawn.text == "deleted ConfigMap ns/a, created by the installation that was refused"
+    assert await bench.applier.withdraw(one, planned, ours("a")) == ()
     assert bench.client.calls == ["delete ConfigMap a"], "once"
 
 
@@ -349,21 +372,22 @@ async def test_nothing_else_is_withdrawn(bench: Bench, status: BundleDeploymentS
     one.state.applied.uids[key("a")] = "u"
     planned = bench.planned(one, A, B)
     await bench.unfinished(one, planned)
-    await bench.applier.withdraw(one, planned, ours("a"))
+    assert await bench.applier.withdraw(one, planned, ours("a")) == ()
     assert bench.client.calls == []
-    assert bench.events.texts == []
 
 
 async def test_new_content_whose_certificates_cannot_be_had_is_not_applied(bench: Bench) -> None:
     bench.certificates.result.failures.append(failure(FailureKind.CONFLICT, name="cert"))
-    result = await bench.unfinished(attempt(), bench.planned(attempt(), desired(config_map())))
-    assert result.report is not None
-    assert result.report.reason == "InstallFailed"
+    one = attempt()
+    progress = await bench.unfinished(one, bench.planned(one, A))
+    assert (causes_of(progress), progress.reached) == ([Cause.CONFLICT], Reached.NOTHING)
+    assert conditions(concluded(one, wanted=progress).status)["Installed"][:2] == ("False", "InstallFailed")
     assert bench.engine.plans == []
 
 
 async def test_drift_is_corrected_though_a_certificate_cannot_be_had(bench: Bench) -> None:
     bench.certificates.result.failures.append(failure(FailureKind.CONFLICT, name="cert"))
     one = settled(attempt())
-    await bench.apply(one, bench.planned(one, A))
+    applied = await bench.applied(one, bench.planned(one, A))
+    assert applied.facts == (), "what comes after the writes tells of the certificate"
     assert len(bench.engine.plans) == 1

@@ -6,22 +6,28 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Prune
-from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import Reason
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.serving_certificates import CertificateResult, WantedCertificates
 from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.certificates import LOOK_AGAIN_SECONDS, CertificateStage, with_certificates
-from rukpak_py.controllers.deployment.stage import StageResult
+from rukpak_py.controllers.deployment.certificates import LOOK_AGAIN_SECONDS, CertificateStage, certificate_progress
+from rukpak_py.controllers.deployment.facts import failure_facts
 from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, ContentFacts, DeploymentState
-from rukpak_py.controllers.deployment.status import Report
-from rukpak_py.controllers.outcome import DONE, again, both, retry
+from rukpak_py.controllers.queue import Schedule
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached
 from rukpak_py.core.objects import ObjectKey
-from tests.unit.apply.lives import live
-from tests.unit.controllers.deployment.parts import attempt, content_key, settled
-from tests.unit.controllers.values import deployment
+from tests.unit.apply.lives import key, live
+from tests.unit.controllers.deployment.parts import (
+    attempt,
+    causes_of,
+    concluded,
+    content_key,
+    counting_from_now,
+    settled,
+)
+from tests.unit.controllers.values import conditions, deployment
 
 if TYPE_CHECKING:
     from rukpak_py.apply.inventory import Inventory
@@ -31,8 +37,7 @@ SECRET = ObjectKey("", "Secret", "ns", "cert")
 SERVICE = ObjectKey("", "Service", "ns", "hooks")
 WANTED = WantedCertificates(certificates={SECRET: ServingCertificate(secret=SECRET, hosts=("a",), service=SERVICE)})
 FAILURE = Failure(key=SECRET, kind=FailureKind.CONFLICT, message="theirs")
-READY = Report(summary=Summary.READY, reason=Reason.SUCCEEDED, message="well", fields={"applied_digest": "x", "a": 1})
-BROKEN = Report(summary=Summary.RETRYING, reason=Reason.INSTALL_FAILED, message="ConfigMap a is refused")
+REFUSED = Failure(key=key("a"), kind=FailureKind.CONFLICT, message="ConfigMap a is refused")
 
 
 @dataclass
@@ -159,9 +164,11 @@ def test_the_facts_that_were_used_last_are_remembered() -> None:
     assert len(state.facts) == REMEMBERED_CONTENTS
 
 
-def test_nothing_to_say_leaves_the_result_as_it_is() -> None:
-    result = StageResult(outcome=DONE, report=READY, is_finished=True)
-    assert with_certificates(attempt(), result, CertificateResult()) is result
+# What is told of them, beside what came of the objects
+
+
+def test_nothing_to_say_adds_nothing() -> None:
+    assert certificate_progress(CertificateResult()) == NO_PROGRESS
 
 
 @pytest.mark.parametrize(
@@ -173,25 +180,37 @@ def test_nothing_to_say_leaves_the_result_as_it_is() -> None:
     ],
     ids=["due later", "waiting", "both"],
 )
-def test_it_is_looked_at_again(kept: CertificateResult, seconds: float) -> None:
-    result = StageResult(outcome=DONE, report=READY)
-    assert with_certificates(attempt(), result, kept).outcome == both(DONE, again(seconds))
+def test_it_is_looked_at_again(kept: CertificateResult, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting_from_now(monkeypatch)
+    (look,) = certificate_progress(kept).facts
+    assert (look.cause, look.at) == (Cause.LOOK_AGAIN, seconds)
+    well = Progress(reached=Reached.FINISHED) + certificate_progress(kept)
+    assert concluded(attempt(), installed=well).schedule == Schedule(attempt_at=seconds)
 
 
-def test_a_certificate_that_cannot_be_had_is_told_and_no_restart_forgets_it() -> None:
-    result = StageResult(outcome=DONE, report=READY, is_finished=True)
-    told = with_certificates(attempt(), result, CertificateResult(failures=[FAILURE]))
-    assert told.report is not None
-    assert (told.report.summary, told.report.message) == (Summary.RETRYING, "theirs")
-    assert told.report.fields == {"applied_digest": "", "a": 1}
-    assert told.outcome.retry
-    assert not told.is_finished
+def test_a_certificate_that_cannot_be_had_is_told_with_its_secret() -> None:
+    progress = certificate_progress(CertificateResult(failures=[FAILURE]))
+    (failed,) = progress.facts
+    assert (failed.cause, failed.objects, failed.text) == (Cause.CONFLICT, (SECRET,), "theirs")
+    well = Progress(reached=Reached.FINISHED) + progress
+    conclusion = concluded(attempt(), installed=well)
+    assert conditions(conclusion.status)["Ready"] == ("False", "Conflict", "theirs")
+    assert conclusion.schedule.attempt_at is not None
 
 
 def test_what_could_not_be_applied_is_told_as_well() -> None:
-    result = StageResult(outcome=retry(), report=BROKEN)
-    told = with_certificates(attempt(), result, CertificateResult(failures=[FAILURE]))
-    assert told.report is not None
-    assert told.report.message == "ConfigMap a is refused && theirs"
-    assert told.report.installed is not None
-    assert told.report.installed.message == "ConfigMap a is refused && theirs"
+    half = Progress(facts=failure_facts([REFUSED]), reached=Reached.PARTLY)
+    told = conditions(
+        concluded(attempt(), wanted=half + certificate_progress(CertificateResult(failures=[FAILURE]))).status
+    )
+    assert told["Installed"] == ("False", "InstallFailed", "ConfigMap a is refused && theirs")
+    assert told["Ready"][2] == "ConfigMap a is refused && theirs"
+
+
+@pytest.mark.parametrize("also", [CertificateResult(waiting=["x"]), CertificateResult(look_again_seconds=60.0)])
+def test_a_failure_is_told_though_it_is_looked_at_again(
+    also: CertificateResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting_from_now(monkeypatch)
+    also.failures.append(FAILURE)
+    assert causes_of(certificate_progress(also)) == [Cause.CONFLICT, Cause.LOOK_AGAIN]

@@ -11,25 +11,29 @@ from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS, SKIP_HOOKS_ANNOTATION
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
+from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
-from rukpak_py.controllers.deployment.hooks.state import HookState
+from rukpak_py.controllers.deployment.hooks.hook_facts import HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.kept_renderings import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
-from rukpak_py.controllers.deployment.stage import StageResult, waiting_to_begin
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
-from rukpak_py.controllers.outcome import WAIT, Outcome, retry
-from rukpak_py.core.errors import UnavailableError
-from rukpak_py.core.objects import Object
+from rukpak_py.controllers.result import deployment_details as details
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.progress import Fact, Progress
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
+from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
 from tests.unit.apply.watches import watches_of
 from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, spec, unpacked
 
+ADVICE = messages.HOOKS_UNKNOWN
 HOOK = Hook(object=Object.from_manifest(config_map()), events=frozenset({HookEvent.PRE_DELETE}))
 OPTIONS = InstallOptions(provisioner_class_name=HELM_CLASS, config={"values": "a: 1"})
 ENTRY = Installation(
@@ -60,51 +64,58 @@ class Bundles:
 
 @dataclass
 class Renderings:
-    """`message`: why nothing is rendered."""
+    """`progress`: why nothing is rendered."""
 
-    message: str = ""
+    progress: Progress | None = None
     asked: list[Attempt] = field(default_factory=list)
     wanted: list[ContentKey] = field(default_factory=list)
 
     def drop_superseded(self, _uid: str, wanted: ContentKey) -> None:
         self.wanted.append(wanted)
 
-    async def rendered(self, attempt: Attempt) -> Rendered | StageResult:
+    async def rendered(self, attempt: Attempt) -> Rendered | Progress:
         self.asked.append(attempt)
-        if self.message:
-            attempt.state.waits.waited("content", -10.0)
-            return waiting_to_begin(attempt.state, "content", self.message)
-        return Rendered(desired=(), resolution=NO_KINDS, objects=(), size=0, hooks=(HOOK,))
+        return self.progress or Rendered(desired=(), resolution=NO_KINDS, objects=(), size=0, hooks=(HOOK,))
 
 
 @dataclass
-class Stage:
-    """`skipped`: of what somebody was told that its hooks are not run."""
+class GivenUp:
+    """`left`: hooks that cannot be deleted, and why."""
 
-    skipped: list[str] = field(default_factory=list)
+    left: list[tuple[ObjectKey, RukPakError]] = field(default_factory=list)
 
-    def emit_skipped(self, _: BundleDeployment, _state: HookState, what: str) -> None:
-        self.skipped.append(what)
+    async def delete_uncollected(self, *_: Any) -> list[tuple[ObjectKey, RukPakError]]:
+        return self.left
 
 
 @dataclass
 class Bench:
     inventory: Inventory
     values: FakeValuesObjects = field(default_factory=FakeValuesObjects)
-    stage: Stage = field(default_factory=Stage)
     bundles: Bundles = field(default_factory=Bundles)
     renderings: Renderings = field(default_factory=Renderings)
+    given_up: GivenUp = field(default_factory=GivenUp)
 
-    async def content(self, of: BundleDeployment) -> DeletedContent | StageResult | None:
+    @property
+    def hooks(self) -> DeletionHooks:
         parts: dict[str, Any] = {
-            "stage": self.stage,
-            "given_up": None,
+            "stage": None,
+            "given_up": self.given_up,
             "templates": self.bundles,
             "rendering": self.renderings,
         }
         attempts = AttemptFactory(self.inventory, lambda _: True, system_namespace="system")
         values = ExternalValues(self.values, FakeDigestKeys(), DeploymentStates(), namespace="system")
-        return await DeletionHooks(values=values, attempts=attempts, **parts).content(of, DeploymentState())
+        return DeletionHooks(values=values, attempts=attempts, **parts)
+
+    async def content(self, of: BundleDeployment) -> DeletedContent | Progress:
+        return await self.hooks.content(of, DeploymentState())
+
+    async def unknown(self, of: BundleDeployment) -> Progress:
+        """Of a deployment whose hooks are not known (yet)."""
+        found = await self.content(of)
+        assert isinstance(found, Progress)
+        return found
 
 
 @pytest.fixture
@@ -121,30 +132,31 @@ def deleted(*, delete_hooks: bool = True, config: Any = None, **status: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("failing", "outcome", "text"),
+    ("failing", "cause", "text"),
     [
-        (UnavailableError("the server is down"), retry(), "the server is down"),
-        (None, WAIT, "Secret system/passwords does not exist"),
+        (UnavailableError("the server is down", retry_after=20.0), Cause.VALUES_UNAVAILABLE, "the server is down"),
+        (ContentError("it is no YAML"), Cause.HOOKS_UNKNOWN, "it is no YAML"),
+        (None, Cause.HOOKS_UNKNOWN, "Secret system/passwords does not exist"),
     ],
 )
 async def test_values_that_cannot_be_had_are_named_and_those_of_a_silent_server_asked_for_again(
-    bench: Bench, failing: Exception | None, outcome: Outcome, text: str
+    bench: Bench, failing: Exception | None, cause: Cause, text: str
 ) -> None:
     bench.values.failing, bench.bundles.wanted = failing, unpacked("new")
-    found = await bench.content(deleted(config={"valuesFrom": [{"kind": "Secret", "name": "passwords"}]}))
-    assert isinstance(found, StageResult)
-    assert found.report is not None
-    assert found.outcome == outcome
-    assert text in found.report.message
+    of = deleted(config={"valuesFrom": [{"kind": "Secret", "name": "passwords"}]})
+    (fact,) = (await bench.unknown(of)).facts
+    assert (fact.cause, fact.at is not None) == (cause, cause is Cause.VALUES_UNAVAILABLE)
+    assert fact.text.startswith(ADVICE)
+    assert text in fact.text
 
 
 async def test_nothing_is_rendered_where_there_are_no_hooks_or_nobody_wants_them(bench: Bench) -> None:
-    assert await bench.content(deleted(delete_hooks=False, **INSTALLED)) is None
+    assert await bench.content(deleted(delete_hooks=False, **INSTALLED)) == DeletedContent()
     skipping = {SKIP_HOOKS_ANNOTATION: "true"}
-    assert await bench.content(deleted(annotations=skipping, delete_hooks=False, **INSTALLED)) is None
-    assert bench.stage.skipped == []
-    assert await bench.content(deleted(annotations=skipping, **INSTALLED)) is None
-    assert bench.stage.skipped == ["deletion"]
+    assert await bench.content(deleted(annotations=skipping, delete_hooks=False, **INSTALLED)) == DeletedContent()
+    found = await bench.content(deleted(annotations=skipping, **INSTALLED))
+    assert found == DeletedContent(facts=(HOOKS_SKIPPED,))
+    assert await bench.hooks.run(found, HookEvent.PRE_DELETE) == HooksOver()
     assert bench.renderings.asked == []
 
 
@@ -183,19 +195,42 @@ async def test_what_nobody_knows_is_waited_for_with_advice(
     bench: Bench, status: dict[str, Any], bundles: Bundles
 ) -> None:
     bench.bundles = bundles
-    found = await bench.content(deleted(**status))
-    assert isinstance(found, StageResult)
-    assert found.report is not None
-    assert "Deleting: the hooks that the chart has for its deletion cannot be found out; set" in found.report.message
+    (fact,) = (await bench.unknown(deleted(**status))).facts
+    assert (fact.cause, fact.text) == (Cause.HOOKS_UNKNOWN, ADVICE)
 
 
-async def test_content_that_is_fetched_again_is_waited_for_with_advice_when_it_lasts(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ((Fact(cause=Cause.REFETCHING, detail=details.REFETCHING),), "Re-fetching bundle content"),
+        (
+            (Fact(cause=Cause.RENDERING, detail=details.RENDERING), Fact(cause=Cause.JOB_RUNNING)),
+            "Rendering bundle content",
+        ),
+        ((Fact(cause=Cause.RENDERING_FAILED, detail=Words(words="the worker died")),), "the worker died"),
+    ],
+)
+async def test_content_that_is_not_rendered_yet_is_waited_for_with_advice(
+    bench: Bench, facts: tuple[Fact, ...], why: str
+) -> None:
+    """And tried again as it is where it is installed."""
     bench.bundles.installed = unpacked("old")
-    bench.renderings.message = "Re-fetching bundle content"
-    found = await bench.content(deleted(**INSTALLED))
-    assert isinstance(found, StageResult)
-    assert found.report is not None
-    assert found.report.message.endswith('to "true" to delete without them: Re-fetching bundle content')
+    bench.renderings.progress = Progress(facts=facts)
+    found = (await bench.unknown(deleted(**INSTALLED))).facts
+    assert [one.cause for one in found] == [one.cause for one in facts]
+    assert found[0].text == f"{ADVICE}: {why}"
+    assert found[1:] == facts[1:]
+
+
+async def test_hooks_that_cannot_be_deleted_are_named(bench: Bench) -> None:
+    assert await bench.hooks.clean_up(deleted(), DeploymentState()) is None
+    key = ObjectKey("batch", "Job", "ns", "j")
+    bench.given_up.left = [(key, UnavailableError("the server is down"))]
+    found = await bench.hooks.clean_up(deleted(), DeploymentState())
+    assert found is not None
+    (fact,) = found.facts
+    assert (fact.cause, fact.objects) == (Cause.DELETION_FAILED, (key,))
+    assert fact.text == "could not delete the hook Job ns/j: the server is down"
 
 
 async def test_hooks_of_content_that_its_bundle_does_not_have_any_more_are_those_of_the_deployment(

@@ -15,10 +15,10 @@ from rukpak_py.api.bundle_deployment import (
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Plan, make_plan
-from rukpak_py.apply.preflight import GatePhase, Refusal
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.preflight import AnyRefusal, GatePhase, OwnerIsGone, Refusal, RefusedObjects
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.target import Target
+from rukpak_py.apply.wakes import kind_wake, namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import gates as gates_module
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -92,15 +92,15 @@ class Bench:
             states=self.states,
         )
 
-    async def refusal(self, one: Attempt, active: Attempt | None = None, **lives: Any) -> Refusal | None:
+    async def refusals(self, one: Attempt, active: Attempt | None = None, **lives: Any) -> tuple[AnyRefusal, ...]:
         """Of a plan for one ConfigMap. `lives`: what is there under which name."""
         found = {key(name): given for name, given in lives.items()}
         plan = make_plan([A], live=found, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
         gates = self.gates
         candidate = gates.candidate(one, RENDERED, active, target_of(one, FakeClient()))
         candidate = gates.looked_at(one, candidate, plan)
-        after_looking = await gates.refusal(GatePhase.PLAN, one, candidate)
-        return after_looking or await gates.refusal(GatePhase.DRY_RUN, one, candidate)
+        after_looking = await gates.refusals(GatePhase.PLAN, one, candidate)
+        return after_looking or await gates.refusals(GatePhase.DRY_RUN, one, candidate)
 
     def another(self, **about: Any) -> BundleDeployment:
         """Another deployment, that applied the same object."""
@@ -118,40 +118,37 @@ def bench() -> Bench:
 
 
 async def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
-    async def refusal(rendered: Rendered) -> Refusal | None:
+    async def refusals(rendered: Rendered) -> tuple[AnyRefusal, ...]:
         one = attempt()
         candidate = bench.gates.candidate(one, rendered, None, target_of(one, FakeClient()))
-        return await bench.gates.refusal(GatePhase.CONTENT, one, candidate)
+        return await bench.gates.refusals(GatePhase.CONTENT, one, candidate)
 
-    assert await refusal(RENDERED) is None
+    assert await refusals(RENDERED) == ()
     elsewhere = replace(A, head=replace(A.head, namespace="elsewhere"))
     needs_basket = Requirement(gvk=BASKET, file="metadata/dependencies.yaml")
-    refused = await refusal(replace(RENDERED, desired=(elsewhere,), requirements=(needs_basket,)))
-    assert refused is not None
-    waits_for = WaitsFor(namespaces=frozenset({"elsewhere"}), kinds=frozenset({BASKET.group_kind}))
-    assert refused.waits_for == waits_for, "all of them are asked"
+    refused = await refusals(replace(RENDERED, desired=(elsewhere,), requirements=(needs_basket,)))
+    expected = [{kind_wake(BASKET.group_kind)}, {namespace_wake("elsewhere")}]
+    assert [one.wakes for one in refused if isinstance(one, Refusal)] == expected, "all of them are asked"
 
 
 async def test_somebody_elses_object_ends_it_before_any_call(bench: Bench) -> None:
-    refusal = await bench.refusal(attempt(of=INSTALLED), a=live())
-    assert refusal is not None
-    assert refusal.failure_kinds == {FailureKind.CONFLICT}
+    (refusal,) = await bench.refusals(attempt(of=INSTALLED), a=live())
+    assert isinstance(refusal, Refusal)
+    assert refusal.kind is FailureKind.CONFLICT
     assert (bench.existence.asked, bench.engine.dry_runs) == ([], 0)
 
 
 async def test_a_deployment_that_is_gone_ends_it_before_the_dry_run(bench: Bench) -> None:
     bench.existence.answer = False
-    refusal = await bench.refusal(attempt(of=INSTALLED))
-    assert refusal is not None
-    assert refusal.is_gone
+    assert await bench.refusals(attempt(of=INSTALLED)) == (OwnerIsGone(),)
     assert bench.engine.dry_runs == 0
 
 
 async def test_something_missing_that_was_applied_is_a_reason_to_doubt(bench: Bench) -> None:
     one = attempt()
-    await bench.refusal(one)
+    await bench.refusals(one)
     one.state.applied.fields[key("a")] = "hash"
-    await bench.refusal(one)
+    await bench.refusals(one)
     assert bench.existence.asked == [False, True]
 
 
@@ -159,9 +156,9 @@ async def test_what_another_process_applied_may_be_anything_that_is_missing(benc
     """Also of a first installation that it did not finish."""
     kinds = (InstalledKind(group="", version="v1", kind="ConfigMap"),)
     one = attempt(of=deployment(status=BundleDeploymentStatus(kinds=kinds)))
-    await bench.refusal(one)
+    await bench.refusals(one)
     one.state.applied.fields[key("b")] = "hash"
-    await bench.refusal(one)
+    await bench.refusals(one)
     assert bench.existence.asked == [True, False]
 
 
@@ -190,11 +187,9 @@ async def test_an_upgrade_is_tried_out_first(
     one = attempt(of=of)
     one.state.content = one.content if is_settled else FORMER
     bench.engine.failures = [FAILED]
-    refusal = await bench.refusal(one, active)
+    refusals = await bench.refusals(one, active)
     assert bench.engine.dry_runs == dry_runs
-    assert (refusal is not None) is bool(dry_runs)
-    if refusal is not None:
-        assert refusal.message == "ConfigMap ns/a: no"
+    assert refusals == ((RefusedObjects(failures=(FAILED,)),) if dry_runs else ())
 
 
 # Names that are free for a moment
@@ -203,12 +198,12 @@ async def test_an_upgrade_is_tried_out_first(
 async def test_a_name_that_was_refused_and_whose_owner_puts_it_back_is_still_refused(bench: Bench) -> None:
     bench.another()
     one = attempt()
-    assert await bench.refusal(one) is None, "it was never refused: the race decides"
+    assert await bench.refusals(one) == (), "it was never refused: the race decides"
     one.state.conflicts = frozenset({key("a")})
-    refusal = await bench.refusal(one)
-    assert refusal is not None
+    (refusal,) = await bench.refusals(one)
+    assert isinstance(refusal, Refusal)
     assert 'belongs to the BundleDeployment "other"' in refusal.message
-    assert refusal.waits_for.objects == {key("a")}
+    assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset({key("a")}))
 
 
 @pytest.mark.parametrize("about", [{"suspend": True}, {"deletion_timestamp": NOW}, None], ids=str)
@@ -219,7 +214,7 @@ async def test_an_owner_that_does_not_put_it_back_leaves_it_free(bench: Bench, a
         bench.another(**about)
     one = attempt()
     one.state.conflicts = frozenset({key("a")})
-    assert await bench.refusal(one) is None
+    assert await bench.refusals(one) == ()
 
 
 async def test_an_owner_that_is_gone_leaves_it_free(bench: Bench) -> None:
@@ -227,7 +222,7 @@ async def test_an_owner_that_is_gone_leaves_it_free(bench: Bench) -> None:
     bench.deployments.drop(other.metadata.name, other.metadata.uid)
     one = attempt()
     one.state.conflicts = frozenset({key("a")})
-    assert await bench.refusal(one) is None
+    assert await bench.refusals(one) == ()
 
 
 # Answers that hold
@@ -247,9 +242,8 @@ async def test_content_that_passed_the_gate_of_olm_is_not_asked_again(
     one, rendered = attempt(), replace(RENDERED, olm=OlmIdentity(package="shop", csv="shop.v1"))
     candidate = bench.gates.candidate(one, rendered, None, target_of(one, FakeClient()))
     for is_refused in (True, False, False):
-        refusal = await bench.gates.refusal(GatePhase.PLAN, one, candidate)
-        assert (refusal is not None) is is_refused
+        assert bool(await bench.gates.refusals(GatePhase.PLAN, one, candidate)) is is_refused
     assert len(asked) == 2, "a refusal is asked for again, and a yes holds"
     one.state.passed_gates["olm"] = content_key("sha256:other")
-    await bench.gates.refusal(GatePhase.PLAN, one, candidate)
+    await bench.gates.refusals(GatePhase.PLAN, one, candidate)
     assert len(asked) == 3, "other content was let through since"

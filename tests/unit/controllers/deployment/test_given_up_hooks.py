@@ -9,27 +9,37 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
-from rukpak_py.api.conditions import Summary
 from rukpak_py.api.hook_status import HookRecord, RunningHook
-from rukpak_py.api.names import HOOK_RUN_ANNOTATION, SKIP_HOOKS_ANNOTATION, Reason
+from rukpak_py.api.names import HOOK_RUN_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.facts import GONE
+from rukpak_py.controllers.deployment.hooks.hook_facts import STALE_SECONDS, FormerHookAtWork, HooksOver, LookAgain
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
-from rukpak_py.controllers.deployment.hooks.results import STALE_SECONDS, HooksFailed, LookAgain, NotRun, Running
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, run_of
-from rukpak_py.controllers.deployment.stage import StageResult
-from rukpak_py.controllers.deployment.status import SUSPENDED, Report
-from rukpak_py.controllers.outcome import DONE, again
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import SUSPENDED, Pruned
+from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, Reached, StatusChange
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import ForbiddenError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER
-from tests.unit.controllers.deployment.hook_bench import HookBench, hook
+from tests.unit.controllers.deployment.hook_bench import (
+    HookBench,
+    causes,
+    hook,
+    is_next_look,
+    is_running,
+    pause,
+    texts,
+)
 from tests.unit.controllers.deployment.test_hook_objects import job, reference
 from tests.unit.controllers.fakes import NOW, refusal
+from tests.unit.controllers.result.concluding import READY, after
 from tests.unit.controllers.values import deployment
 from tests.waiting import until
 
 LATER = "2026-01-01T00:10:00Z"  # than the time limit
+SILENT = "has failed: its status does not say why"
 BOTH = ("hook-failed", "hook-succeeded")
 TEXT = "the pre-upgrade hook Job ns/j of an installation that was given up "
 AT_WORK = f"{TEXT}is still running, and is not stopped; it is waited for. To go on now, look at its logs and delete it"
@@ -62,9 +72,9 @@ def bench_with(one: RunningHook | None, live: dict[str, Any] | None = None, **mo
 async def test_it_is_named_while_it_is_at_work() -> None:
     bench = bench_with(running(*BOTH), JOB)
     one = bench.attempt()
-    for _ in range(2):
-        assert await bench.at_work(one.deployment, []) == Running(text=AT_WORK, hook=running(*BOTH))
-    assert bench.events.texts == [("HookGivenUp", AT_WORK)], "once"
+    found = await bench.at_work(one.deployment, [])
+    assert found == FormerHookAtWork(hook=running(*BOTH))
+    assert (causes(found), texts(found)) == ([Cause.FORMER_HOOK], [AT_WORK])
     assert bench.writes == []
     assert await bench.at_work(one.deployment, [run_of(one, HookEvent.PRE_INSTALL)]) is not None
 
@@ -74,8 +84,17 @@ async def test_what_is_wanted_is_not_given_up() -> None:
     bench.has(deployment())
     run = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
     bench = bench_with(running(run=run.mark), JOB)
-    assert await bench.at_work(bench.attempt().deployment, [run]) is None
+    assert await bench.at_work(bench.attempt().deployment, [run]) == HooksOver()
     assert bench.client.calls == []
+
+
+async def test_one_that_cannot_be_looked_at_is_waited_for_and_the_request_that_fails_is_told() -> None:
+    bench = bench_with(running(), JOB)
+    bench.client.failing["get"] = refusal(ForbiddenError, "you may not")
+    found = await bench.at_work(bench.attempt().deployment, [])
+    assert causes(found) == [Cause.FORMER_HOOK, Cause.API_DENIED]
+    assert texts(found)[1].startswith(f"{AT_WORK}; ")
+    assert "you may not" in texts(found)[1]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +104,7 @@ async def test_what_is_wanted_is_not_given_up() -> None:
         (JOB | job(("Complete", "True")), NOW, ("hook-failed",), False, "has succeeded"),
         (JOB | job(("Failed", "True")), NOW, ("hook-failed",), True, "has failed: Why: so"),
         (JOB | job(("Failed", "True")), NOW, ("hook-succeeded",), False, "has failed: Why: so"),
+        (JOB | {"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, NOW, (), False, SILENT),
         (JOB, LATER, (), False, "has failed: it did not end within 300 s"),
         (JOB | {"spec": {"activeDeadlineSeconds": 400}}, LATER, BOTH, True, "has failed: it did not end within 430 s"),
         (None, NOW, BOTH, False, "has failed: it was deleted"),
@@ -97,17 +117,19 @@ async def test_once_it_has_ended_its_policy_counts(
     bench = bench_with(running(*policies), live)
     bench.now = now
     before = bench.attempt().deployment
-    assert await bench.at_work(before, []) == LookAgain()
+    first = await bench.at_work(before, [])
+    assert isinstance(first, LookAgain)
+    assert (first.after, texts(first)) == (0.0, [f"{TEXT}{said}"])
+    assert causes(first) == [Cause.FORMER_HOOK_ENDED if said == "has succeeded" else Cause.FORMER_HOOK_FAILED]
     recorded = bench.status.running_hook
     assert recorded is not None
     assert recorded.result == ("Succeeded" if said == "has succeeded" else "Failed"), "before anything is deleted"
     assert bench.writes == []
-    assert await bench.at_work(before, []) == LookAgain(), "whoever still has the status of before"
+    assert await bench.at_work(before, []) == first, "of the same look, which tells it once"
     then = bench.attempt().deployment
     assert await bench.at_work(then, []) == LookAgain()
-    assert await bench.at_work(then, []) is None, "here, too"
+    assert await bench.at_work(then, []) == HooksOver(), "with the status of before"
     assert bench.status.running_hook is None
-    assert bench.events.texts == [("HookEnded", f"{TEXT}{said}")]
     assert (("Job", "j") in bench.client.objects) is (live is not None and not deleted)
 
 
@@ -122,28 +144,29 @@ async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_r
     one = replace(running(run=then.mark, event="pre-install"), rendering_digest="sha256:lost", reconcile_at="then")
     bench = bench_with(replace(one, revision=then.revision), JOB | job((kind, "True")))
     for _ in range(1 if recorded else 2):
-        assert await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})) == LookAgain()
+        found = await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"}))
+        assert pause(found) == 0
     expected = [("Failed", then.mark, "then", NOW)] if recorded else []
-    found = [(known.result, known.run, known.reconcile_at, known.started_at) for known in bench.status.hooks]
-    assert found == expected
+    assert [(one.result, one.run, one.reconcile_at, one.started_at) for one in bench.status.hooks] == expected
     again = await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"}))
-    assert isinstance(again, HooksFailed if recorded else Running)
+    assert causes(again) == [Cause.HOOK_FAILED if recorded else Cause.HOOK_RUNNING]
     await bench.close()
 
 
 async def test_a_deletion_that_is_refused_is_told_and_tried_again_and_holds_nobody_up() -> None:
     bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
-    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert isinstance(await bench.at_work(bench.attempt().deployment, []), LookAgain)
     for _ in range(2):
-        assert await bench.at_work(bench.attempt().deployment, []) is None
-    (_, ended), (_, refused) = bench.events.texts
-    assert ended == f"{TEXT}has succeeded"
-    assert refused.startswith("Job ns/j, a pre-upgrade hook of an installation that was given up, has ended and cannot")
-    assert "says the policy" in refused
-    release = ReleaseHooks(bench.stage, bench.given_up)
-    found = await release.with_given_up(bench.attempt(), StageResult(outcome=DONE, report=READY))
-    assert (found.outcome, found.report) == (again(30.0), READY)
+        found = await bench.at_work(bench.attempt().deployment, [])
+        assert isinstance(found, HooksOver)
+        assert causes(found) == [Cause.FORMER_HOOK_LEFT]
+    (text,) = texts(found)
+    assert text.startswith("Job ns/j, a pre-upgrade hook of an installation that was given up, has ended and cannot")
+    assert "says the policy" in text
+    progress = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
+    assert (pause(progress), progress.reached, causes(progress)) == (30, Reached.FINISHED, [Cause.FORMER_HOOK_LEFT])
+    assert ready(progress) == ("True", "Succeeded")
     bench.client.failing.clear()
     assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.writes[-1] == "delete Job j"
@@ -158,16 +181,16 @@ async def test_a_success_is_not_forgotten_when_the_status_is_written_meanwhile()
     assert await bench.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
     stored["resourceVersion"] = version
     assert ("Job", "j") in bench.client.objects
-    for _ in range(2):
-        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
-    assert bench.events.texts == [("HookEnded", f"{TEXT}has succeeded")]
+    found = await bench.at_work(bench.attempt().deployment, [])
+    assert (causes(found), texts(found)) == ([Cause.FORMER_HOOK_ENDED], [f"{TEXT}has succeeded"])
+    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert ("Job", "j") not in bench.client.objects
 
 
 async def test_one_that_is_being_deleted_is_at_work_until_it_is_gone() -> None:
     going = JOB | {"metadata": JOB["metadata"] | {"deletionTimestamp": NOW}, "status": {"active": 1}}
     bench = bench_with(running(), going)
-    assert isinstance(await bench.at_work(bench.attempt().deployment, []), Running)
+    assert isinstance(await bench.at_work(bench.attempt().deployment, []), FormerHookAtWork)
 
 
 async def test_what_was_never_created_is_nobodys_failure() -> None:
@@ -176,16 +199,16 @@ async def test_what_was_never_created_is_nobodys_failure() -> None:
     for _ in range(2):
         assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
     assert bench.status.running_hook is None
-    assert (bench.status.hooks, bench.events.told, bench.writes) == ((), [], [])
+    assert (bench.status.hooks, bench.writes) == ((), [])
 
 
 async def test_an_object_whose_uid_is_not_known_yet_is_known_by_its_mark() -> None:
     marked = JOB | {"metadata": JOB["metadata"] | {"annotations": {HOOK_RUN_ANNOTATION: "older"}}}
     bench = bench_with(replace(running(*BOTH), uid=""), marked)
-    assert isinstance(await bench.at_work(bench.attempt().deployment, []), Running)
+    assert isinstance(await bench.at_work(bench.attempt().deployment, []), FormerHookAtWork)
     bench.live("Job", "j").update(job(("Complete", "True")))
     for _ in range(2):
-        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert isinstance(await bench.at_work(bench.attempt().deployment, []), LookAgain)
     assert bench.writes == ["delete Job j"]
 
 
@@ -199,7 +222,7 @@ async def test_what_ended_before_it_in_its_run_goes_with_it() -> None:
     for name in ("a", "b"):
         bench.client.put("ConfigMap", {"metadata": {"name": name, "uid": f"of-{name}"}})
     for _ in range(2):
-        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert isinstance(await bench.at_work(bench.attempt().deployment, []), LookAgain)
     assert bench.writes == ["delete ConfigMap a"]
 
 
@@ -207,26 +230,36 @@ async def test_a_status_that_was_written_meanwhile_is_read_again() -> None:
     bench = bench_with(running(), JOB | job(("Complete", "True")))
     bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "newer"
     assert await bench.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
-    assert bench.events.told == []
 
 
 async def test_nobody_waits_for_it_who_skips_hooks() -> None:
     bench = bench_with(running(), JOB)
-    assert await bench.at_work(bench.attempt(**{SKIP_HOOKS_ANNOTATION: "true"}).deployment, []) is None
-    assert bench.events.told == []
+    skipping = bench.attempt(**{SKIP_HOOKS_ANNOTATION: "true"}).deployment
+    assert await bench.at_work(skipping, []) == HooksOver()
     assert bench.status.running_hook is not None
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    assert await bench.at_work(skipping, []) == LookAgain(), "recorded, and not told"
 
 
 async def test_no_other_hook_is_begun_meanwhile() -> None:
     bench = bench_with(running(), JOB)
     other = hook(config_map())
-    assert await bench.look(bench.attempt(), other) == Running(text=AT_WORK, hook=running())
+    found = await bench.look(bench.attempt(), other)
+    assert isinstance(found, Progress)
+    assert (texts(found), found.change.running_hook) == ([AT_WORK], running())
     bench.live("Job", "j").update(job(("Complete", "True")))
     for _ in range(2):
-        assert await bench.look(bench.attempt(), other) == LookAgain()
+        assert pause(await bench.look(bench.attempt(), other)) == 0
     found = await bench.look(bench.attempt(), other)
-    assert isinstance(found, Running)
-    assert found.text == "the pre-install hook ConfigMap ns/a is running"
+    assert texts(found) == ["the pre-install hook ConfigMap ns/a is running"]
+    await bench.close()
+
+
+async def test_what_is_left_of_it_holds_no_other_hook_up_and_is_told_beside() -> None:
+    bench = bench_with(replace(running("hook-succeeded"), result="Succeeded"), JOB | job(("Complete", "True")))
+    bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
+    found = await bench.look(bench.attempt(), hook(config_map()))
+    assert causes(found) == [Cause.HOOK_RUNNING, Cause.FORMER_HOOK_LEFT]
     await bench.close()
 
 
@@ -249,17 +282,15 @@ async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pyt
     bench.has(deployment())
     answered = slow_to_create(bench, monkeypatch)
     first, other = hook({**JOB, "apiVersion": "batch/v1"}), hook(config_map())
-    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), Running)
+    assert is_running(await bench.look(bench.attempt("sha256:lost"), first))
     await until(lambda: ("Job", "j") in bench.client.objects)
     begun = bench.status.running_hook
     assert begun is not None, "before it was created"
     for _ in range(2):
-        found = await bench.look(bench.attempt(), other)
-        assert isinstance(found, Running)
-        assert "is still running, and is not stopped" in found.text
+        assert causes(await bench.look(bench.attempt(), other)) == [Cause.FORMER_HOOK]
     answered.set()
     await until(lambda: (known := bench.begun) is not None and known.uid)
-    assert isinstance(await bench.look(bench.attempt(), other), Running)
+    assert causes(await bench.look(bench.attempt(), other)) == [Cause.FORMER_HOOK]
     assert bench.writes == ["create Job j"]
     await bench.close()
 
@@ -270,19 +301,17 @@ async def test_one_that_was_over_and_is_begun_once_more_is_waited_for_too(monkey
     bench.has(deployment())
     first, other = hook({**JOB, "apiVersion": "batch/v1"}), hook(config_map())
     bench.client.failing["create"] = refusal(ForbiddenError, "exceeded quota")
-    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), Running)
+    assert is_running(await bench.look(bench.attempt("sha256:lost"), first))
     await bench.until_one_more_has_ended()
-    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), NotRun)
+    assert causes(await bench.look(bench.attempt("sha256:lost"), first)) == [Cause.HOOK_NOT_RUN]
     for _ in range(2):
         assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
 
     bench.client.failing.clear()
     answered = slow_to_create(bench, monkeypatch)
-    assert isinstance(await bench.look(bench.attempt("sha256:lost"), first), Running)
+    assert is_running(await bench.look(bench.attempt("sha256:lost"), first))
     await until(lambda: ("Job", "j") in bench.client.objects)
-    found = await bench.look(bench.attempt(), other)
-    assert isinstance(found, Running)
-    assert "is still running, and is not stopped" in found.text
+    assert causes(await bench.look(bench.attempt(), other)) == [Cause.FORMER_HOOK]
     answered.set()
     await bench.close()
     assert "create ConfigMap a" not in bench.writes
@@ -295,7 +324,7 @@ async def test_one_whose_end_was_recorded_and_is_begun_once_more_has_none_by_the
     run = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
     before = replace(running(run=run.mark, event="pre-install"), result="Failed")
     bench = bench_with(before)
-    assert isinstance(await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})), Running)
+    assert is_running(await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})))
     await until(lambda: ("Job", "j") in bench.client.objects)
     begun = bench.status.running_hook
     assert begun is not None
@@ -303,45 +332,59 @@ async def test_one_whose_end_was_recorded_and_is_begun_once_more_has_none_by_the
     await bench.close()
 
 
-READY = Report(summary=Summary.READY, reason=Reason.PROGRESSING, message="ok", fields={"digest": "d"})
+OTHERS = StatusChange(delete_hooks=True)  # what other stages say
+FINISHED = Progress(change=OTHERS, reached=Reached.FINISHED)
+PAUSED = Progress(facts=(Fact(cause=Cause.SUSPENDED, detail=SUSPENDED),))
+PRUNED = Fact(cause=Cause.PRUNED, detail=Pruned())
 
 
-@pytest.mark.parametrize("report", [READY, SUSPENDED, None])
-async def test_what_is_wanted_is_not_ready_meanwhile(report: Report | None) -> None:
+def ready(progress: Progress) -> tuple[str, str]:
+    """After it was concluded, of what is installed."""
+    (found,) = (one for one in after(READY, installed=progress).conditions if one.type == "Ready")
+    return found.status, found.reason
+
+
+async def test_what_is_wanted_is_not_ready_meanwhile() -> None:
     bench = bench_with(running(), JOB)
     release = ReleaseHooks(bench.stage, bench.given_up)
-    before = StageResult(outcome=DONE, report=report, is_finished=True)
-    found = await release.with_given_up(bench.attempt(), before)
-    assert (found.outcome, found.is_finished) == (again(5.0), False)
-    if report is READY:
-        assert found.report is not None
-        assert (found.report.summary, found.report.message) == (Summary.PROGRESSING, f"Waiting: {AT_WORK}")
-        assert found.report.fields == {"digest": "d", "running_hook": running()}
-    elif report is not None:
-        assert found.report is not None
-        assert found.report.summary is report.summary
+    found = await release.with_given_up(bench.attempt(), FINISHED)
+    assert (causes(found), found.reached) == ([Cause.FORMER_HOOK], Reached.APPLIED)
+    assert found.change == StatusChange(delete_hooks=True, running_hook=running())
+    assert ready(found) == ("Unknown", "Progressing")
+    assert (await release.with_given_up(bench.attempt(), PAUSED)).reached is Reached.NOTHING
+    assert await release.with_given_up(bench.attempt(), GONE) is GONE
+
+
+async def test_a_stage_that_waits_for_it_may_have_named_it_already() -> None:
+    """Two stages must not set one field of the status."""
+    bench = bench_with(running(), JOB)
+    waits = await bench.look(bench.attempt(), hook(config_map()))
+    assert isinstance(waits, Progress)
+    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), waits)
+    assert found == waits
 
 
 async def test_what_was_just_recorded_is_not_written_over_by_what_was_known_before() -> None:
-    """The report of a reconcile is made of the status that it began with."""
+    """The rest of a look is made of the status that it began with."""
     bench = HookBench()
     bench.has(deployment())
     then = run_of(bench.attempt("sha256:lost"), HookEvent.PRE_INSTALL)
     hook_of_it = replace(running(run=then.mark, event="pre-install"), rendering_digest="sha256:lost")
     bench = bench_with(replace(hook_of_it, revision=then.revision), JOB | job(("Failed", "True")))
-    of_before = replace_fields(READY, fields={"hooks": (), "running_hook": hook_of_it})
-    before = StageResult(outcome=DONE, report=of_before, is_finished=True)
+    before = replace_fields(FINISHED, facts=(PRUNED, *PAUSED.facts), change=StatusChange(hooks=()))
     found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), before)
     assert [one.result for one in bench.status.hooks] == ["Failed"]
-    assert (found.outcome, found.report, found.is_finished) == (again(0.0), None, False)
+    assert causes(found) == [Cause.PRUNED, Cause.FORMER_HOOK_FAILED], "what has happened"
+    assert (pause(found), found.change, found.reached) == (0, NO_CHANGE, Reached.PARTLY)
+    assert after(READY, installed=found) == READY
 
 
 async def test_what_is_not_rendered_yet_may_be_what_the_hook_is_of() -> None:
     bench = bench_with(running(), JOB)
     one = bench.attempt()
     one.state.facts.clear()
-    before = StageResult(outcome=DONE, report=READY)
-    assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(one, before) is before
+    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(one, FINISHED)
+    assert (causes(found), found.reached, found.change) == ([], Reached.FINISHED, OTHERS)
     assert bench.client.calls == []
 
 
@@ -369,25 +412,40 @@ async def test_what_ended_before_an_installation_was_given_up_goes_by_its_policy
     """And leaves the status, so that the same content begins with it when it comes back."""
     due, kept = ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b")
     bench = bench_between(due, kept)
-    release = ReleaseHooks(bench.stage, bench.given_up)
-    for fields, hooks in (({"digest": "d"}, (kept,)), ({"digest": "d", "hooks": (due,)}, ())):
-        result = StageResult(outcome=DONE, report=replace_fields(READY, fields=fields))
-        found = await release.with_given_up(bench.attempt(), result)
-        assert found.report == replace_fields(READY, fields={"digest": "d", "hooks": hooks})
-    assert bench.writes == ["delete ConfigMap a"] * 2
+    release, before = ReleaseHooks(bench.stage, bench.given_up), bench.attempt()
+    assert is_next_look(await release.with_given_up(before, FINISHED))
+    assert bench.status.hooks == (kept,)
+    assert await release.with_given_up(bench.attempt(), FINISHED) == FINISHED
+    assert bench.writes == ["delete ConfigMap a"]
+
+
+async def test_what_this_look_has_recorded_of_another_hook_stays() -> None:
+    due, other = ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b")
+    bench = bench_between(due)
+    before = bench.attempt()
+    newer = replace(bench.status, hooks=(due, other))
+    bench.deployments.put(deployment(status=newer, resource_version="2"))
+    bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "2"
+    assert is_next_look(await ReleaseHooks(bench.stage, bench.given_up).with_given_up(before, FINISHED))
+    assert bench.status.hooks == (other,)
 
 
 async def test_it_goes_before_it_is_forgotten() -> None:
     bench = bench_between(ended(GIVEN_UP, "a", "hook-succeeded"))
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
-    release, result = ReleaseHooks(bench.stage, bench.given_up), StageResult(outcome=DONE, report=READY)
-    for _ in range(2):
-        assert (await release.with_given_up(bench.attempt(), result)).outcome == again(30.0)
-    ((_, text),) = bench.events.texts
-    assert text.startswith(
+    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
+    assert (causes(found), pause(found), found.reached) == ([Cause.FORMER_HOOK_LEFT], 30, Reached.FINISHED)
+    assert texts(found)[0].startswith(
         "ConfigMap ns/a, a pre-install hook of an installation that was given up, has ended and cannot"
     )
     assert [one.name for one in bench.status.hooks] == ["a"]
+
+
+async def test_a_status_that_was_written_meanwhile_is_read_before_it_is_forgotten() -> None:
+    bench = bench_between(ended(GIVEN_UP, "a", "hook-succeeded"))
+    bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "newer"
+    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
+    assert is_next_look(found, after=STALE_SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -401,8 +459,7 @@ async def test_it_goes_before_it_is_forgotten() -> None:
 )
 async def test_what_was_not_given_up_between_two_hooks_stays(records: Callable[[Attempt], list[HookRecord]]) -> None:
     bench = bench_between(*records(HookBench().attempt()))
-    result = StageResult(outcome=DONE, report=READY)
-    assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), result) is result
+    assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED) == FINISHED
     assert bench.client.calls == []
 
 
@@ -410,9 +467,9 @@ async def test_deletions_after_a_failure_come_to_their_end_and_its_records_stay(
     """The process ended, or the spec changed, between the record and the deletions."""
     due = (ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b", "hook-failed", result="Failed"))
     bench = bench_between(*due, ended(GIVEN_UP, "c"))
-    release, result = ReleaseHooks(bench.stage, bench.given_up), StageResult(outcome=DONE, report=READY)
+    release = ReleaseHooks(bench.stage, bench.given_up)
     for _ in range(2):
-        assert await release.with_given_up(bench.attempt(), result) is result
+        assert await release.with_given_up(bench.attempt(), FINISHED) == FINISHED
     assert bench.writes == ["delete ConfigMap a", "delete ConfigMap b"], "once by each process"
 
 

@@ -16,7 +16,7 @@ from rukpak_py.api.bundle_deployment import (
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.history import installed_fields
+from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.hooks.runs import (
     INSTALL,
     UPGRADE,
@@ -28,6 +28,7 @@ from rukpak_py.controllers.deployment.hooks.runs import (
 )
 from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.controllers.deployment.state import ContentFacts
+from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
@@ -36,8 +37,14 @@ from tests.unit.controllers.fakes import LATER, NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
 
 
-def fields(one: Attempt) -> dict[str, Any]:
-    return installed_fields(one, {}, (), NOW, outcome=InstallOutcome.INSTALLED)
+def change(one: Attempt) -> StatusChange:
+    return installed_change(one, {}, (), NOW, outcome=InstallOutcome.INSTALLED)
+
+
+def history(one: Attempt) -> tuple[Installation, ...]:
+    found = change(one).installed
+    assert found
+    return found.history
 
 
 def installed(digest: str = DIGEST, *, config: dict[str, Any] | None = None, time: str = NOW) -> Installation:
@@ -89,11 +96,10 @@ def test_what_nobody_owns_is_replaced_where_the_original_or_the_spec_says_so(
 
 def test_what_the_original_installed_is_remembered() -> None:
     one = attempt(of=with_status(active_bundle="b"))
-    history = fields(one)["history"]
-    assert may_replace_left(with_status(active_bundle="b", history=history))
-    later = attempt(of=with_status(active_bundle="b", history=history), bundle=unpacked("c", digest=OTHER_DIGEST))
-    history = fields(later)["history"]
-    assert [entry.taken_over for entry in history] == [False, True]
+    entries = history(one)
+    assert may_replace_left(with_status(active_bundle="b", history=entries))
+    later = attempt(of=with_status(active_bundle="b", history=entries), bundle=unpacked("c", digest=OTHER_DIGEST))
+    assert [entry.taken_over for entry in history(later)] == [False, True]
 
 
 def test_a_run_is_known_by_its_event_its_rendering_and_what_it_replaces() -> None:
@@ -170,6 +176,6 @@ def a_record(revision: str) -> HookRecord:
 def test_what_is_replaced_takes_its_records_with_it() -> None:
     ours, theirs = a_record(key_of(attempt())), a_record("another")
     first = attempt(of=with_status(hooks=(theirs, ours)))
-    assert fields(first)["hooks"] == (ours,)
+    assert change(first).hooks == (ours,)
     kept = attempt(of=with_status(hooks=(theirs,), active_bundle="b", history=(installed(),)))
-    assert fields(kept)["hooks"] == (theirs,), "of its successor, which failed"
+    assert change(kept).hooks == (theirs,), "of its successor, which failed"

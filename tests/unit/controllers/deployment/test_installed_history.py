@@ -19,12 +19,17 @@ from rukpak_py.api.bundle_deployment import (
     RecordedOptions,
     RecordedValues,
 )
+from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.history import installed_fields, options_of_active
+from rukpak_py.controllers.deployment.history import installed_change, options_of_active
+from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.controllers.deployment.state import ContentFacts
+from rukpak_py.controllers.result.changes import changed
+from rukpak_py.controllers.result.conclude import as_it_is
+from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.unit.apply.lives import live, owned
@@ -39,7 +44,7 @@ TEMPLATE = BundleTemplate(spec=unpacked().spec)
 LARGE = {"x": "y" * 70_000}  # more than the 64 KiB that a status records
 
 
-def fields(
+def change(
     one: Attempt,
     shown: Mapping[ObjectKey, ObservedObject] = HERE,
     kept: tuple[KeptObject, ...] = (),
@@ -47,8 +52,14 @@ def fields(
     *,
     outcome: InstallOutcome = InstallOutcome.INSTALLED,
     all_is_seen: bool = True,
-) -> dict[str, Any]:
-    return installed_fields(one, shown, kept, now, outcome=outcome, all_is_seen=all_is_seen)
+) -> StatusChange:
+    return installed_change(one, shown, kept, now, outcome=outcome, all_is_seen=all_is_seen)
+
+
+def fields(one: Attempt, shown: Mapping[ObjectKey, ObservedObject] = HERE, *more: Any, **about: Any) -> dict[str, Any]:
+    """Those that the status gets."""
+    status = changed(one.deployment.status, change(one, shown, *more, **about), as_it_is)
+    return {name: getattr(status, name) for name in status.__struct_fields__}
 
 
 def after(one: Attempt, shown: Mapping[ObjectKey, ObservedObject] = HERE) -> Attempt:
@@ -112,6 +123,56 @@ def test_while_some_kind_cannot_be_seen_the_digest_stays_and_no_kind_is_forgotte
     found = fields(one, HERE, all_is_seen=False)
     assert found["applied_digest"] == "sha256:former"
     assert found["kinds"] == kinds(CONFIG_MAPS.gvk, BASKET)
+
+
+def test_nothing_else_of_the_status_is_said_than_what_is_installed_and_its_hooks() -> None:
+    found = change(attempt())
+    assert found.installed
+    assert found == StatusChange(installed=found.installed, hooks=())
+
+
+# Whether it has hooks for its deletion
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("has_them", [True, False])
+def test_hooks_of_the_deletion_are_recorded_as_they_were_rendered_or_stay(*, has_them: bool, is_known: bool) -> None:
+    """A process that installs without rendering again knows of none."""
+    one = with_status(attempt(), delete_hooks=has_them if not is_known else not has_them)
+    if is_known:
+        one.state.rendered(one.content, ContentFacts(delete_hooks=has_them))
+    assert fields(one)["delete_hooks"] is has_them
+
+
+# The records of hooks
+
+
+def test_hooks_of_what_was_installed_before_are_forgotten_once_it_is_replaced() -> None:
+    one = after(attempt())
+    records = hook_records(one, "sha256:older")
+    assert [record.revision for record in fields(with_status(one, hooks=records))["hooks"]] == [
+        record.revision for record in records
+    ], "those of what is installed stay, with what happened before them"
+    upgrade = with_status(one, hooks=records).of_bundle(unpacked("new", digest=OTHER_DIGEST))
+    (record,) = fields(with_status(upgrade, hooks=(*records, *hook_records(upgrade))))["hooks"]
+    assert record.revision == key_of(upgrade)
+
+
+def hook_records(one: Attempt, *others: str) -> tuple[HookRecord, ...]:
+    return tuple(
+        HookRecord(
+            revision=revision,
+            run="m",
+            event="pre-install",
+            version="v1",
+            kind="ConfigMap",
+            name="a",
+            result="Succeeded",
+            started_at=NOW,
+            finished_at=NOW,
+        )
+        for revision in (key_of(one), *others)
+    )
 
 
 # The history

@@ -15,7 +15,7 @@ from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import desired
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient
+from tests.unit.controllers.fakes import Clock, FakeClient
 from tests.unit.controllers.values import conditions, deployment
 
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {}}
@@ -34,7 +34,7 @@ class Bench:
         self.client = FakeClient()
         self.deployments = Cache[BundleDeployment](clock=Clock())
         client = self.client.as_client()
-        writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: NOW, clock=Clock())
+        writer = DeploymentStatusWriter(client=client, deployments=self.deployments)
         self._record = KindRecord(client, self.deployments, writer)
 
     def put(self, **metadata: Any) -> BundleDeployment:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import pytest
 
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.wakes import kind_wakes
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
-from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Progress, Reached
+from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from tests.unit.apply.lives import key
 from tests.unit.apply.watches import Watches, watches_of
@@ -19,6 +21,7 @@ from tests.unit.controllers.deployment.parts import (
     WIDGET,
     FakeCluster,
     controlled_clock,
+    counting_from_now,
     crd_facts,
     recording,
 )
@@ -45,6 +48,7 @@ class Bench:
 async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     watches, cluster = watches_of(monkeypatch), FakeCluster(resources=[CONFIG_MAPS, SECRETS, BASKETS])
     clock = controlled_clock(monkeypatch)
+    counting_from_now(monkeypatch)
     visibility = KindVisibility(watches.inventory, cluster.as_kinds())
     yield Bench(watches=watches, cluster=cluster, clock=clock, visibility=visibility, state=DeploymentState())
     await watches.inventory.close()
@@ -71,7 +75,7 @@ def test_a_key_is_hidden_by_its_kind() -> None:
     assert key(gvk=BASKET) not in HiddenKinds()
     assert hidden
     assert not HiddenKinds()
-    assert hidden.waits_for == WaitsFor(kinds=frozenset({BASKET_KIND, SECRET_KIND}))
+    assert hidden.wakes == kind_wakes({BASKET_KIND, SECRET_KIND})
 
 
 @pytest.mark.parametrize(
@@ -92,35 +96,47 @@ def test_a_key_is_hidden_by_its_kind() -> None:
     ],
 )
 def test_what_is_hidden_is_told_by_kind(hidden: HiddenKinds, text: str) -> None:
-    assert hidden.text() == f"{text}: objects of these kinds are left as they are until it does"
+    fact = hidden.fact(Cause.KINDS_HIDDEN)
+    assert fact.text == f"{text}: objects of these kinds are left as they are until it does"
+    assert (fact.cause, fact.wakes) == (Cause.KINDS_HIDDEN, hidden.wakes)
 
 
 def test_kinds_are_named_in_order_with_their_groups() -> None:
-    assert names_of({SECRET_KIND, BASKET_KIND}) == "Basket.shop.example.org, Secret"
+    assert names_of({SECRET_KIND, BASKET_KIND}) == ("Basket.shop.example.org", "Secret")
 
 
 # Owned kinds
 
 
 async def test_kinds_that_were_listed_are_seen_at_once(bench: Bench) -> None:
-    assert isinstance(await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state), StageResult)
+    assert isinstance(await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state), Progress)
     bench.watches.listed(CONFIG_MAPS)
     assert await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state) == HiddenKinds()
 
 
 async def test_a_first_list_is_awaited_quietly_for_a_second_and_no_worker_waits(bench: Bench) -> None:
     waits = await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk, SECRETS.gvk), bench.state)
-    assert isinstance(waits, StageResult)
-    assert waits.report is None
-    assert waits.outcome.after == QUIET_SECONDS
-    assert waits.waits_for == WaitsFor(kinds=frozenset({MAP_KIND, SECRET_KIND}))
+    assert isinstance(waits, Progress)
+    assert waits.reached is Reached.NOTHING
+    (look,) = waits.facts
+    assert (look.cause, look.at) == (Cause.LOOK_AGAIN, WAIT_QUIET_SECONDS), "and nothing is told"
+    assert look.wakes == kind_wakes({MAP_KIND, SECRET_KIND})
+
+
+async def test_the_look_at_its_end_is_not_put_off_by_looks_between(bench: Bench) -> None:
+    of = recording(CONFIG_MAPS.gvk)
+    await bench.visibility.of_owned(of, bench.state)
+    bench.clock.now += WAIT_QUIET_SECONDS / 4
+    waits = await bench.visibility.of_owned(of, bench.state)
+    assert isinstance(waits, Progress)
+    assert [fact.at for fact in waits.facts] == [WAIT_QUIET_SECONDS * 3 / 4]
 
 
 async def test_a_kind_that_cannot_be_listed_holds_back_itself_only(bench: Bench) -> None:
     of = recording(CONFIG_MAPS.gvk, SECRETS.gvk)
     await bench.visibility.of_owned(of, bench.state)
     bench.watches.listed(CONFIG_MAPS)
-    bench.clock.now += QUIET_SECONDS
+    bench.clock.now += WAIT_QUIET_SECONDS
     assert await bench.visibility.of_owned(of, bench.state) == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
     bench.watches.listed(SECRETS)
     assert await bench.visibility.of_owned(of, bench.state) == HiddenKinds()
@@ -130,8 +146,8 @@ async def test_after_a_wait_that_ended_the_next_one_is_quiet_again(bench: Bench)
     await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state)
     bench.watches.listed(CONFIG_MAPS)
     await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state)
-    bench.clock.now += 100 * QUIET_SECONDS
-    assert isinstance(await bench.visibility.of_owned(recording(SECRETS.gvk), bench.state), StageResult)
+    bench.clock.now += 100 * WAIT_QUIET_SECONDS
+    assert isinstance(await bench.visibility.of_owned(recording(SECRETS.gvk), bench.state), Progress)
 
 
 async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones_are_not(bench: Bench) -> None:
@@ -145,7 +161,7 @@ async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones
 
 
 async def test_what_the_content_needs_is_watched_and_seen_once_listed(bench: Bench) -> None:
-    assert isinstance(bench.visibility.of_content(bench.state, resolved(SECRETS), HiddenKinds()), StageResult)
+    assert isinstance(bench.visibility.of_content(bench.state, resolved(SECRETS), HiddenKinds()), Progress)
     bench.watches.listed(SECRETS)
     assert bench.visibility.of_content(bench.state, resolved(SECRETS), HiddenKinds()) == HiddenKinds()
 
@@ -160,7 +176,7 @@ async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_
         assert owned == HiddenKinds()
         assert isinstance(owned, HiddenKinds)
         seen = bench.visibility.of_content(bench.state, content, owned)
-        bench.clock.now += QUIET_SECONDS
+        bench.clock.now += WAIT_QUIET_SECONDS
     assert seen == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
 
 

@@ -8,7 +8,7 @@ import pytest
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import Installation, KeptObject, KeptReason
 from rukpak_py.api.install_options import InstallOptions, recorded
-from rukpak_py.api.names import PRUNE_ANNOTATION, Reason
+from rukpak_py.api.names import HELM_CLASS, PRUNE_ANNOTATION
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment import messages
@@ -17,15 +17,27 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
-from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.queue import Schedule
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Progress, Reached
+from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.errors import ForbiddenError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed
-from tests.unit.controllers.deployment.parts import attempt, controlled_clock, ours, with_status
-from tests.unit.controllers.fakes import NOW
-from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, unpacked
+from tests.unit.controllers.deployment.parts import (
+    attempt,
+    causes_of,
+    concluded,
+    counting_from_now,
+    found,
+    ours,
+    with_status,
+)
+from tests.unit.controllers.fakes import NOW, refusal
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, conditions, unpacked
 
 ENTRY = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="k", reason=KeptReason.HOLDS_DATA)
 
@@ -97,6 +109,10 @@ class FakeRenderer:
 
     contents: dict[str, tuple[str, ...] | NotRendered | RukPakError] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    lost: bool = False
+
+    def is_lost(self, _: Attempt) -> bool:
+        return self.lost
 
     async def rendered(self, one: Attempt) -> Rendered | NotRendered:
         self.asked.append(one.bundle.status.digest)
@@ -173,9 +189,10 @@ async def test_names_of_other_former_bundles_are_known_too_and_the_active_one_is
 async def test_a_former_content_that_is_still_rendered_is_awaited() -> None:
     bench, active = Bench(), installed("a")
     bench.renderer.contents[DIGEST] = NotRendered.RUNNING
-    result = await bench.stage.recall(active, active, {})
-    assert result is not None
-    assert result.report is None
+    progress = await bench.stage.recall(active, active, {})
+    assert progress is not None
+    assert (causes_of(progress), progress.reached) == ([Cause.RENDERING, Cause.JOB_RUNNING], Reached.NOTHING)
+    assert concluded(active, installed=progress).status == active.deployment.status, "nothing is told yet"
     assert not active.state.former.is_complete
     bench.renderer.contents[DIGEST] = ("a",)
     assert await bench.stage.recall(active, active, {}) is None
@@ -237,35 +254,76 @@ async def test_what_is_rendered_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "fetched", "text"),
-    [(NotRendered.CONTENT_MISSING, ["b"], messages.REFETCHING), (NotRendered.RUNNING, [], messages.RENDERING)],
+    ("why", "fetched", "text", "schedule"),
+    [
+        (NotRendered.CONTENT_MISSING, ["b"], messages.REFETCHING, Schedule(attempt_at=LOOK_AGAIN_SECONDS)),
+        (NotRendered.RUNNING, [], messages.RENDERING, Schedule(report_at=LOOK_AGAIN_SECONDS, is_under_way=True)),
+    ],
 )
 async def test_content_that_is_on_its_way_is_told_when_that_lasts(
-    why: NotRendered, fetched: list[str], text: str, monkeypatch: pytest.MonkeyPatch
+    why: NotRendered, fetched: list[str], text: str, schedule: Schedule
 ) -> None:
-    clock, bench, one = controlled_clock(monkeypatch), Bench(), attempt()
+    bench, one = Bench(), attempt()
     bench.renderer.contents[DIGEST] = why
-    result = await bench.stage.rendered(one)
-    assert isinstance(result, StageResult)
-    assert (result.report, result.wrote_nothing, bench.fetched) == (None, True, fetched)
-    clock.now += QUIET_SECONDS
-    result = await bench.stage.rendered(one)
-    assert isinstance(result, StageResult)
-    assert result.report is not None
-    assert result.report.message == text
+    progress = await bench.stage.rendered(one)
+    assert isinstance(progress, Progress)
+    assert (progress.reached, bench.fetched) == (Reached.NOTHING, fetched)
+    at_first = concluded(one, wanted=progress)
+    assert (at_first.status, at_first.schedule.report_at) == (one.deployment.status, WAIT_QUIET_SECONDS)
+    lasting = concluded(one, wanted=progress, lasted=WAIT_QUIET_SECONDS)
+    assert conditions(lasting.status)["Ready"] == ("Unknown", "Progressing", text)
+    assert lasting.schedule == schedule
 
 
 @pytest.mark.parametrize(
-    ("error", "retries"), [(ContentError("wrong"), False), (UnavailableError("died", retry_after=7.0), True)]
+    ("error", "cause", "attempt_at"),
+    [
+        (ContentError("wrong"), Cause.RENDERING_CONTENT, None),
+        (UnavailableError("died", retry_after=7.0), Cause.RENDERING_UNAVAILABLE, 7.0),
+    ],
 )
 async def test_content_that_cannot_be_rendered_is_told_and_only_tried_again_where_that_helps(
-    error: RukPakError, *, retries: bool
+    error: RukPakError, cause: Cause, attempt_at: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = Bench(renderer=FakeRenderer(contents={DIGEST: error}))
-    result = await bench.stage.rendered(attempt())
-    assert isinstance(result, StageResult)
-    assert result.outcome.retry is retries
-    assert result.wrote_nothing, "what is installed is kept meanwhile"
-    assert result.report is not None
-    assert result.report.valid is not None
-    assert (result.report.valid.reason, result.report.message) == (Reason.BUNDLE_LOAD_FAILED, str(error))
+    counting_from_now(monkeypatch)
+    bench, one = Bench(renderer=FakeRenderer(contents={DIGEST: error})), attempt()
+    progress = await bench.stage.rendered(one)
+    assert isinstance(progress, Progress)
+    assert (causes_of(progress), progress.reached) == ([cause], Reached.NOTHING), "what is installed is kept meanwhile"
+    assert found(cause, progress).text == str(error)
+    conclusion = concluded(one, wanted=progress)
+    assert conditions(conclusion.status)["HasValidBundle"] == ("False", "BundleLoadFailed", str(error))
+    assert conditions(conclusion.status)["Ready"][2] == str(error)
+    assert conclusion.schedule.attempt_at == attempt_at
+
+
+async def test_content_that_asks_the_cluster_is_looked_at_again_though_it_cannot_be_rendered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it asked for may come."""
+    counting_from_now(monkeypatch)
+    bench = Bench(renderer=FakeRenderer(contents={DIGEST: ContentError("wrong")}))
+    progress = await bench.stage.rendered(attempt(provisioner=HELM_CLASS))
+    assert isinstance(progress, Progress)
+    assert found(Cause.LOOK_AGAIN, progress).at == LOOK_AGAIN_SECONDS
+
+
+async def test_content_whose_rendering_is_lost_is_told_as_that() -> None:
+    bench = Bench(renderer=FakeRenderer(contents={DIGEST: NotRendered.LOST}))
+    progress = await bench.stage.rendered(attempt())
+    assert isinstance(progress, Progress)
+    assert causes_of(progress) == [Cause.RENDERING_LOST]
+    assert progress.facts[0].text == messages.RENDERING_LOST
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_what_is_installed_is_told_to_be_lost_where_it_is(*, is_lost: bool) -> None:
+    bench = Bench(renderer=FakeRenderer(lost=is_lost))
+    progress = bench.stage.lost(attempt())
+    assert causes_of(progress) == ([Cause.RENDERING_LOST] if is_lost else [])
+
+
+async def test_a_server_that_cannot_be_asked_says_nothing_about_the_content() -> None:
+    bench = Bench(renderer=FakeRenderer(contents={DIGEST: refusal(ForbiddenError)}))
+    with pytest.raises(ForbiddenError):
+        await bench.stage.rendered(attempt())

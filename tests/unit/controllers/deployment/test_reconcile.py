@@ -1,5 +1,6 @@
 """Which stages a reconcile runs in which situation. The stages that write to the cluster are next door, faked here."""
 
+import asyncio
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,47 +15,49 @@ from rukpak_py.api.bundle_deployment import (
     BundleDeploymentStatus,
     BundleTemplate,
     Installation,
+    InstallOutcome,
     RecordedOptions,
 )
-from rukpak_py.api.conditions import Summary
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_KIND,
     HELM_CLASS,
     ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
-    ConditionStatus,
-    Reason,
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, to_json
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.wakes import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.healthy_condition import HEALTHY
+from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.messages import instantiated
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
-from rukpak_py.controllers.deployment.reconcile_content import ERRORS_QUIET_SECONDS
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.stage import QUIET_SECONDS, StageResult
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
-from rukpak_py.controllers.deployment.status import ConditionValue, Report
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import Clock as Moment
+from rukpak_py.controllers.result.progress import NO_CHANGE, NO_PROGRESS, Fact, Progress, Reached
+from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.apply.lives import key
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeDigestKeys, FakeEvents, FakeValuesObjects, refusal
+from tests.unit.controllers.result.concluding import fact, progress
 from tests.unit.controllers.values import (
     DIGEST,
     OTHER_DIGEST,
+    START,
     bundle,
     bundle_of,
     conditions,
@@ -67,28 +70,35 @@ from tests.unit.controllers.values import failing as failing_bundle
 WRITE = "status BundleDeployment shop"
 FOREIGN = "example-com-other"
 GOING: dict[str, Any] = {"deletion_timestamp": NOW, "finalizers": (ORDERED_DELETION_FINALIZER,)}
-INSTALLED = ConditionValue(status=ConditionStatus.TRUE, reason=Reason.INSTALLATION_SUCCEEDED, message="Instantiated")
-NOT_INSTALLED = ConditionValue(status=ConditionStatus.FALSE, reason=Reason.UPGRADE_FAILED, message="taken")
+LOST = namespace_wake("lost")
+HELD = Schedule(failures=1)  # an attempt has failed: what it needs brings the next one
+GONE = Progress(reached=Reached.GONE)
 
 
-def installed(attempt: Attempt) -> StageResult:
+def installed(attempt: Attempt) -> Progress:
     """All is well."""
-    fields = {"active_bundle": attempt.bundle.metadata.name, "digest": attempt.bundle.status.digest}
-    report = Report(
-        summary=Summary.READY,
-        reason=Reason.SUCCEEDED,
-        message="Instantiated",
-        installed=INSTALLED,
-        healthy=HEALTHY,
-        fields=fields,
-    )
-    return StageResult(outcome=DONE, report=report, is_finished=True)
+    change = installed_change(attempt, {}, (), NOW, outcome=InstallOutcome.HEALTHY)
+    return Progress(change=change, reached=Reached.FINISHED)
 
 
-def refused(*, waits_for: WaitsFor | None = None, outcome: Outcome | None = None) -> StageResult:
+def refused(*wakes: ObjectKey, cause: Cause = Cause.CONFLICT) -> Progress:
     """Before the first write."""
-    report = Report(summary=Summary.RETRYING, reason=Reason.CONFLICT, message="taken")
-    return StageResult(outcome=outcome or retry(), report=report, wrote_nothing=True, waits_for=waits_for or WaitsFor())
+    return progress(fact(cause, "taken", wakes=frozenset(wakes)))
+
+
+def half_done() -> Progress:
+    """Something was written by then."""
+    return dataclasses.replace(refused(), reached=Reached.PARTLY)
+
+
+def look(former: Schedule) -> Turn:
+    """As the queue has it, when an event comes and the time of the next attempt has not."""
+    return Turn(is_attempt=False, failures=former.failures, attempt_at=former.attempt_at)
+
+
+def kept(*wakes: ObjectKey) -> Progress:
+    """As far as it can be."""
+    return progress(fact(Cause.LOOK_AGAIN, wakes=frozenset(wakes)), reached=Reached.FINISHED)
 
 
 @dataclass
@@ -97,33 +107,36 @@ class FakeContentStage:
 
     asked: list[tuple[str, str, str]] = field(default_factory=list)  # stage, Bundle, install namespace
     against: list[str | None] = field(default_factory=list)  # what was said to be active
-    results: dict[str, StageResult] = field(default_factory=dict)
+    results: dict[str, Progress] = field(default_factory=dict)
+    result_of: Callable[[Attempt], Progress] = installed
     attempts: list[Attempt] = field(default_factory=list)
+    due: list[bool] = field(default_factory=list)  # whether an attempt may begin
     dropped: list[str] = field(default_factory=list)  # whose renderings
 
-    async def reconcile_content(self, attempt: Attempt, active: Attempt | None) -> StageResult:
+    async def reconcile_content(self, attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
         self.attempts.append(attempt)
+        self.due.append(is_due)
         self.against.append(active.bundle.metadata.name if active is not None else None)
         return self._result("reconcile", attempt)
 
-    async def correct_drift(self, active: Attempt) -> StageResult:
+    async def correct_drift(self, active: Attempt) -> Progress:
         return self._result("correct drift", active)
 
     def drop_renderings(self, one: BundleDeployment) -> None:
         self.dropped.append(one.metadata.name)
 
-    def _result(self, stage: str, attempt: Attempt) -> StageResult:
+    def _result(self, stage: str, attempt: Attempt) -> Progress:
         name = attempt.bundle.metadata.name
         self.asked.append((stage, name, attempt.install_namespace))
-        return self.results.get(name) or self.results.get(stage) or installed(attempt)
+        return self.results.get(name) or self.results.get(stage) or self.result_of(attempt)
 
 
 @dataclass
 class FakeUninstall:
     asked: list[str] = field(default_factory=list)
-    result: StageResult = field(default_factory=lambda: StageResult(outcome=DONE))
+    result: Progress = GONE
 
-    async def proceed(self, one: BundleDeployment, _state: DeploymentState) -> StageResult:
+    async def proceed(self, one: BundleDeployment, _state: DeploymentState) -> Progress:
         self.asked.append(one.metadata.name)
         return self.result
 
@@ -152,8 +165,9 @@ class InterruptedClient(FakeClient):
 
 
 class Bench:
-    def __init__(self, *classes: str) -> None:
-        self.client, self.clock, self.events = InterruptedClient(), Clock(), FakeEvents()
+    def __init__(self, *classes: str, now: float) -> None:
+        self.began, self.clock = now, Clock(now)
+        self.client, self.events = InterruptedClient(), FakeEvents()
         self.deployments = Cache[BundleDeployment](clock=self.clock)
         self.bundles = Cache[Bundle](clock=self.clock)
         self.states, self.waiting = DeploymentStates(), WaitingDeployments()
@@ -164,7 +178,7 @@ class Bench:
         existence = Existence(
             client, BUNDLE_DEPLOYMENTS, self.deployments, on_gone=lambda one: self.gone.append(one.metadata.name)
         )
-        writer = DeploymentStatusWriter(client=client, deployments=self.deployments, now=lambda: NOW, clock=self.clock)
+        writer = DeploymentStatusWriter(client=client, deployments=self.deployments, pace=self.clock)
         stages: dict[str, Any] = {"content": self.content, "uninstall": self.uninstall}
         ports: Any = inventory
         self.reconciler = DeploymentReconciler(
@@ -173,9 +187,13 @@ class Bench:
             templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
             values=ExternalValues(self.values, FakeDigestKeys(), self.states, namespace="rukpak-system"),
             attempts=AttemptFactory(ports, lambda _name: True, system_namespace="rukpak-system"),
-            reporting=Reporting(writer, self.waiting, self.events, classes={PLAIN_CLASS, *classes}),
+            reporting=Reporting(writer, self.waiting, self.events, clock=self.moment),
+            classes={PLAIN_CLASS, *classes},
             **stages,
         )
+
+    def moment(self) -> Moment:
+        return Moment(loop=self.clock.now, wall=START + self.clock.now - self.began)
 
     def put(self, one: BundleDeployment) -> BundleDeployment:
         """It is on the server, and its event was seen."""
@@ -187,14 +205,20 @@ class Bench:
         self.bundles.put(read_bundle(self.client.put(BUNDLE_KIND, to_json(one))))
         return one.metadata.name
 
-    async def reconcile(self) -> Outcome:
-        return await self.reconciler.reconcile("shop")
+    async def reconcile(self, turn: Turn | None = None) -> Schedule:
+        """In the first turn of the key, unless it is said otherwise."""
+        return await self.reconciler.reconcile("shop", turn or Turn())
 
-    async def reconcile_after_a_while(self) -> Outcome:
+    async def reconcile_after_a_while(self) -> Schedule:
         """What is reported only when it lasts is reported."""
         await self.reconcile()
-        self.clock.now += QUIET_SECONDS
+        self.clock.now += WAIT_QUIET_SECONDS
         return await self.reconcile()
+
+    def retried(self, *, report_after: float | None = None) -> Schedule:
+        """After the first pause of the back-off; with a look before or after that."""
+        report_at = self.clock.now + report_after if report_after is not None else None
+        return Schedule(failures=1, attempt_at=self.clock.now + 0.25, report_at=report_at)
 
     @property
     def status(self) -> BundleDeploymentStatus:
@@ -210,9 +234,9 @@ class Bench:
 
 
 @pytest.fixture(params=[()])
-def bench(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Bench:
-    """With the classes that it serves beside plain."""
-    bench = Bench(*request.param)
+async def bench(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Bench:
+    """With the classes that it serves beside plain. Its time stands still, near that of the loop."""
+    bench = Bench(*request.param, now=float(int(asyncio.get_running_loop().time())))
     for module in ("existence", "deployment.state"):
         monkeypatch.setattr(f"rukpak_py.controllers.{module}.monotonic", bench.clock)
     return bench
@@ -252,31 +276,31 @@ KEPT = ("reconcile", ACTIVE, "before")
 class TestNothingIsInstalled:
     async def test_the_first_reconcile_creates_a_bundle_and_reports_nothing_yet(self, bench: Bench) -> None:
         bench.put(deployment())
-        assert await bench.reconcile() == again(QUIET_SECONDS)
+        assert await bench.reconcile() == Schedule(report_at=bench.clock.now + WAIT_QUIET_SECONDS)
         assert bench.client.calls == [f"create Bundle {WANTED}"]
         assert bench.content.asked == []
 
     async def test_a_bundle_that_takes_longer_is_reported_as_pending(self, bench: Bench) -> None:
         bench.put(deployment())
-        assert await bench.reconcile_after_a_while() == WAIT
+        assert await bench.reconcile_after_a_while() == SETTLED
         assert bench.conditions["HasValidBundle"][:2] == ("Unknown", "UnpackPending")
         assert bench.conditions["Ready"][0] == "Unknown"
         assert bench.client.calls == [f"create Bundle {WANTED}", WRITE]
 
     async def test_unpacked_content_is_installed_and_reported_once(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment(install_namespace="shops"))))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.content.asked == [("reconcile", WANTED, "shops")]
         assert bench.content.against == [None], "nothing was active"
         assert bench.status.active_bundle == WANTED
         assert bench.conditions["HasValidBundle"][:2] == ("True", "UnpackSuccessful")
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.client.calls == [WRITE]
         assert bench.events.told == [("Normal", "shop", "Installed")]
 
     async def test_a_failing_bundle_is_reported_at_once(self, bench: Bench) -> None:
         bench.put_bundle(failing(bench.put(deployment())))
-        assert await bench.reconcile() == WAIT
+        assert await bench.reconcile() == HELD
         assert bench.conditions["HasValidBundle"] == (
             "False",
             "UnpackFailed",
@@ -290,10 +314,17 @@ class TestNothingIsInstalled:
         await bench.reconcile_after_a_while()
         assert f'does not serve its class "{FOREIGN}"' in bench.conditions["HasValidBundle"][2]
 
+    async def test_a_bundle_of_another_class_that_is_unpacked_is_installed(self, bench: Bench) -> None:
+        """Whoever unpacked it."""
+        bench.put_bundle(unpacked(bench.put(deployment(template=spec(provisioner=FOREIGN)))))
+        assert await bench.reconcile() == SETTLED
+        assert bench.conditions["HasValidBundle"][:2] == ("True", "UnpackSuccessful")
+        assert bench.conditions["Ready"][0] == "True"
+
     async def test_somebody_elses_bundle_on_the_name_is_reported_and_tried_again(self, bench: Bench) -> None:
         bench.put(deployment())
         bench.client.put(BUNDLE_KIND, to_json(bundle(WANTED)))
-        assert (await bench.reconcile()).retry
+        assert await bench.reconcile() == bench.retried()
         status, reason, message = bench.conditions["HasValidBundle"]
         assert (status, reason) == ("Unknown", "ReconcileFailed")
         assert "does not belong to this BundleDeployment" in message
@@ -302,14 +333,32 @@ class TestNothingIsInstalled:
     async def test_an_api_server_that_names_a_pause_gets_it(self, bench: Bench) -> None:
         bench.put(deployment())
         bench.client.failing["create"] = UnavailableError("too many requests", retry_after=7.0)
-        assert await bench.reconcile() == retry(7.0)
-        assert bench.conditions["Ready"][2] == "too many requests"
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        found = await bench.reconcile()
+        assert found.attempt_at is not None
+        assert before + 7.0 <= found.attempt_at <= loop.time() + 7.0
+        assert found.report_at == bench.clock.now + ERRORS_QUIET_SECONDS
+        assert WRITE not in bench.client.calls
+        bench.clock.now += ERRORS_QUIET_SECONDS
+        await bench.reconcile()
+        assert bench.conditions["Ready"] == ("False", "Unavailable", "too many requests")
 
     async def test_a_first_install_that_is_refused_corrects_nothing(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment())))
         bench.content.results["reconcile"] = refused()
-        assert await bench.reconcile() == retry()
+        assert await bench.reconcile() == bench.retried()
         assert [stage for stage, *_ in bench.content.asked] == ["reconcile"]
+
+    async def test_a_look_begins_no_attempt_and_moves_none(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(bench.put(deployment())))
+        bench.content.results["reconcile"] = refused()
+        await bench.reconcile()
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        later = bench.clock.now + 60.0
+        turn = Turn(is_attempt=False, failures=3, attempt_at=later)
+        assert await bench.reconcile(turn) == Schedule(failures=3, attempt_at=later)
+        assert bench.content.due == [True, False]
 
 
 class TestTheActiveContentIsKept:
@@ -340,16 +389,17 @@ class TestTheActiveContentIsKept:
                 bench.put_bundle(failing(one))
             case "cannot be created":
                 bench.client.put(BUNDLE_KIND, to_json(bundle(WANTED)))
-        waits_for = WaitsFor(namespaces=frozenset({"lost"}))
-        bench.content.results[ACTIVE] = StageResult(outcome=again(30.0), waits_for=waits_for)
-        assert (await bench.reconcile_after_a_while()).after is not None
+        bench.content.results[ACTIVE] = progress(fact(Cause.OBJECTS_PENDING, wakes=frozenset({LOST})))
+        found = await bench.reconcile_after_a_while()
+        assert found.next_at is not None
         assert bench.waiting.for_namespace("lost") == ["shop"]
+        assert (await bench.reconcile(look(found))).next_at is not None, "an event comes between"
 
     async def test_beside_a_successor_that_is_refused_before_the_first_write(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(installed_before(bench)))
-        bench.content.results[WANTED] = refused(waits_for=WaitsFor(objects=frozenset({key("a")})))
-        bench.content.results[ACTIVE] = StageResult(outcome=DONE, waits_for=WaitsFor(objects=frozenset({key("b")})))
-        assert await bench.reconcile() == retry()
+        bench.content.results[WANTED] = refused(key("a"))
+        bench.content.results[ACTIVE] = kept(key("b"))
+        assert dataclasses.replace(await bench.reconcile(), report_at=None) == bench.retried()
         assert bench.content.asked == [("reconcile", WANTED, "after"), ("correct drift", ACTIVE, "before")]
         assert bench.content.against == [ACTIVE]
         assert bench.waiting.for_object(key("a")) == bench.waiting.for_object(key("b")) == ["shop"]
@@ -367,14 +417,55 @@ class TestTheActiveContentIsKept:
 
     async def test_its_back_off_counts_when_the_successor_waits_for_an_event(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(installed_before(bench)))
-        bench.content.results[WANTED] = refused(outcome=WAIT)
-        bench.content.results[ACTIVE] = StageResult(outcome=retry())
-        assert (await bench.reconcile()).retry
+        bench.content.results[WANTED] = refused(cause=Cause.NOT_APPLICABLE)
+        bench.content.results[ACTIVE] = progress(fact(Cause.API_UNAVAILABLE))
+        assert await bench.reconcile() == bench.retried(report_after=ERRORS_QUIET_SECONDS)
+
+    @pytest.mark.parametrize("state", ["refused", "failing"])
+    async def test_what_is_unfinished_of_it_brings_the_key_back_whatever_stalls_its_successor(
+        self, bench: Bench, state: str
+    ) -> None:
+        """At a look, too, which is no attempt: drift is corrected half, or its health is not seen yet."""
+        one = installed_before(bench)
+        bench.put_bundle(failing(one) if state == "failing" else unpacked(one))
+        bench.content.results[WANTED] = refused(cause=Cause.NOT_APPLICABLE)
+        bench.content.results[ACTIVE] = kept()
+        stalled = await bench.reconcile()
+        assert (stalled.failures, stalled.attempt_at) == (1, None)
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        bench.content.results[WANTED] += progress(Fact(cause=Cause.NOT_DUE))
+        soon = Fact(cause=Cause.LOOK_AGAIN, at=bench.clock.now + 1.0)
+        bench.content.results[ACTIVE] = progress(soon, reached=Reached.PARTLY)
+        assert (await bench.reconcile(look(stalled))).next_at == bench.clock.now + 1.0
+
+    async def test_what_is_unfinished_of_it_is_not_held_back_by_the_back_off_of_its_successor(
+        self, bench: Bench
+    ) -> None:
+        """The active content waited up to a minute for what takes a moment."""
+        bench.put_bundle(unpacked(installed_before(bench)))
+        bench.content.results[WANTED] = refused()
+        soon = Fact(cause=Cause.LOOK_AGAIN, at=bench.clock.now + 1.0)
+        bench.content.results[ACTIVE] = progress(soon, reached=Reached.PARTLY)
+        found = await bench.reconcile(Turn(failures=20))
+        assert (found.attempt_at, found.next_at) == (bench.clock.now + 60.0, bench.clock.now + 1.0)
+
+    @pytest.mark.parametrize("state", ["refused", "failing"])
+    async def test_its_failure_at_a_look_is_tried_again_whatever_stalls_its_successor(
+        self, bench: Bench, state: str
+    ) -> None:
+        one = installed_before(bench)
+        bench.put_bundle(failing(one) if state == "failing" else unpacked(one))
+        bench.content.results[WANTED] = refused(cause=Cause.NOT_APPLICABLE)
+        stalled = await bench.reconcile()
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        bench.content.results[WANTED] += progress(Fact(cause=Cause.NOT_DUE))
+        bench.content.results[ACTIVE] = progress(fact(Cause.ACCESS), reached=Reached.PARTLY)
+        assert (await bench.reconcile(look(stalled))).attempt_at is not None
 
     async def test_not_when_something_of_the_successor_was_written(self, bench: Bench) -> None:
         """Half an upgrade is not drift."""
         bench.put_bundle(unpacked(installed_before(bench)))
-        bench.content.results[WANTED] = StageResult(outcome=retry(), report=refused().report)
+        bench.content.results[WANTED] = half_done()
         await bench.reconcile()
         assert bench.content.asked == [("reconcile", WANTED, "after")]
 
@@ -400,9 +491,7 @@ class TestTheActiveContentIsKept:
         one = installed_before(bench, options=RecordedOptions(config_digest="sha256:" + "0" * 64))
         if is_unpacked:
             bench.put_bundle(unpacked(one))
-            refusal = refused()
-            report = dataclasses.replace(refusal.report, installed=NOT_INSTALLED) if refusal.report else None
-            bench.content.results[WANTED] = dataclasses.replace(refusal, report=report)
+            bench.content.results[WANTED] = refused()
         await bench.reconcile_after_a_while()
         assert bench.conditions["Installed"][0] == status
         assert bench.conditions["Installed"][2].splitlines()[1:] == [messages.OPTIONS_LOST]
@@ -410,7 +499,7 @@ class TestTheActiveContentIsKept:
     async def test_not_when_its_bundle_is_gone_or_somebody_elses(self, bench: Bench) -> None:
         bench.put(upgrading())
         bench.put_bundle(unpacked(deployment(template=spec("former"), uid="another"), digest=OTHER_DIGEST))
-        assert await bench.reconcile_after_a_while() == retry()
+        assert await bench.reconcile_after_a_while() == bench.retried()
         assert bench.content.asked == []
 
 
@@ -443,7 +532,7 @@ class TestTheBundleOfWhatIsInstalledIsGone:
     @pytest.mark.parametrize("one", [upgrading(), recorded("edited by hand")], ids=["no template", "another"])
     async def test_what_the_history_does_not_record_is_told(self, bench: Bench, one: BundleDeployment) -> None:
         bench.put(one)
-        assert (await bench.reconcile_after_a_while()).retry
+        assert await bench.reconcile_after_a_while() == bench.retried()
         assert bench.names == {WANTED}
         told = messages.bundle_missing(ACTIVE, messages.TEMPLATE_UNKNOWN)
         assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", f"{instantiated(ACTIVE)}\n{told}")
@@ -451,20 +540,20 @@ class TestTheBundleOfWhatIsInstalledIsGone:
 
     async def test_a_refused_upgrade_keeps_its_own_failure(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(upgrading())))
-        refusal = refused()
-        report = dataclasses.replace(refusal.report, installed=NOT_INSTALLED) if refusal.report else None
-        bench.content.results[WANTED] = dataclasses.replace(refusal, report=report)
-        assert (await bench.reconcile()).retry
+        bench.content.results[WANTED] = refused()
+        assert await bench.reconcile() == bench.retried()
         told = messages.bundle_missing(ACTIVE, messages.TEMPLATE_UNKNOWN)
-        assert bench.conditions["Installed"] == ("False", "UpgradeFailed", f"taken\n{told}")
-        assert bench.conditions["Ready"][2] == "taken"
+        failure = f"upgrade to {WANTED} refused; {ACTIVE} stays installed: taken"
+        assert bench.conditions["Installed"] == ("False", "UpgradeFailed", f"{failure}\n{told}")
+        assert bench.conditions["Ready"] == ("False", "Conflict", failure)
 
     async def test_an_api_server_that_does_not_take_it_is_told(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(recorded())))
         bench.content.results[WANTED] = refused()
         bench.client.failing["create"] = AccessError("denied")
-        assert (await bench.reconcile()).retry
+        assert await bench.reconcile() == bench.retried()
         assert bench.names == {WANTED}
+        assert bench.conditions["Installed"][2].endswith(messages.bundle_missing(ACTIVE, "denied"))
 
     async def test_content_that_was_never_installed_is_not_what_is_kept(self, bench: Bench) -> None:
         bench.put(recorded())
@@ -477,8 +566,8 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         bench.put(recorded())
         bench.put_bundle(failing(FORMER))
         await bench.reconcile_after_a_while()
-        why = f"Failed to unpack the {ACTIVE} Bundle: empty"
-        assert bench.conditions["Installed"][2].endswith(messages.bundle_not_unpacked(ACTIVE, why))
+        told = messages.bundle_not_unpacked(ACTIVE, "empty")
+        assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", f"{instantiated(ACTIVE)}\n{told}")
 
     async def test_nothing_is_made_for_a_deployment_that_is_gone(self, bench: Bench) -> None:
         one = bench.put(recorded())
@@ -503,17 +592,38 @@ class TestFormerBundles:
         bench.content.results[WANTED] = refused()
         await bench.reconcile()
         del bench.content.results[WANTED]
-        assert (await bench.reconcile()).after is not None, "the status was written a moment ago"
+        soon = Schedule(report_at=bench.clock.now + WRITE_INTERVAL_SECONDS)
+        assert await bench.reconcile() == soon, "the status was written a moment ago"
         assert (bench.status.active_bundle, bench.names) == (ACTIVE, {ACTIVE, WANTED})
         bench.clock.now += WRITE_INTERVAL_SECONDS
         await bench.reconcile()
         assert (bench.status.active_bundle, bench.names) == (WANTED, {WANTED})
 
-    async def test_it_stays_while_its_successor_is_not(self, bench: Bench) -> None:
+    @pytest.mark.parametrize(
+        ("reached", "beside", "is_over"),
+        [
+            (Reached.PARTLY, Cause.CONFLICT, False),
+            (Reached.APPLIED, Cause.UNHEALTHY, False),
+            (Reached.APPLIED, Cause.PRUNE_BUDGET, False),
+            (Reached.FINISHED, Cause.FIELDS_CONTESTED, False),
+            (Reached.FINISHED, Cause.SCHEMA_LAGS, False),
+            (Reached.FINISHED, Cause.OVERRIDE_UNMATCHED, True),
+            (Reached.FINISHED, Cause.LOOK_AGAIN, True),
+        ],
+    )
+    async def test_it_stays_while_its_successor_is_not(
+        self, bench: Bench, reached: Reached, beside: Cause, *, is_over: bool
+    ) -> None:
+        """Finished is what nothing fails for, or is waited for; notes may last."""
         bench.put_bundle(unpacked(installed_before(bench)))
-        bench.content.results[WANTED] = StageResult(outcome=WAIT, report=refused().report)
-        await bench.reconcile()
-        assert bench.names == {ACTIVE, WANTED}
+        is_installed = reached >= Reached.APPLIED
+        bench.content.result_of = lambda attempt: Progress(
+            facts=(fact(beside),), change=installed(attempt).change if is_installed else NO_CHANGE, reached=reached
+        )
+        for _ in range(3):
+            await bench.reconcile_after_a_while()
+        assert bench.status.active_bundle == (WANTED if is_installed else ACTIVE)
+        assert bench.names == ({WANTED} if is_over else {ACTIVE, WANTED})
 
     async def test_what_was_never_installed_goes_as_soon_as_there_is_another(self, bench: Bench) -> None:
         installed_before(bench)
@@ -537,7 +647,7 @@ class TestARestoreBringsItsStatus:
     async def test_a_deployment_is_installed(self, bench: Bench, observed: int) -> None:
         one = bench.put(deployment(status=BundleDeploymentStatus(observed_generation=observed)))
         bench.put_bundle(unpacked(one))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.content.asked == [("reconcile", WANTED, "rukpak-system")]
         assert bench.status.observed_generation == 1
 
@@ -551,12 +661,12 @@ class TestARestoreBringsItsStatus:
     async def test_its_bundle_is_used_whatever_generation_that_observed(self, bench: Bench) -> None:
         wanted = unpacked(bench.put(deployment()))
         bench.put_bundle(replace(wanted, status=replace(wanted.status, observed_generation=17)))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.status.active_bundle == WANTED
 
     async def test_a_deployment_can_be_deleted(self, bench: Bench) -> None:
         bench.put(deployment(status=BundleDeploymentStatus(observed_generation=17), **GOING))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.uninstall.asked == ["shop"]
 
 
@@ -565,7 +675,7 @@ class TestDeleted:
         one = upgrading(**GOING)
         bench.put_bundle(unpacked(FORMER, digest=OTHER_DIGEST))
         bench.put_bundle(unpacked(bench.put(one)))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.content.asked == []
         assert bench.uninstall.asked == ["shop"]
         assert bench.names == {ACTIVE, WANTED}, "the garbage collector takes them"
@@ -577,10 +687,9 @@ class TestDeleted:
 
     async def test_what_holds_it_is_reported_and_brings_the_key_back(self, bench: Bench) -> None:
         bench.put(deployment(**GOING))
-        report = Report(summary=Summary.PROGRESSING, reason=Reason.DELETING, message="Deleting: waiting for a, b")
-        waits_for = WaitsFor(objects=frozenset({key("a")}))
-        bench.uninstall.result = StageResult(outcome=again(5.0), report=report, waits_for=waits_for)
-        assert await bench.reconcile() == again(5.0)
+        wait = fact(Cause.DELETING, "waiting for a, b", wakes=frozenset({key("a")}))
+        bench.uninstall.result = progress(wait)
+        assert await bench.reconcile() == Schedule(attempt_at=bench.clock.now + 5.0)
         assert bench.conditions["Ready"] == ("Unknown", "Deleting", "Deleting: waiting for a, b")
         assert bench.waiting.for_object(key("a")) == ["shop"]
 
@@ -588,7 +697,7 @@ class TestDeleted:
 class TestSuspended:
     async def test_nothing_is_done_and_the_status_says_so(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment(suspend=True))))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.content.asked == []
         assert bench.conditions["Ready"][1] == "Suspended"
         await bench.reconcile()
@@ -600,7 +709,7 @@ class TestSuspended:
         assert bench.client.calls == [WRITE]
 
     async def test_it_waits_for_nothing_any_more(self, bench: Bench) -> None:
-        bench.waiting.note("uid-of-shop", "shop", WaitsFor(namespaces=frozenset({"n"})))
+        bench.waiting.note("uid-of-shop", "shop", frozenset({namespace_wake("n")}))
         bench.put(deployment(suspend=True))
         await bench.reconcile()
         assert bench.waiting.for_namespace("n") == []
@@ -612,9 +721,14 @@ class TestSuspended:
 
 
 class TestAClassThatIsNotServed:
+    async def test_a_legacy_spelling_of_a_class_is_served(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(bench.put(deployment(provisioner="core.rukpak.io/plain"))))
+        await bench.reconcile()
+        assert bench.status.active_bundle == WANTED
+
     async def test_what_was_never_ours_is_left_alone(self, bench: Bench) -> None:
         bench.put(deployment(provisioner=HELM_CLASS))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.client.calls == []
 
     async def test_what_was_ours_is_told_that_nobody_keeps_it_once(self, bench: Bench) -> None:
@@ -626,8 +740,8 @@ class TestAClassThatIsNotServed:
         bench.clock.now += 5
         bench.content.asked.clear()
         bench.client.calls.clear()
-        assert await bench.reconcile() == DONE
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
+        assert await bench.reconcile() == SETTLED
         assert bench.conditions["Ready"][:2] == ("Unknown", "ClassNotServed")
         assert bench.content.asked == []
         assert bench.client.calls == [WRITE]
@@ -639,7 +753,7 @@ class TestAClassThatIsNotServed:
 
     async def test_what_others_hold_is_theirs(self, bench: Bench) -> None:
         bench.put(deployment(provisioner=HELM_CLASS, deletion_timestamp=NOW, finalizers=("x/y",)))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.uninstall.asked == []
 
 
@@ -658,7 +772,7 @@ class TestValuesThatStandElsewhere:
     async def test_they_are_part_of_the_options(self, bench: Bench) -> None:
         bench.values.data = dict(HERE)
         bench.put_bundle(unpacked(chart(bench)))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         (attempt,) = bench.content.attempts
         assert [document.document for document in attempt.values] == [b"a: 1", b"a: 2"]
         assert [(known.kind, known.name, known.key) for known in attempt.options.values_from] == [
@@ -675,7 +789,7 @@ class TestValuesThatStandElsewhere:
         self, bench: Bench
     ) -> None:
         bench.put_bundle(unpacked(chart(bench)))
-        assert await bench.reconcile() == WAIT
+        assert await bench.reconcile() == HELD
         assert bench.content.asked == [KEPT]
         told = bench.conditions
         text = (
@@ -689,34 +803,34 @@ class TestValuesThatStandElsewhere:
         assert bench.content.dropped == ["shop"]
         bench.values.data = dict(HERE)
         bench.clock.now += WRITE_INTERVAL_SECONDS
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.conditions["Ready"][0] == "True"
         assert bench.content.dropped == ["shop"]
 
     async def test_references_that_are_wrong_stall(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(chart(bench, config={"valuesFrom": [{"kind": "Pod", "name": "a"}]})))
-        assert await bench.reconcile() == WAIT
+        assert await bench.reconcile() == HELD
         assert bench.conditions["Stalled"][:2] == ("True", "ContentError")
         assert "must be Secret or ConfigMap, got 'Pod'" in bench.conditions["HasValidBundle"][2]
 
     async def test_a_server_that_does_not_answer_is_told_when_it_lasts(self, bench: Bench) -> None:
         bench.values.failing = refusal(ServerUnavailableError, "down")
         bench.put_bundle(unpacked(chart(bench)))
-        assert await bench.reconcile() == retry()
+        assert await bench.reconcile() == bench.retried(report_after=ERRORS_QUIET_SECONDS)
         assert bench.client.calls == []
         bench.clock.now += ERRORS_QUIET_SECONDS
-        assert await bench.reconcile() == retry()
+        assert await bench.reconcile() == bench.retried()
         assert bench.conditions["HasValidBundle"][:2] == ("False", "BundleLoadFailed")
         assert bench.content.dropped == [], "what was wanted may still be"
 
     async def test_other_classes_have_none(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment(config=REFERENCES))))
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
 
 
 class TestADeploymentThatIsGone:
     async def test_an_unknown_name_is_done(self, bench: Bench) -> None:
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.client.calls == []
 
     async def test_while_its_bundle_is_created_it_leaves_no_state(self, bench: Bench) -> None:
@@ -737,16 +851,15 @@ class TestADeploymentThatIsGone:
     async def test_what_a_stage_finds_gone_is_not_written_to(self, bench: Bench, by: str) -> None:
         """It may be on its way out, with a finalizer: the server would take the status."""
         one = installed_before(bench)
-        gone = StageResult(outcome=WAIT, is_gone=True)
         if by == "the wanted content":
             bench.put_bundle(unpacked(one))
-            bench.content.results[WANTED] = gone
+            bench.content.results[WANTED] = GONE
         elif by == "what is kept meanwhile":
             bench.put_bundle(failing(one))
-            bench.content.results[ACTIVE] = gone
+            bench.content.results[ACTIVE] = GONE
         else:
             bench.put_bundle(unpacked(one))
-            bench.content.results |= {WANTED: refused(), ACTIVE: gone}
+            bench.content.results |= {WANTED: refused(), ACTIVE: GONE}
         await bench.reconcile_after_a_while()
         assert bench.content.asked
         assert bench.client.calls == []
@@ -755,7 +868,7 @@ class TestADeploymentThatIsGone:
     async def test_a_uid_whose_end_was_seen_is_not_worked_for(self, bench: Bench) -> None:
         one = bench.put(deployment())
         bench.states.end(one.metadata.uid)
-        assert await bench.reconcile() == DONE
+        assert await bench.reconcile() == SETTLED
         assert bench.client.calls == []
 
     @pytest.mark.parametrize("uid", ["", "another"])
@@ -766,7 +879,7 @@ class TestADeploymentThatIsGone:
         else:
             del bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]
         bench.clock.now += UNHEARD_OF_SECONDS
-        assert await bench.reconcile() == WAIT
+        assert await bench.reconcile() == SETTLED
         assert bench.client.calls == ["get BundleDeployment shop"]
         assert bench.gone == ["shop"]
 
@@ -776,9 +889,9 @@ class TestADeploymentThatIsGone:
         status = BundleDeploymentStatus(active_bundle=WANTED if remembered_by == "the status" else "")
         bench.put_bundle(unpacked(bench.put(deployment(status=status))))
         if remembered_by == "this process":
-            bench.content.results[WANTED] = StageResult(outcome=DONE)
+            bench.content.results[WANTED] = NO_PROGRESS
             await bench.reconcile()
         bench.bundles.drop(WANTED, f"uid-of-{WANTED}")
         del bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]
-        assert await bench.reconcile() == WAIT
+        assert await bench.reconcile() == SETTLED
         assert bench.client.calls == ["get BundleDeployment shop"]

@@ -1,35 +1,48 @@
-"""What becomes of an API server that refuses to show what is there."""
+"""What becomes of an API server that refuses to show what is there, and in which order the stages are asked."""
 
+import dataclasses
 import math
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
-from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, Reason
+from rukpak_py.api.names import HELM_CLASS, RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.preflight import GatePhase, Refusal
-from rukpak_py.apply.results import FailureKind
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
-from rukpak_py.controllers.deployment.reconcile_content import (
-    ERRORS_QUIET_SECONDS,
-    ContentReconciler,
-    must_judge_kept_crds,
-)
-from rukpak_py.controllers.deployment.stage import StageResult
-from rukpak_py.controllers.outcome import DONE, retry
+from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler, must_judge_kept_crds
+from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered
+from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
+from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached, RecordedInstallation, StatusChange
+from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError
-from tests.unit.controllers.deployment.parts import attempt, controlled_clock
+from tests.unit.controllers.deployment.parts import attempt, causes_of, concluded, settled
 from tests.unit.controllers.fakes import refusal
-from tests.unit.controllers.values import deployment
+from tests.unit.controllers.values import conditions, deployment
 
 ERROR = refusal(ForbiddenError, "may not get widgets")
+PARTS = ("visibility", "rendering", "planner", "gates", "applier", "certificates", "hooks", "after_apply")
+SECRET = ObjectKey("", "Secret", "ns", "cert")
+THEIRS = Failure(key=SECRET, kind=FailureKind.CONFLICT, message="theirs")
+REFUSED = Refusal(kind=FailureKind.REFUSED, message="no")
+
+
+def content_of(stages: Any, **others: Any) -> ContentReconciler:
+    """All stages are one object, but for the others."""
+    return ContentReconciler(**{**dict.fromkeys(PARTS, stages), **others})
 
 
 class Visibility:
@@ -38,47 +51,40 @@ class Visibility:
     def __init__(self) -> None:
         self.error: Exception | None = None
 
-    async def of_owned(self, *_: object) -> StageResult:
+    async def of_owned(self, *_: object) -> Progress:
         if self.error is not None:
             raise self.error
-        return StageResult(outcome=DONE)
+        return Progress()
 
 
-class NoHooks:
-    async def with_given_up(self, _attempt: Attempt, result: StageResult) -> StageResult:
-        return result
-
-
-async def test_requests_that_fail_are_reported_when_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, visibility = controlled_clock(monkeypatch), Visibility()
-    others = ("rendering", "planner", "gates", "applier", "certificates", "after_apply")
-    stages: dict[str, Any] = {**dict.fromkeys(others), "hooks": NoHooks()}
-    content = ContentReconciler(visibility=visibility, **stages)  # type: ignore[arg-type]  # all that is asked
-    one = attempt()
-
-    async def fails_at_first() -> None:
-        visibility.error = ERROR
-        with pytest.raises(ForbiddenError):
-            await content.reconcile_content(one, None)
-        clock.now += ERRORS_QUIET_SECONDS
-
-    await fails_at_first()
-    result = await content.reconcile_content(one, None)
-    assert result.outcome == retry()
-    assert result.report is not None
-    report = result.report
-    assert (report.summary, report.reason, report.message) == (Summary.RETRYING, Reason.ACCESS_DENIED, str(ERROR))
+async def test_requests_that_fail_are_reported_when_it_lasts() -> None:
+    visibility, one = Visibility(), attempt()
+    content = content_of(visibility)
+    visibility.error = ERROR
+    progress = await content.reconcile_content(one, None)
+    assert (causes_of(progress), progress.reached) == ([Cause.API_DENIED], Reached.NOTHING)
+    assert concluded(one, wanted=progress).status == one.deployment.status
+    lasting = concluded(one, wanted=progress, lasted=ERRORS_QUIET_SECONDS)
+    assert conditions(lasting.status)["Ready"] == ("False", "AccessDenied", str(ERROR))
+    assert lasting.schedule.failures == 1
+    assert lasting.schedule.attempt_at is not None
 
     visibility.error = None
-    assert await content.reconcile_content(one, None) == StageResult(outcome=DONE)
-    await fails_at_first()
+    assert await content.reconcile_content(one, None) == Progress()
 
 
+@dataclass
 class Stages:
-    """Those of new content up to its dry run, which the server refuses, in the order in which they are called."""
+    """All of them, in the order in which they are called. Without more, the server refuses the dry run."""
 
-    def __init__(self) -> None:
-        self.called: list[str] = []
+    refusing: GatePhase | None = GatePhase.DRY_RUN
+    applied: Progress = field(default_factory=Progress)  # what came of the writes
+    kept: CertificateResult = field(default_factory=CertificateResult)
+    finished: Progress = field(default_factory=Progress)  # the final word
+    hidden_error: Exception | None = None
+    called: list[str] = field(default_factory=list)
+
+    # what can be seen
 
     async def of_owned(self, *_: object) -> HiddenKinds:
         return HiddenKinds()
@@ -86,14 +92,29 @@ class Stages:
     def of_content(self, *_: object) -> HiddenKinds:
         return HiddenKinds()
 
+    # what is wanted
+
     async def recall(self, *_: object) -> None:
         return None
 
     async def rendered(self, *_: object) -> Any:
-        return SimpleNamespace(resolution=None)
+        return SimpleNamespace(resolution=SimpleNamespace(knows_all_kinds=True), hooks=(), keys=set())
 
-    async def proceed(self, *_: object) -> None:
-        return None
+    def drop_superseded(self, *_: object) -> None:
+        self.called.append("drop superseded")
+
+    # hooks
+
+    async def proceed(self, *_: object) -> HooksOver:
+        return HooksOver()
+
+    def are_due_before(self, *_: object) -> bool:
+        return False
+
+    async def with_given_up(self, _attempt: Attempt, progress: Progress) -> Progress:
+        return progress
+
+    # the plan and its gates
 
     def target_of(self, *_: object) -> None:
         return None
@@ -111,21 +132,155 @@ class Stages:
     def looked_at(self, _attempt: Attempt, candidate: Any, _plan: Plan) -> Any:
         return candidate
 
-    async def refusal(self, phase: GatePhase, *_: object) -> Refusal | None:
+    async def refusals(self, phase: GatePhase, *_: object) -> tuple[Refusal, ...]:
         self.called.append(phase.name)
-        kinds = frozenset({FailureKind.REFUSED})
-        return Refusal(message="no", failure_kinds=kinds) if phase is GatePhase.DRY_RUN else None
+        return (REFUSED,) if phase is self.refusing else ()
 
     async def release_dropped(self, *_: object) -> None:
         self.called.append("release")
 
+    # writes and the final word
+
+    async def apply(self, *_: object) -> Progress:
+        self.called.append("apply")
+        return self.applied
+
+    def must_render(self, _attempt: Attempt) -> bool:
+        return False
+
+    async def keep(self, _attempt: Attempt) -> CertificateResult:
+        self.called.append("keep certificates")
+        return self.kept
+
+    async def remove_unwanted(self, _attempt: Attempt) -> CertificateResult:
+        self.called.append("remove certificates")
+        return CertificateResult()
+
+    async def run(self, *_: object) -> Progress:
+        return self.finished
+
 
 async def test_fields_that_the_content_drops_are_released_right_before_the_dry_run() -> None:
-    stages: Any = Stages()
-    parts = ("visibility", "rendering", "planner", "gates", "applier", "certificates", "hooks", "after_apply")
-    result = await ContentReconciler(**dict.fromkeys(parts, stages)).reconcile_content(attempt(), None)
+    stages = Stages()
+    progress = await content_of(stages).reconcile_content(attempt(), None)
     assert stages.called == ["CONTENT", "plan", "PLAN", "release", "DRY_RUN"]
-    assert result.wrote_nothing
+    assert (causes_of(progress), progress.reached) == ([Cause.REFUSED], Reached.NOTHING)
+
+
+async def test_nothing_is_released_or_tried_out_while_another_gate_refuses() -> None:
+    stages = Stages(refusing=GatePhase.PLAN)
+    progress = await content_of(stages).reconcile_content(attempt(), None)
+    assert stages.called == ["CONTENT", "plan", "PLAN"]
+    assert (causes_of(progress), progress.reached) == ([Cause.REFUSED], Reached.NOTHING)
+
+
+# Certificates
+
+
+@pytest.mark.parametrize(
+    ("reached", "asked"), [(Reached.PARTLY, ["apply", "keep certificates"]), (Reached.NOTHING, ["apply"])]
+)
+async def test_certificates_are_kept_after_every_write_also_half_of_one(reached: Reached, asked: list[str]) -> None:
+    refused = Fact(cause=Cause.REFUSED)
+    stages = Stages(refusing=None, applied=Progress(facts=(refused,), reached=reached))
+    stages.kept.failures.append(THEIRS)
+    progress = await content_of(stages).reconcile_content(attempt(), None)
+    assert stages.called[-len(asked) :] == asked
+    assert causes_of(progress) == [Cause.REFUSED, *([Cause.CONFLICT] if reached is Reached.PARTLY else [])]
+
+
+@pytest.mark.parametrize(("failures", "applied_digest"), [([THEIRS], ""), ([], "x")], ids=["wrong", "well"])
+async def test_a_certificate_that_cannot_be_had_is_told_and_no_restart_forgets_it(
+    failures: list[Failure], applied_digest: str
+) -> None:
+    """What the status proves after a restart is that all is there."""
+    recorded = RecordedInstallation(bundle="b", digest="d", applied_digest="x", version="1")
+    finished = Progress(change=StatusChange(installed=recorded), reached=Reached.FINISHED)
+    stages, one = Stages(finished=finished, kept=CertificateResult(failures=failures)), settled(attempt())
+    progress = await content_of(stages).reconcile_content(one, one)
+    assert stages.called == ["keep certificates", "remove certificates"]
+    assert progress.change.installed == RecordedInstallation(
+        bundle="b", digest="d", applied_digest=applied_digest, version="1"
+    )
+    assert [fact.text for fact in progress.facts] == [failure.message for failure in failures]
+    ready = conditions(concluded(one, installed=progress).status)["Ready"]
+    assert ready[:2] == (("False", "Conflict") if failures else ("True", "Succeeded"))
+
+
+# Looks between two attempts
+
+
+def wanted() -> Attempt:
+    return attempt(is_wanted=True)
+
+
+async def test_content_that_could_not_be_installed_is_not_tried_again_before_it_is_due() -> None:
+    stages, one = Stages(), wanted()
+    content = content_of(stages)
+    first = await content.reconcile_content(one, None)
+    stages.called.clear()
+    look = await content.reconcile_content(one, None, is_due=False)
+    assert stages.called == ["drop superseded"]
+    assert look.facts == (*first.facts, Fact(cause=Cause.NOT_DUE))
+    await content.reconcile_content(one, None)
+    assert "DRY_RUN" in stages.called
+
+
+async def test_what_has_happened_at_an_attempt_is_not_told_again_by_a_look() -> None:
+    facts = (Fact(cause=Cause.ADOPTED), Fact(cause=Cause.REFUSED))
+    stages, one = Stages(refusing=None, applied=Progress(facts=facts, reached=Reached.PARTLY)), wanted()
+    content = content_of(stages)
+    await content.reconcile_content(one, None)
+    look = await content.reconcile_content(one, None, is_due=False)
+    assert causes_of(look) == [Cause.REFUSED, Cause.NOT_DUE]
+    assert look.reached is Reached.PARTLY
+
+
+async def test_other_content_is_tried_at_once() -> None:
+    stages, one = Stages(), wanted()
+    content = content_of(stages)
+    await content.reconcile_content(one, None)
+    stages.called.clear()
+    edited = dataclasses.replace(attempt(state=one.state, is_wanted=True, config={"x": 1}))
+    await content.reconcile_content(edited, None, is_due=False)
+    assert "DRY_RUN" in stages.called
+
+
+async def test_what_is_installed_is_corrected_at_every_look() -> None:
+    stages, one = Stages(), wanted()
+    content = content_of(stages)
+    await content.reconcile_content(one, one)
+    stages.called.clear()
+    await content.reconcile_content(one, one, is_due=False)
+    assert "DRY_RUN" in stages.called
+
+
+class Renderer:
+    """Of a chart that asks the cluster for what is not there yet."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def rendered(self, _: Attempt) -> Rendered | NotRendered:
+        self.asked += 1
+        raise ContentError("the chart needs a Secret that is not there")
+
+    def drop_superseded(self, *_: object) -> None:
+        pass
+
+
+async def test_a_chart_that_asks_the_cluster_is_rendered_again_from_time_to_time_though_it_fails() -> None:
+    """What it asked for may come, and no watch shows it."""
+    renderer, one = Renderer(), attempt(provisioner=HELM_CLASS, is_wanted=True)
+    stage: Any = RenderingStage(renderer, former=lambda _, __: [], request_content=lambda _: None)  # type: ignore[arg-type]  # all that is asked
+    content, turn = content_of(Stages(), rendering=stage), Turn()
+    for number in (1, 2, 3):
+        progress = await content.reconcile_content(one, None, is_due=turn.is_attempt)
+        assert renderer.asked == number
+        schedule = concluded(one, wanted=progress, turn=turn).schedule
+        assert schedule.next_at is not None, f"nothing brings the key back after {number} times"
+        is_due = schedule.next_at == schedule.attempt_at
+        turn = Turn(is_attempt=is_due, failures=schedule.failures, attempt_at=schedule.attempt_at)
 
 
 NOW = 1000.0

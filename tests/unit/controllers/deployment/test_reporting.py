@@ -1,52 +1,73 @@
 """A reconcile's last step: the status, its Events, and when the key comes back."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Summary
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, PLAIN_CLASS, ConditionStatus, Reason
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
+from rukpak_py.api.hook_status import HookRecord
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.wakes import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.stage import StageResult
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.status import ConditionValue, Report
 from rukpak_py.controllers.deployment.status_writer import STALE_SECONDS, DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, again, retry
+from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import Clock as Moment
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
+from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS, HELD_BACK_SECONDS
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
-from tests.unit.controllers.values import bundle, conditions, deployment, spec, unpacked
+from tests.unit.controllers.result.concluding import fact, installed, progress
+from tests.unit.controllers.values import DIGEST, START, conditions, deployment
 
-FOREIGN = "example-com-other"
-VALID = ConditionValue(status=ConditionStatus.TRUE, reason=Reason.UNPACK_SUCCESSFUL, message="unpacked")
-INVALID = ConditionValue(status=ConditionStatus.FALSE, reason=Reason.BUNDLE_LOAD_FAILED, message="no YAML")
 WRITE = "status BundleDeployment shop"
+BEGIN = 1000.0  # the loop's time
+MISSING = frozenset({namespace_wake("n")})
+RECORD = HookRecord(
+    revision="r",
+    run="m",
+    event="pre-install",
+    version="v1",
+    kind="ConfigMap",
+    name="a",
+    result="Succeeded",
+    started_at=NOW,
+    finished_at=NOW,
+)
+ENTRY = Installation(revision=1, bundle="b1", digest=DIGEST, time=NOW, outcome="Healthy")
 
 
-def said(
-    message: str, outcome: Outcome = DONE, *, waits_for: WaitsFor | None = None, valid: ConditionValue | None = None
-) -> StageResult:
-    report = Report(summary=Summary.RETRYING, reason=Reason.RETRYING, message=message, valid=valid)
-    return StageResult(outcome=outcome, report=report, waits_for=waits_for or WaitsFor())
+def said(text: str, cause: Cause = Cause.CONFLICT, **more: Any) -> Progress:
+    return progress(fact(cause, text, **more))
+
+
+LASTING = progress(
+    fact(Cause.KINDS_HIDDEN, "hidden"), fact(Cause.UNHEALTHY, "a"), fact(Cause.PRUNE_HELD_BACK, "held back")
+)
+
+
+def applied(found: Progress = NO_PROGRESS) -> Progress:
+    return found + progress(reached=Reached.APPLIED, installed=installed())
 
 
 class Bench:
     def __init__(self) -> None:
-        self.client, self.clock, self.events = FakeClient(), Clock(), FakeEvents()
+        self.client, self.clock, self.events = FakeClient(), Clock(BEGIN), FakeEvents()
         self.deployments = Cache[BundleDeployment](clock=self.clock)
         self.waiting = WaitingDeployments()
-        writer = DeploymentStatusWriter(
-            client=self.client.as_client(), deployments=self.deployments, now=lambda: NOW, clock=self.clock
-        )
-        self.reporting = Reporting(writer, self.waiting, self.events, classes={PLAIN_CLASS})
+        writer = DeploymentStatusWriter(client=self.client.as_client(), deployments=self.deployments, pace=self.clock)
+        self.reporting = Reporting(writer, self.waiting, self.events, clock=self.moment)
         self.state = DeploymentState()
         self.put(deployment())
+
+    def moment(self) -> Moment:
+        return Moment(loop=self.clock.now, wall=START + self.clock.now - BEGIN)
 
     def put(self, one: BundleDeployment, *, seen: bool = True) -> None:
         stored = read_bundle_deployment(self.client.put(BUNDLE_DEPLOYMENT_KIND, to_json(one)))
@@ -59,8 +80,15 @@ class Bench:
         assert found is not None
         return found
 
-    async def report(self, result: StageResult, *, valid: ConditionValue | None = None) -> Outcome:
-        return await self.reporting.report(self.known, self.state, result, valid=valid)
+    @property
+    def ready(self) -> str:
+        return conditions(self.known.status)["Ready"][2]
+
+    async def report(
+        self, wanted: Progress, *, kept: Progress = NO_PROGRESS, of: BundleDeployment | None = None
+    ) -> Schedule:
+        """In the first turn of the key."""
+        return await self.reporting.report(of or self.known, self.state, Turn(), wanted=wanted, installed=kept)
 
 
 @pytest.fixture
@@ -68,91 +96,201 @@ def bench() -> Bench:
     return Bench()
 
 
-@pytest.mark.parametrize("outcome", [DONE, WAIT, again(30.0), retry(), retry(7.0)])
-async def test_what_is_written_or_needs_no_write_leaves_the_outcome_as_it_is(bench: Bench, outcome: Outcome) -> None:
-    assert await bench.report(said("m", outcome)) == outcome
-    assert await bench.report(said("m", outcome)) == outcome
+FAILED = Schedule(failures=1, attempt_at=BEGIN + 0.25)
+ENDS: list[tuple[Cause, float | None, Schedule]] = [
+    (Cause.CONFLICT, None, FAILED),
+    (Cause.CONFLICT, BEGIN + 7.0, Schedule(failures=1, attempt_at=BEGIN + 7.0)),
+    (Cause.NOT_APPLICABLE, None, Schedule(failures=1)),
+    (Cause.FIELDS_CONTESTED, None, Schedule(failures=1, attempt_at=BEGIN + 60.0)),
+    (Cause.PRUNING, None, Schedule(attempt_at=BEGIN + 30.0)),
+    (Cause.DELETING, BEGIN + 0.5, Schedule(attempt_at=BEGIN + 0.5)),
+    (Cause.APPLYING, None, SETTLED),
+]
+
+
+@pytest.mark.parametrize(("cause", "at", "schedule"), ENDS)
+async def test_what_is_written_or_needs_no_write_leaves_the_schedule_as_it_is(
+    bench: Bench, cause: Cause, at: float | None, schedule: Schedule
+) -> None:
+    for _ in range(2):
+        assert await bench.report(said("m", cause, at=at)) == schedule
     assert bench.client.calls == [WRITE]
-    assert bench.events.told == [("Warning", "shop", "Retrying")]
+    assert bench.ready.startswith("m")
+    assert len(bench.events.told) == (1 if schedule.failures else 0), "waits are no news"
+    assert {(kind, name) for kind, name, _ in bench.events.told} <= {("Warning", "shop")}
 
 
-async def test_without_a_report_nothing_is_written(bench: Bench) -> None:
-    assert await bench.report(StageResult(outcome=again(1.0))) == again(1.0)
+async def test_without_anything_to_tell_nothing_is_written(bench: Bench) -> None:
+    look = Fact(cause=Cause.LOOK_AGAIN, at=BEGIN + 1.0)
+    assert await bench.report(progress(look)) == Schedule(attempt_at=BEGIN + 1.0)
     assert bench.client.calls == []
 
 
-@pytest.mark.parametrize(
-    ("outcome", "pause"),
-    [(DONE, 1.0), (WAIT, 1.0), (retry(), 1.0), (retry(60.0), 1.0), (again(30.0), 1.0), (again(0.5), 0.5)],
-)
+@pytest.mark.parametrize(("cause", "at", "schedule"), ENDS)
 async def test_a_postponed_status_brings_the_key_back_soon_and_is_reported_anew(
-    bench: Bench, outcome: Outcome, pause: float
+    bench: Bench, cause: Cause, at: float | None, schedule: Schedule
 ) -> None:
     await bench.report(said("one"))
-    assert await bench.report(said("two", outcome)) == again(pause)
-    assert conditions(bench.known.status)["Ready"][2] == "one"
+    bench.events.told.clear()
+    soon = dataclasses.replace(schedule, report_at=BEGIN + WRITE_INTERVAL_SECONDS)
+    assert await bench.report(said("two", cause, at=at)) == soon
+    assert bench.ready == "one"
+    assert bench.events.told == [], "what is not written is not told"
     bench.clock.now += WRITE_INTERVAL_SECONDS
-    assert await bench.report(said("two", outcome)) == outcome
-    assert conditions(bench.known.status)["Ready"][2] == "two"
+    assert (await bench.report(said("two", cause, at=at))).report_at is None
+    assert bench.ready.startswith("two")
+    assert bool(bench.events.told) is bool(schedule.failures)
+
+
+async def test_a_look_that_is_due_before_stays_due(bench: Bench) -> None:
+    await bench.report(said("one"))
+    soon = fact(Cause.API_UNAVAILABLE, "down", since=BEGIN - ERRORS_QUIET_SECONDS + 0.5)
+    found = await bench.report(said("two") + progress(soon))
+    assert found.report_at == BEGIN + 0.5
+    assert bench.client.calls == [WRITE]
+
+
+async def test_what_has_happened_is_told_though_the_status_is_postponed(bench: Bench) -> None:
+    """It would not be found out again."""
+    await bench.report(said("one"))
+    await bench.report(said("two") + progress(fact(Cause.PRUNED, "deleted a")))
+    assert bench.events.told == [("Warning", "shop", "InstallFailed"), ("Normal", "shop", "Pruned")]
+    assert bench.client.calls == [WRITE]
 
 
 async def test_a_status_that_met_another_write_brings_the_key_back(bench: Bench) -> None:
     bench.put(deployment(generation=2, suspend=True), seen=False)
-    assert await bench.report(said("m", retry(60.0))) == again(STALE_SECONDS)
+    found = await bench.report(said("m", at=BEGIN + 60.0))
+    assert found == Schedule(failures=1, attempt_at=BEGIN + 60.0, report_at=BEGIN + STALE_SECONDS)
     assert bench.events.told == []
+
+
+async def test_a_write_is_based_on_the_newest_version_and_speaks_of_the_spec_that_was_looked_at(bench: Bench) -> None:
+    looked_at = bench.known
+    bench.put(deployment(generation=2, status=BundleDeploymentStatus(active_bundle="b1")))
+    await bench.report(said("m"), of=looked_at)
+    assert (bench.known.status.observed_generation, bench.known.status.active_bundle) == (1, "b1")
+    assert bench.known.metadata.generation == 2
+    stored = read_bundle_deployment(bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"])
+    assert stored.status == bench.known.status
+
+
+OTHERS = [
+    (BundleDeploymentStatus(hooks=(RECORD,)), progress(fact(Cause.CONFLICT), hooks=())),
+    (
+        BundleDeploymentStatus(history=(ENTRY,)),
+        progress(fact(Cause.CONFLICT), reached=Reached.APPLIED, installed=installed("b2", DIGEST)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), OTHERS, ids=["hooks", "history"])
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_records_that_another_client_wrote_while_the_conclusion_was_drawn_are_not_lost(
+    bench: Bench, theirs: BundleDeploymentStatus, ours: Progress, *, is_kept: bool
+) -> None:
+    """The watch has shown them, so the server would take the write."""
+    wanted, kept = (NO_PROGRESS, ours) if is_kept else (ours, NO_PROGRESS)
+    looked_at = bench.known
+    bench.put(replace(looked_at, status=theirs))
+    found = await bench.report(wanted, kept=kept, of=looked_at)
+    assert found == dataclasses.replace(FAILED, report_at=BEGIN + STALE_SECONDS)
+    assert (bench.client.calls, bench.events.told) == ([], [])
+    await bench.report(wanted, kept=kept)
+    assert bench.client.calls == [WRITE]
 
 
 async def test_about_a_deployment_that_is_gone_there_is_nothing_to_say(bench: Bench) -> None:
-    one = bench.known
-    assert await bench.report(dataclasses.replace(said("m", WAIT), is_gone=True)) == WAIT
+    one, happened = bench.known, progress(fact(Cause.PRUNED, "deleted a"))
+    gone = said("m") + happened + Progress(reached=Reached.GONE)
+    assert await bench.report(gone) == SETTLED
+    assert await bench.report(said("m"), kept=gone) == SETTLED
     assert bench.client.calls == []
     del bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]
-    assert await bench.report(said("m", retry())) == DONE
+    assert await bench.report(said("m")) == SETTLED
     bench.deployments.drop("shop", one.metadata.uid)
-    assert await bench.reporting.report(one, bench.state, said("m", retry())) == DONE
+    assert await bench.report(said("m") + happened, of=one) == SETTLED
+    bench.put(deployment(uid="another"))
+    assert await bench.report(said("m") + happened, of=one) == SETTLED
     assert bench.events.told == []
 
 
-@pytest.mark.parametrize("has_report", [True, False])
-async def test_what_it_waits_for_is_known_until_the_next_word(bench: Bench, *, has_report: bool) -> None:
-    waits_for = WaitsFor(namespaces=frozenset({"n"}))
-    result = said("m", waits_for=waits_for) if has_report else StageResult(outcome=WAIT, waits_for=waits_for)
-    await bench.report(result)
+@pytest.mark.parametrize("cause", [Cause.CONFLICT, Cause.KINDS_COMING, Cause.LOOK_AGAIN])
+async def test_what_it_waits_for_is_known_until_the_next_word(bench: Bench, cause: Cause) -> None:
+    """Also while nothing is told of it."""
+    await bench.report(said("m", cause, wakes=MISSING))
     assert bench.waiting.for_namespace("n") == ["shop"]
-    await bench.report(StageResult(outcome=DONE))
+    await bench.report(NO_PROGRESS, kept=said("m", cause, wakes=MISSING))
+    assert bench.waiting.for_namespace("n") == ["shop"]
+    await bench.report(NO_PROGRESS)
     assert bench.waiting.for_namespace("n") == []
 
 
 async def test_a_deployment_that_went_meanwhile_waits_for_nothing(bench: Bench) -> None:
     """A reconcile may be about to note it; nothing would take the note away."""
     bench.state.has_ended = True
-    await bench.report(said("m", waits_for=WaitsFor(namespaces=frozenset({"n"}))))
+    await bench.report(said("m", wakes=MISSING))
     assert bench.waiting.for_namespace("n") == []
 
 
-@pytest.mark.parametrize(("own", "reason"), [(None, "UnpackSuccessful"), (INVALID, "BundleLoadFailed")])
+@pytest.mark.parametrize(
+    ("own", "reason"), [(Cause.CONFLICT, "UnpackSuccessful"), (Cause.RENDERING_CONTENT, "BundleLoadFailed")]
+)
 async def test_what_a_stage_says_of_the_bundle_comes_before_what_the_bundle_says(
-    bench: Bench, own: ConditionValue | None, reason: str
+    bench: Bench, own: Cause, reason: str
 ) -> None:
-    await bench.report(said("m", valid=own), valid=VALID)
+    await bench.report(said("m", own) + progress(valid="b1"))
     assert conditions(bench.known.status)["HasValidBundle"][1] == reason
 
 
-@pytest.mark.parametrize(
-    ("one", "is_named"),
-    [
-        (replace(bundle(), spec=spec(provisioner=FOREIGN)), True),
-        (bundle(), False),
-        (replace(unpacked(), spec=spec(provisioner=FOREIGN)), False),  # whoever it was, it is unpacked
-    ],
-)
-def test_a_bundle_that_nobody_here_unpacks_names_its_class(bench: Bench, one: Bundle, *, is_named: bool) -> None:
-    message = bench.reporting.validity(one).message
-    assert (f'this operator does not serve its class "{FOREIGN}"' in message) is is_named
+class TestWhatIsQuietAtFirst:
+    async def test_it_is_told_when_every_look_has_found_it(self, bench: Bench) -> None:
+        due = BEGIN + ERRORS_QUIET_SECONDS
+        assert await bench.report(said("down", Cause.API_UNAVAILABLE)) == dataclasses.replace(FAILED, report_at=due)
+        bench.clock.now = due - 1.0
+        assert (await bench.report(said("down, still", Cause.API_UNAVAILABLE))).report_at == due
+        assert (bench.client.calls, bench.events.told) == ([], [])
+        bench.clock.now = due
+        assert (await bench.report(said("down", Cause.API_UNAVAILABLE))).report_at is None
+        assert conditions(bench.known.status)["Ready"][:2] == ("False", "Unavailable")
+        assert bench.events.told == [("Warning", "shop", "Unavailable")]
 
+    async def test_its_time_begins_anew_when_one_look_does_not_find_it(self, bench: Bench) -> None:
+        await bench.report(said("down", Cause.API_UNAVAILABLE))
+        bench.clock.now += ERRORS_QUIET_SECONDS - 1.0
+        await bench.report(NO_PROGRESS)
+        bench.clock.now += 1.0
+        found = await bench.report(said("down", Cause.API_UNAVAILABLE))
+        assert found.report_at == bench.clock.now + ERRORS_QUIET_SECONDS
+        assert bench.client.calls == []
 
-@pytest.mark.parametrize(
-    ("provisioner", "serves"), [(PLAIN_CLASS, True), ("core.rukpak.io/plain", True), (FOREIGN, False)]
-)
-def test_a_legacy_spelling_of_a_class_is_served(bench: Bench, provisioner: str, *, serves: bool) -> None:
-    assert bench.reporting.serves(deployment(provisioner=provisioner)) is serves
+    async def test_what_names_its_own_beginning_keeps_it(self, bench: Bench) -> None:
+        await bench.report(said("down", Cause.API_UNAVAILABLE))
+        await bench.report(said("down", Cause.API_UNAVAILABLE, since=BEGIN - ERRORS_QUIET_SECONDS))
+        assert bench.client.calls == [WRITE]
+
+    async def test_what_the_status_tells_is_told_on_after_a_restart(self, bench: Bench) -> None:
+        """It lasts since the status says so."""
+        told = await self.told_before_a_restart(bench)
+        assert {note.reason for note in told.notes} == {"Conflict", "KindsHidden", "StillUnhealthy", "PruneHeldBack"}
+        await bench.report(said("taken"), kept=applied(LASTING))
+        assert bench.known.status == told
+
+    async def test_no_event_is_told_again_after_a_restart(self, bench: Bench) -> None:
+        await self.told_before_a_restart(bench)
+        for _ in range(3):
+            await bench.report(said("taken"), kept=applied(LASTING))
+            bench.clock.now += ERRORS_QUIET_SECONDS
+        assert bench.events.told == []
+
+    @staticmethod
+    async def told_before_a_restart(bench: Bench) -> BundleDeploymentStatus:
+        await bench.report(NO_PROGRESS, kept=applied() + progress(reached=Reached.FINISHED))
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        since = bench.clock.now - HELD_BACK_SECONDS
+        lasting = (dataclasses.replace(one, since=since) for one in LASTING.facts)
+        await bench.report(said("taken"), kept=applied(progress(*lasting)))
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        bench.state = DeploymentState()
+        bench.events.told.clear()
+        return bench.known.status

@@ -6,21 +6,42 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Summary
 from rukpak_py.api.hook_status import HookRecord
-from rukpak_py.api.names import HELM_CLASS, ConditionStatus, Reason
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HELM_CLASS
+from rukpak_py.api.reading import read_bundle_deployment, to_json
+from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.masks import MaskingRecorder, SecretMask
+from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentStates
-from rukpak_py.controllers.deployment.status import ConditionValue, Report
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.deployment.waiting import WaitingDeployments
+from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached, StatusChange
 from rukpak_py.core.logs import JsonFormatter, TextFormatter, about, hide_in_lines
 from rukpak_py.formats.helm.request import ValuesDocument
-from tests.unit.controllers.fakes import FakeDigestKeys, FakeValuesObjects
-from tests.unit.controllers.values import deployment
+from tests.unit.apply.lives import key
+from tests.unit.controllers.deployment.parts import ToldEvents
+from tests.unit.controllers.fakes import FakeClient, FakeDigestKeys, FakeValuesObjects
+from tests.unit.controllers.result.concluding import fact, installed, progress
+from tests.unit.controllers.values import conditions, deployment
 
 CANARY = "canary-hunter22"
 REFUSAL = f'ConfigMap shop/{CANARY.upper()}: metadata.labels: Invalid value: "{CANARY}": no'
 SHOWN = 'ConfigMap shop/***: metadata.labels: Invalid value: "***": no'
+FAILED_HOOK = HookRecord(
+    revision="r",
+    run="1",
+    event="pre-install",
+    version="v1",
+    kind="Pod",
+    name="a",
+    result="Failed",
+    message=CANARY,
+    started_at="",
+    finished_at="",
+)
 SECRET, MAP = {"kind": "Secret", "name": "s"}, {"kind": "ConfigMap", "name": "m"}
 
 
@@ -105,16 +126,77 @@ def test_events_do_not_say_them() -> None:
     assert told.messages == ["a uid", "b uid"]
 
 
-def test_every_message_of_a_report_is_changed() -> None:
-    aspect = ConditionValue(status=ConditionStatus.FALSE, reason=Reason.UNPACK_FAILED, message="x")
-    report = Report(
-        summary=Summary.RETRYING, reason=Reason.RETRYING, message="x", valid=aspect, installed=aspect, healthy=aspect
+class Desk:
+    """Of a chart whose values were found."""
+
+    def __init__(self, states: DeploymentStates, one: BundleDeployment) -> None:
+        self.client, self.events = FakeClient(), ToldEvents()
+        self.states = states
+        self.deployments = Cache[BundleDeployment](clock=lambda: 0.0)
+        stored = read_bundle_deployment(self.client.put(BUNDLE_DEPLOYMENT_KIND, to_json(one)))
+        self.deployments.put(stored)
+        self.writer = DeploymentStatusWriter(
+            client=self.client.as_client(), deployments=self.deployments, hide=states.hide
+        )
+
+    @property
+    def known(self) -> BundleDeployment:
+        found = self.deployments.get("shop")
+        assert found is not None
+        return found
+
+    @property
+    def stored(self) -> str:
+        return str(self.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]["status"])
+
+    async def report(self, wanted: Progress, kept: Progress = NO_PROGRESS) -> None:
+        state = self.states.of(self.known.metadata.uid)
+        assert state is not None
+        reporting = Reporting(self.writer, WaitingDeployments(), self.events)
+        await reporting.report(self.known, state, Turn(), wanted=wanted, installed=kept)
+
+
+@pytest.fixture
+async def desk() -> Desk:
+    chart = _chart(SECRET)
+    return Desk(await _states(chart), chart)
+
+
+async def test_no_condition_note_or_event_says_them(desk: Desk) -> None:
+    about = key(CANARY)
+    failures = [fact(cause, REFUSAL, about) for cause in (Cause.RENDERING_CONTENT, Cause.REFUSED)]
+    unhealthy = progress(
+        fact(Cause.UNHEALTHY_FAILED, REFUSAL, about),
+        fact(Cause.FIELDS_CONTESTED, REFUSAL, about),
+        fact(Cause.HISTORY_CUT, REFUSAL),
+        fact(Cause.PRUNED, REFUSAL, about),
+        reached=Reached.APPLIED,
+        installed=installed(),
     )
+    await desk.report(progress(*failures), unhealthy)
 
-    shown = report.with_texts(str.upper)
+    told = conditions(desk.known.status)
+    assert told["HasValidBundle"][2] == SHOWN
+    for name in ("HasValidBundle", "Installed", "Healthy", "Ready"):
+        assert SHOWN in told[name][2]
+    assert {reason for _, _, reason in desk.events.told} >= {"BundleLoadFailed", "InstallFailed", "Unhealthy", "Pruned"}
+    assert {one.object for one in desk.known.status.notes} == {"", "ConfigMap ns/***"}
+    for shown in (desk.stored, str(desk.known.status), str(desk.events.texts)):
+        assert CANARY not in shown.lower()
+        assert "***" in shown
 
-    texts = [shown.message, *(one.message for one in (shown.valid, shown.installed, shown.healthy) if one is not None)]
-    assert texts == ["X"] * 4
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_what_is_recorded_before_a_step_does_not_say_them(desk: Desk, *, is_told: bool) -> None:
+    change = StatusChange(hooks=(FAILED_HOOK,))
+    if is_told:
+        await desk.writer.record(desk.known, change, ready=REFUSAL)
+        assert conditions(desk.known.status)["Ready"][2] == SHOWN
+    else:
+        await desk.writer.record_fields(desk.known, change)
+
+    assert [one.message for one in desk.known.status.hooks] == ["***"]
+    assert CANARY not in desk.stored
 
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
@@ -129,33 +211,8 @@ def test_lines_of_the_log_do_not_say_them(formatter: logging.Formatter) -> None:
     assert CANARY in formatter.format(record)
 
 
-def test_a_hook_that_failed_is_told_without_them() -> None:
-    record = HookRecord(
-        revision="r",
-        run="1",
-        event="pre-install",
-        version="v1",
-        kind="Pod",
-        name="a",
-        result="Failed",
-        message=CANARY,
-        started_at="",
-        finished_at="",
-    )
-    writer = _writer()
+async def test_a_hook_that_failed_is_told_without_them(desk: Desk) -> None:
+    await desk.report(progress(fact(Cause.HOOK_FAILED, REFUSAL), hooks=(FAILED_HOOK,)))
 
-    shown = writer._shown(_chart(SECRET), {"hooks": (record,), "digest": "d"})
-
-    assert shown["hooks"][0].message == "***"
-    assert shown["digest"] == "d"
-
-
-def _writer() -> Any:
-    from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter  # noqa: PLC0415
-
-    return DeploymentStatusWriter(
-        client=None,  # type: ignore[arg-type]  # nothing is written
-        deployments=None,  # type: ignore[arg-type]
-        now=str,
-        hide=lambda _uid, text: text.replace(CANARY, "***"),
-    )
+    assert [one.message for one in desk.known.status.hooks] == ["***"]
+    assert CANARY not in desk.stored

@@ -19,8 +19,8 @@ from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering import MadeContent, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.jobs import Jobs
-from rukpak_py.controllers.outcome import DONE, WAIT, Outcome, work
-from rukpak_py.controllers.queue import Queue, Turn
+from rukpak_py.controllers.queue import SETTLED, Queue, Schedule, Turn
+from rukpak_py.controllers.worker import work
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.discovery import Discovery
@@ -84,11 +84,11 @@ async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> No
     jobs = Jobs[MadeContent](on_end=queue.add)
     renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs)
 
-    async def reconcile(name: str, _turn: Turn) -> Outcome:
+    async def reconcile(name: str, _turn: Turn) -> Schedule:
         if not isinstance(await renderer.rendered(attempt(name)), Rendered):
-            return WAIT
+            return Schedule(is_under_way=True)
         ready.add(name)
-        return DONE
+        return SETTLED
 
     for name in (*SLOW, QUICK):
         queue.add(name)

@@ -14,10 +14,15 @@ from rukpak_py.controllers.deployment.state import (
     CreatedByThisInstall,
     DeploymentState,
     DeploymentStates,
+    FailedAttempt,
     FormerObjects,
     PendingWaits,
     differences,
 )
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import Withdrawn
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 from tests.unit.apply.lives import OWNER, key, live, managed, owned
@@ -118,9 +123,9 @@ def test_a_conflict_is_reported_once_and_the_next_one_anew() -> None:
     assert drift.is_reported(frozenset()), "there is nothing to report"
     assert not drift.is_reported(resting)
     now = resting_after(drift, 0.0)
-    drift.report(resting, "x keeps changing a")
+    drift.report(resting, {key("a"): ["x"]})
     assert drift.is_reported(drift.resting(resting, now))
-    assert drift.text == "x keeps changing a"
+    assert drift.managers == {key("a"): ["x"]}
     assert not drift.is_reported(resting | {key("b")}), "another one joined it"
     now = resting_after(drift, now + 2 * DRIFT_BACKOFF_SECONDS)
     assert not drift.is_reported(drift.resting(resting, now)), "somebody else may make this one"
@@ -235,3 +240,42 @@ def test_who_else_applied_an_object_is_known() -> None:
         state.applied = LastApplied(uids={key("a" if uid != "w" else "b"): "x"})
     assert states.applied_by_others(key("a"), "u") == ["v"]
     assert states.applied_by_others(key("b"), "u") == ["w"]
+
+
+class TestFailedAttempt:
+    """Looks tell what the last attempt has come to until the next one."""
+
+    REFUSED = Fact(cause=Cause.REFUSED, detail=Words(words="no"))
+    WITHDRAWN = Fact(cause=Cause.WITHDRAWN, detail=Withdrawn())
+    SKIPPED = Fact(cause=Cause.HOOKS_SKIPPED)
+
+    def test_what_has_happened_is_told_once_and_what_lasts_at_each_look(self) -> None:
+        failed = FailedAttempt()
+        facts = (self.WITHDRAWN, self.REFUSED, self.SKIPPED)
+        failed.keep(content_key(), Progress(facts=facts, reached=Reached.PARTLY))
+        told = failed.of(content_key())
+        assert told is not None
+        assert [fact.cause for fact in told.facts] == [Cause.REFUSED, Cause.HOOKS_SKIPPED, Cause.NOT_DUE]
+        assert told.reached is Reached.PARTLY
+
+    def test_other_content_is_tried_at_once(self) -> None:
+        failed = FailedAttempt()
+        failed.keep(content_key(), Progress(facts=(self.REFUSED,)))
+        assert failed.of(content_key("sha256:2")) is None
+
+    @pytest.mark.parametrize("cause", [Cause.RENDERING, Cause.HOOK_RUNNING, Cause.LOOK_AGAIN, Cause.DRIFT_CORRECTED])
+    def test_what_has_not_failed_goes_on_at_each_look(self, cause: Cause) -> None:
+        failed = FailedAttempt()
+        failed.keep(content_key(), Progress(facts=(self.REFUSED,)))
+        failed.keep(content_key(), Progress(facts=(Fact(cause=cause),)))
+        assert failed.of(content_key()) is None
+
+    def test_what_is_applied_is_looked_at_again(self) -> None:
+        failed = FailedAttempt()
+        failed.keep(content_key(), Progress(facts=(Fact(cause=Cause.UNHEALTHY_FAILED),), reached=Reached.APPLIED))
+        assert failed.of(content_key()) is None
+
+    def test_a_stage_that_wants_another_look_finds_something_out_then(self) -> None:
+        failed = FailedAttempt()
+        failed.keep(content_key(), Progress(facts=(self.REFUSED, Fact(cause=Cause.LOOK_AGAIN, at=1.0))))
+        assert failed.of(content_key()) is None

@@ -96,7 +96,6 @@ def test_an_override_that_is_about_nothing_is_told(given: Override, expected: li
     matching = Override(kind="ConfigMap", name="c0")
     found = messages.unmatched_overrides([matching, given], there, "ns")
     assert found == [f"spec.overrides[1] {text}" for text in expected]
-    assert [messages.warning_of(line) for line in found] == ["OverrideUnmatched"] * len(found)
 
 
 def test_many_of_them_are_counted() -> None:
@@ -104,11 +103,3 @@ def test_many_of_them_are_counted() -> None:
     found = messages.unmatched_overrides(overrides, [], "ns")
     assert len(found) == 11
     assert found[-1] == "spec.overrides[]: 3 more entries match nothing"
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [(messages.instantiated("b"), None), (messages.kept_text([Kept("Namespace", "", "shop")]), None)],
-)
-def test_other_lines_warn_of_nothing(line: str, expected: None) -> None:
-    assert messages.warning_of(line) is expected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.apply.preflight.refusal import WaitsFor
+from rukpak_py.apply.wakes import NO_WAKES, kind_wakes, namespace_wake, quota_wake
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.core.objects import GroupKind
 from tests.unit.apply.lives import key
@@ -13,11 +13,11 @@ BASKET, CRATE = GroupKind("shop.example.org", "Basket"), GroupKind("shop.example
 @pytest.fixture
 def waiting() -> WaitingDeployments:
     waiting = WaitingDeployments()
-    waiting.note("uid for-basket", "for-basket", WaitsFor(kinds=frozenset({BASKET})))
-    waiting.note("uid for-both", "for-both", WaitsFor(kinds=frozenset({BASKET, CRATE}), namespaces=frozenset({"one"})))
-    waiting.note("uid for-namespaces", "for-namespaces", WaitsFor(namespaces=frozenset({"one", "two"})))
-    waiting.note("uid for-object", "for-object", WaitsFor(objects=frozenset({key("a")})))
-    waiting.note("uid for-nothing", "for-nothing", WaitsFor())
+    waiting.note("uid for-basket", "for-basket", kind_wakes({BASKET}))
+    waiting.note("uid for-both", "for-both", kind_wakes({BASKET, CRATE}) | {namespace_wake("one")})
+    waiting.note("uid for-namespaces", "for-namespaces", frozenset({namespace_wake("one"), namespace_wake("two")}))
+    waiting.note("uid for-object", "for-object", frozenset({key("a")}))
+    waiting.note("uid for-nothing", "for-nothing", NO_WAKES)
     return waiting
 
 
@@ -50,7 +50,7 @@ def test_an_object_wakes_those_who_wait_for_it(waiting: WaitingDeployments, name
 
 
 def test_a_quota_wakes_those_who_wait_for_one_of_its_namespace(waiting: WaitingDeployments) -> None:
-    waiting.note("uid for-quota", "for-quota", WaitsFor(quotas=frozenset({"one"})))
+    waiting.note("uid for-quota", "for-quota", frozenset({quota_wake("one")}))
     assert waiting.for_quota("one") == ["for-quota"]
     assert waiting.for_quota("two") == []
 
@@ -58,18 +58,18 @@ def test_a_quota_wakes_those_who_wait_for_one_of_its_namespace(waiting: WaitingD
 def test_quotas_are_watched_once_one_is_waited_for() -> None:
     asked: list[str] = []
     waiting = WaitingDeployments(watch_quotas=lambda: asked.append("quotas"))
-    waiting.note("uid for-namespace", "for-namespace", WaitsFor(namespaces=frozenset({"one"})))
+    waiting.note("uid for-namespace", "for-namespace", frozenset({namespace_wake("one")}))
     assert asked == []
-    waiting.note("uid for-quota", "for-quota", WaitsFor(quotas=frozenset({"one"})))
+    waiting.note("uid for-quota", "for-quota", frozenset({quota_wake("one")}))
     assert asked == ["quotas"]
 
 
 def test_the_last_word_counts(waiting: WaitingDeployments) -> None:
-    waiting.note("uid for-both", "for-both", WaitsFor(objects=frozenset({key("b")})))
+    waiting.note("uid for-both", "for-both", frozenset({key("b")}))
     assert waiting.for_kinds({CRATE}) == []
     assert waiting.for_namespace("one") == ["for-namespaces"]
     assert waiting.for_object(key("b")) == ["for-both"]
-    waiting.note("uid for-both", "for-both", WaitsFor())
+    waiting.note("uid for-both", "for-both", NO_WAKES)
     assert waiting.for_object(key("b")) == []
 
 

@@ -1,5 +1,6 @@
 """What a BundleInstance does about the BundleDeployment of its name, one situation after the other."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -25,11 +26,10 @@ from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import ChildSituation, situation
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, InstanceStatusWriter
-from rukpak_py.controllers.outcome import DONE, WAIT, again
-from rukpak_py.controllers.queue import Schedule, Turn
+from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
-from rukpak_py.kube.errors import ApiError, ForbiddenError, InvalidError, ServerUnavailableError
+from rukpak_py.kube.errors import ApiError, ForbiddenError, InvalidError, ServerUnavailableError, StaleError
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, refusal
 from tests.unit.controllers.values import START, deployment
@@ -100,7 +100,7 @@ class Bench:
     async def reconcile(self) -> list[str]:
         """The calls that it took."""
         before = len(self.client.calls)
-        self.outcome = await self.reconciler.reconcile("shop", Turn())
+        self.schedule = await self.reconciler.reconcile("shop", Turn())
         return self.client.calls[before:]
 
     @property
@@ -156,7 +156,7 @@ def test_whose_it_is(found: BundleDeployment, expected: ChildSituation) -> None:
 async def test_a_new_instance_creates_its_deployment_and_waits_for_its_event(bench: Bench) -> None:
     bench.has(instance(annotations={"argocd.argoproj.io/tracking-id": "x", "core.rukpak.io/reconcile-at": "1"}))
     assert await bench.reconcile() == [CREATE]
-    assert bench.outcome is WAIT
+    assert bench.schedule == SETTLED
     found = bench.mirror.metadata
     assert found.labels == LABELS
     assert found.annotations == {"core.rukpak.io/reconcile-at": "1"}, "no mark of another tool"
@@ -185,7 +185,7 @@ async def test_a_conflict_is_reported_once_and_costs_nothing_while_it_lasts(benc
     bench.has(instance())
     bench.has_deployment(deployment())
     assert await bench.reconcile() == [STATUS]
-    assert bench.outcome == RETRIED
+    assert bench.schedule == RETRIED
     assert (bench.ready.status, bench.ready.reason) == ("False", "Conflict")
     assert await bench.reconcile() == []
     assert bench.events.told == [("Warning", "shop", "Conflict")]
@@ -203,7 +203,7 @@ async def test_every_failure_is_told_once(bench: Bench, error: type[ApiError], r
     bench.has(instance())
     bench.client.failing["create"] = refusal(error)
     assert await bench.reconcile() == [CREATE, STATUS]
-    assert bench.outcome == RETRIED
+    assert bench.schedule == RETRIED
     assert (bench.ready.status, bench.ready.reason) == ("False", reason)
     bench.clock.now += WRITE_INTERVAL_SECONDS
     assert await bench.reconcile() == [ALIVE, CREATE]
@@ -243,7 +243,7 @@ async def test_somebody_who_changes_the_spec_again_and_again_is_not_followed(ben
         assert await bench.reconcile() == [CHANGE]
     bench.has_deployment(ours(suspend=True))
     assert await bench.reconcile() == [STATUS]
-    assert bench.outcome == RETRIED
+    assert bench.schedule == RETRIED
     assert "keeps changing the spec" in bench.ready.message
     assert len(bench.reverted) == CORRECTIONS_BEFORE_BACKOFF
     bench.clock.now += DRIFT_BACKOFF_SECONDS
@@ -269,6 +269,18 @@ async def test_an_edit_that_was_refused_is_no_drift_when_it_succeeds(bench: Benc
     bench.has_deployment(ours())
     assert await bench.reconcile() == [CHANGE]
     assert bench.reverted == ["shop"]
+
+
+async def test_one_that_another_client_changed_meanwhile_is_tried_again_without_a_word(bench: Bench) -> None:
+    bench.has(instance())
+    bench.has_deployment(ours(suspend=True))
+    bench.client.failing["patch"] = refusal(StaleError)
+    before = asyncio.get_running_loop().time()
+    assert await bench.reconcile() == [CHANGE]
+    assert bench.schedule.failures == 1
+    assert bench.schedule.attempt_at is not None
+    assert bench.schedule.attempt_at >= before + Turn().back_off.delay(1, 0.0)
+    assert bench.events.told == []
 
 
 async def test_a_change_that_the_api_server_undoes_is_told(bench: Bench) -> None:
@@ -307,7 +319,7 @@ async def test_an_instance_that_is_being_deleted_still_shows_what_happens(bench:
 async def test_another_class_is_left_alone_unless_it_was_ours(bench: Bench) -> None:
     bench.has(instance(provisioner="elsewhere"))
     assert await bench.reconcile() == []
-    assert bench.outcome is DONE
+    assert bench.schedule == SETTLED
     bench.has_deployment(ours())
     assert await bench.reconcile() == [CHANGE]
     assert bench.mirror.spec.provisioner_class_name == "elsewhere"
@@ -336,7 +348,7 @@ async def test_progress_is_shown_when_it_lasts_and_a_verdict_at_once(bench: Benc
     bench.has(instance())
     bench.has_deployment(ours(status=saying("Unknown")))
     assert await bench.reconcile() == []
-    assert bench.outcome == again(PROGRESS_SECONDS)
+    assert bench.schedule == Schedule(report_at=MOMENT.loop + PROGRESS_SECONDS)
     bench.clock.now += PROGRESS_SECONDS
     assert await bench.reconcile() == [STATUS]
     bench.clock.now += WRITE_INTERVAL_SECONDS
@@ -361,4 +373,4 @@ async def test_nothing_is_remembered_of_one_that_is_gone(bench: Bench) -> None:
     bench.reconciler.gone(instance())
     bench.clock.now += PROGRESS_SECONDS
     await bench.reconcile()
-    assert bench.outcome == again(PROGRESS_SECONDS)
+    assert bench.schedule == Schedule(report_at=MOMENT.loop + PROGRESS_SECONDS)

@@ -1,0 +1,95 @@
+"""Facts from what the engine, the gates and the certificates answer: one for each cause, with all its objects."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+
+from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.wakes import NO_WAKES, Wakes, wakes_of
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures
+from rukpak_py.controllers.result.detail import Detail, Words
+from rukpak_py.controllers.result.errors import FAILURE_CAUSES, StageErrors
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.findings import advised
+from rukpak_py.kube.resources import NAMESPACES
+
+GONE = Progress(reached=Reached.GONE)
+
+
+def in_seconds(seconds: float) -> float:
+    """As a time of the loop."""
+    return asyncio.get_running_loop().time() + seconds
+
+
+def look_again(seconds: float) -> Fact:
+    return Fact(cause=Cause.LOOK_AGAIN, at=in_seconds(seconds))
+
+
+def error_fact(errors: StageErrors, error: RukPakError, detail: Detail | None = None) -> Fact:
+    at = in_seconds(error.retry_after) if error.retry_after else None
+    return Fact(cause=errors.cause_of(error), detail=detail or Words(words=advised(error)), at=at)
+
+
+def failure_facts(failures: Sequence[Failure]) -> tuple[Fact, ...]:
+    """Of single objects. What is missing is introduced as that where nothing else stands beside it."""
+    causes = dict.fromkeys(FAILURE_CAUSES[one.kind] for one in failures)
+    details = {**_DETAILS, Cause.RESOURCE_MISSING: _missing if len(causes) == 1 else _of_objects}
+    return tuple(
+        _fact_of(cause, [one for one in failures if FAILURE_CAUSES[one.kind] is cause], details.get(cause, _of_objects))
+        for cause in causes
+    )
+
+
+def refusal_facts(refusals: Iterable[AnyRefusal]) -> tuple[Fact, ...]:
+    """What several gates refuse single objects for stands together."""
+    failures: list[Failure] = []
+    facts: list[Fact] = []
+    for refusal in refusals:
+        match refusal:
+            case RefusedObjects():
+                failures += refusal.failures
+            case Refusal():
+                detail = Words(words=refusal.message, line=refusal.brief)
+                facts.append(Fact(cause=_cause_of(refusal), detail=detail, wakes=refusal.wakes))
+            case OwnerIsGone():
+                pass
+    return (*facts, *failure_facts(failures))
+
+
+def _fact_of(cause: Cause, failures: Sequence[Failure], detail: Callable[[tuple[str, ...]], Detail]) -> Fact:
+    messages, longest = tuple(one.message for one in failures), max(one.retry_after for one in failures)
+    return Fact(
+        cause=cause,
+        detail=detail(messages),
+        objects=tuple(one.key for one in failures),
+        at=in_seconds(longest) if longest else None,
+        wakes=_all(map(wakes_of, failures)),
+    )
+
+
+def _of_objects(messages: tuple[str, ...]) -> Detail:
+    return ObjectFailures(messages=messages)
+
+
+def _missing(messages: tuple[str, ...]) -> Detail:
+    return MissingResources(messages=messages)
+
+
+def _lagging(messages: tuple[str, ...]) -> Detail:
+    return NewSchema(answers=messages)
+
+
+_DETAILS = {Cause.SCHEMA_LAGS: _lagging}
+
+
+def _cause_of(refusal: Refusal) -> Cause:
+    if refusal.kind is not FailureKind.MISSING:
+        return FAILURE_CAUSES[refusal.kind]
+    is_namespace = all((key.group, key.kind) == NAMESPACES.group_kind for key in refusal.wakes)
+    return Cause.NAMESPACE_MISSING if is_namespace else Cause.KIND_MISSING
+
+
+def _all(wakes: Iterable[Wakes]) -> Wakes:
+    return NO_WAKES.union(*wakes)

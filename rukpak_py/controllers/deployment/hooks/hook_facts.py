@@ -1,0 +1,106 @@
+"""What a look at hooks comes to: `HooksOver`, or a `Progress` with facts about the hook that holds up what follows.
+
+What was just recorded makes everything else that this look has found out of date: nothing but what has happened is told
+then (`LookAgain`), and the next look begins with it.
+"""
+
+from dataclasses import dataclass
+
+from rukpak_py.api.hook_status import RunningHook
+from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.wakes import kind_wakes, wakes_of
+from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.deployment.facts import error_fact, in_seconds, look_again
+from rukpak_py.controllers.result import hook_details as details
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.errors import API_ERRORS
+from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.findings import advised
+from rukpak_py.core.objects import Head, ObjectKey
+from rukpak_py.formats.hook import HookEvent
+
+STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
+LEFT_SECONDS = 30.0  # until what may not be deleted is tried again
+_CAUSES = {FailureKind.CONTENT: Cause.NOT_APPLICABLE, FailureKind.CONFLICT: Cause.CONFLICT}
+
+HOOKS_SKIPPED = Fact(cause=Cause.HOOKS_SKIPPED, detail=details.HOOKS_SKIPPED)
+HOOKS_BEGIN_AGAIN = Fact(cause=Cause.HOOKS_BEGIN_AGAIN, detail=details.HOOKS_BEGIN_AGAIN)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HooksOver:
+    """All that is due has ended well. `facts` are told beside what follows."""
+
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LookAgain:
+    """What is known changes at this moment. `after`: seconds until the next look; `facts`: what has happened."""
+
+    after: float = 0.0
+    facts: tuple[Fact, ...] = ()
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(facts=(*self.facts, look_again(self.after)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormerHookAtWork:
+    """A hook of a superseded installation is at work. `error`: why it could not be looked at; what is known counts."""
+
+    hook: RunningHook
+    error: RukPakError | None = None
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        key, detail = self.hook.key, details.FormerHook(event=self.hook.event)
+        waits = Fact(cause=Cause.FORMER_HOOK, detail=detail, objects=(key,))
+        if self.error is None:
+            return (waits,)
+        words = Words(words=f"{detail.text((key,))}; {advised(self.error)}")
+        return waits, error_fact(API_ERRORS, self.error, words)
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(facts=self.facts, change=StatusChange(running_hook=self.hook))
+
+
+def hook_runs(
+    event: HookEvent, key: ObjectKey, begun: RunningHook | None, *, asked: str, begins_again: bool
+) -> Progress:
+    """`begun`: its object, once it is there; until then it may be the one that a former process has found.
+
+    `asked`: the request to reconcile as it is now. One that came after the hook was begun is still to be acted on.
+    """
+    facts = [
+        Fact(
+            cause=Cause.HOOK_RUNNING,
+            detail=details.RunningHook(event=event, begins_again=begins_again),
+            objects=(key,),
+        ),
+        Fact(cause=Cause.JOB_RUNNING),
+    ]
+    if asked and (begun is None or begun.reconcile_at != asked):
+        facts.append(Fact(cause=Cause.REQUEST_OPEN))
+    return Progress(facts=tuple(facts), change=StatusChange(running_hook=begun) if begun is not None else NO_CHANGE)
+
+
+def hook_not_run(event: HookEvent, failure: Failure, *, begins_again: bool = False) -> Fact:
+    why = f"{failure.message}; {messages.HOOKS_BEGIN_AGAIN}" if begins_again else failure.message
+    return Fact(
+        cause=_CAUSES.get(failure.kind, Cause.HOOK_NOT_RUN),
+        detail=details.HookNotRun(event=event, why=why),
+        objects=(failure.key,),
+        at=in_seconds(failure.retry_after) if failure.retry_after else None,
+        wakes=wakes_of(failure),
+    )
+
+
+def hook_kind_missing(head: Head) -> Fact:
+    detail = Words(words=missing_kinds_text([head]), line=missing_kinds_brief([head]))
+    return Fact(cause=Cause.KIND_MISSING, detail=detail, objects=(head.key,), wakes=kind_wakes([head.gvk.group_kind]))

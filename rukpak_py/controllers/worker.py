@@ -1,0 +1,50 @@
+"""The worker: takes keys of the queue, one after the other, and has them reconciled."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+
+from rukpak_py.controllers.queue import Queue, QueueClosed, Schedule, Turn
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.logs import about
+from rukpak_py.core.metrics import observe_reconcile
+
+LOG = logging.getLogger(__name__)
+
+
+async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Awaitable[Schedule]]) -> None:
+    """Take keys until the queue is closed. No key's failure ends the worker: the next one may be fine."""
+    while True:
+        try:
+            key = await queue.get()
+        except QueueClosed:
+            return
+        started, turn = perf_counter(), queue.turn(key)
+        with about(kind, key):
+            try:
+                schedule = await reconcile(key, turn)
+                result = "retry" if turn.is_attempt and _is_tried_again(schedule, turn) else "done"
+            except RukPakError as error:
+                LOG.warning("%s", error)
+                schedule, result = failed(turn, at_least=error.retry_after), "error"
+            except Exception:
+                LOG.exception("unexpected failure; this is a bug, please report it")
+                schedule, result = failed(turn), "bug"
+            finally:
+                queue.done(key)
+        queue.schedule(key, schedule)
+        observe_reconcile(kind, result, perf_counter() - started)
+
+
+def failed(turn: Turn, *, at_least: float = 0.0) -> Schedule:
+    """After a reconcile that has come to no conclusion. A look at a key that has failed is no other failure."""
+    if not turn.is_attempt and turn.attempt_at is not None:
+        return Schedule(failures=turn.failures, attempt_at=turn.attempt_at)
+    failures = turn.failures + 1
+    pause = max(at_least, turn.back_off.delay(failures, turn.draw))
+    return Schedule(failures=failures, attempt_at=asyncio.get_running_loop().time() + pause)
+
+
+def _is_tried_again(schedule: Schedule, turn: Turn) -> bool:
+    return schedule.failures > turn.failures and schedule.attempt_at is not None

@@ -1,0 +1,36 @@
+"""Nothing but `conclude` and `record` makes the conditions of a status; a BundleInstance copies them."""
+
+import ast
+from pathlib import Path
+
+import rukpak_py
+
+CONTROLLERS = Path(rukpak_py.__file__).parent / "controllers"
+CONDITION_MAKERS = frozenset({"set_condition", "summarise", "complete", "Condition"})
+MAKERS = {
+    "result/conditions.py",  # of `conclude`
+    "result/record.py",
+}
+WRITERS = {"bundle/status_writer.py", "deployment/status_writer.py", "instance/status_writer.py"}
+CONCLUDING = {"bundle/reconcile.py", "deployment/reporting.py", "instance/reconcile.py"}
+
+
+def modules_that_import(*names: str) -> set[str]:
+    found = set[str]()
+    for path in CONTROLLERS.rglob("*.py"):
+        imports = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        if any(alias.name in names for node in imports for alias in node.names):
+            found.add(path.relative_to(CONTROLLERS).as_posix())
+    return found
+
+
+def test_who_makes_conditions() -> None:
+    assert modules_that_import(*CONDITION_MAKERS) == MAKERS
+
+
+def test_who_writes_a_status() -> None:
+    assert modules_that_import("write_status") == WRITERS
+
+
+def test_who_concludes() -> None:
+    assert modules_that_import("conclude") == CONCLUDING
