@@ -22,6 +22,8 @@ from dataclasses import dataclass
 
 from rukpak_py.core.errors import AccessError, ConflictError, RukPakError, UnavailableError
 
+MOST_RETRY_SECONDS = 600.0  # whatever a server or a webhook asks for
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cause:
@@ -51,7 +53,7 @@ class ApiError(RukPakError):
         self.reason = refusal.reason
         self.message = refusal.message
         self.causes = tuple(refusal.causes)
-        self.retry_after = refusal.retry_after or 0.0
+        self.retry_after = min(refusal.retry_after or 0.0, MOST_RETRY_SECONDS)
 
 
 class NotFoundError(ApiError):

@@ -14,11 +14,13 @@ from typing import Any, Generic, TypeVar
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_PLURAL,
     BUNDLE_INSTANCE_PLURAL,
     BUNDLE_PLURAL,
+    GROUP,
     HELM_CLASS,
     ORDERED_DELETION_FINALIZER,
     ConditionType,
@@ -199,11 +201,13 @@ class EventRouter:
 
 
 def _asks_for_something_else(known: HasMetadata | None, obj: HasMetadata) -> bool:
-    """By its spec, or by annotations: requests to reconcile are among them."""
-    if known is None:
-        return True
-    old, new = known.metadata, obj.metadata
-    return (old.generation, old.annotations) != (new.generation, new.annotations)
+    """By its spec, or by annotations of ours: requests to reconcile are among them."""
+    return known is None or _asked(known.metadata) != _asked(obj.metadata)
+
+
+def _asked(metadata: ObjectMeta) -> tuple[int, dict[str, str]]:
+    ours = {name: value for name, value in metadata.annotations.items() if name.startswith(f"{GROUP}/")}
+    return metadata.generation, ours
 
 
 def _demand_whole(obj: HasMetadata, event: str | None, body: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from rukpak_py.apply.results import ChangeSet
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.facts import look_again
+from rukpak_py.controllers.deployment.facts import in_seconds, look_again
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.history_size import History, reduced_text
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
@@ -145,7 +145,7 @@ class AfterApply:
         kept = still_kept(applied.kept, owned)
         outcome = _outcome(unhealthy, [owned[key] for key in attempt.state.applied.fields if key in owned])
         change = installed_change(attempt, owned, kept, self._now(), outcome=outcome, all_is_seen=not applied.hidden)
-        facts = [*applied.facts, *_health(unhealthy, len(lives), planned)]
+        facts = [*applied.facts, *_health(unhealthy, len(lives)), *self._held_back(attempt, unhealthy, planned)]
         if applied.hidden:
             facts.append(applied.hidden.fact(Cause.KINDS_HIDDEN))
         if applied.resting:
@@ -166,6 +166,17 @@ class AfterApply:
             drift.report(applied.resting, {key: await field_managers(planned.target, key) for key in named})
         detail = details.ContestedFields(managers=tuple(map(tuple, drift.managers.values())))
         return Fact(cause=Cause.FIELDS_CONTESTED, detail=detail, objects=tuple(drift.managers))
+
+    @staticmethod
+    def _held_back(attempt: Attempt, unhealthy: Sequence[ObservedObject], planned: Planned | None) -> Iterator[Fact]:
+        """What left the content, since health was first waited for."""
+        if not unhealthy:
+            attempt.state.waits.over("health")
+            return
+        since = in_seconds(-attempt.state.waited("health"))
+        if planned is not None and planned.plan.prune:
+            leaving = tuple(live.key for live in planned.plan.prune)
+            yield Fact(cause=Cause.PRUNE_HELD_BACK, detail=details.HeldBack(), objects=leaving, since=since)
 
     def _unmatched(self, attempt: Attempt) -> Iterator[Fact]:
         """Overrides of the spec that are about nothing that the deployment has; of other options they say nothing."""
@@ -230,7 +241,7 @@ def _unhealthy(lives: Sequence[ObservedObject]) -> list[ObservedObject]:
     return [live for live in lives if has_health(live.gvk) and not (live.health and live.health.is_healthy)]
 
 
-def _health(unhealthy: Sequence[ObservedObject], total: int, planned: Planned | None) -> Iterator[Fact]:
+def _health(unhealthy: Sequence[ObservedObject], total: int) -> Iterator[Fact]:
     if not unhealthy:
         return
     failed = [live for live in unhealthy if _has_failed(live)]
@@ -240,9 +251,6 @@ def _health(unhealthy: Sequence[ObservedObject], total: int, planned: Planned | 
         detail=details.Unhealthy(lines=lines, total=total, example=_line((failed or unhealthy)[0])),
         objects=tuple(live.key for live in unhealthy),
     )
-    if planned is not None and planned.plan.prune:
-        leaving = tuple(live.key for live in planned.plan.prune)
-        yield Fact(cause=Cause.PRUNE_HELD_BACK, detail=details.HeldBack(), objects=leaving)
 
 
 def _notes(kept: Sequence[KeptObject], history: History) -> Iterator[Fact]:

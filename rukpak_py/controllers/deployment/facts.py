@@ -1,7 +1,9 @@
 """Facts from what the engine, the gates and the certificates answer: one for each cause, with all its objects."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects
 from rukpak_py.apply.results import Failure, FailureKind
@@ -9,12 +11,14 @@ from rukpak_py.apply.wakes import NO_WAKES, Wakes, wakes_of
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures
 from rukpak_py.controllers.result.detail import Detail, Words
-from rukpak_py.controllers.result.errors import FAILURE_CAUSES, StageErrors
-from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
+from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import NAMESPACES
 
+LOG = logging.getLogger(__name__)
 GONE = Progress(reached=Reached.GONE)
 
 
@@ -30,6 +34,19 @@ def look_again(seconds: float) -> Fact:
 def error_fact(errors: StageErrors, error: RukPakError, detail: Detail | None = None) -> Fact:
     at = in_seconds(error.retry_after) if error.retry_after else None
     return Fact(cause=errors.cause_of(error), detail=detail or Words(words=advised(error)), at=at)
+
+
+async def with_failed_request(stages: Coroutine[Any, Any, Progress], done: Progress = NO_PROGRESS) -> Progress:
+    """A request that fails ends the stages, and is told when it goes on. `done`: what had happened before them."""
+    try:
+        return await stages
+    except ApiError as error:
+        return done + failed_request(error)
+
+
+def failed_request(error: ApiError) -> Progress:
+    LOG.warning("%s", error)
+    return Progress(facts=(error_fact(API_ERRORS, error),))
 
 
 def failure_facts(failures: Sequence[Failure]) -> tuple[Fact, ...]:

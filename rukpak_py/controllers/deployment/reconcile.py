@@ -7,6 +7,7 @@ back by a watch, by the end of a job, or by its back-off.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -16,10 +17,10 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
-from rukpak_py.controllers.deployment.facts import error_fact
+from rukpak_py.controllers.deployment.facts import error_fact, with_failed_request
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates, UnmadeBundle
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.wanted_bundle import unpack_fact
@@ -76,28 +77,43 @@ class DeploymentReconciler:
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
         if deployment.metadata.is_deleted:
             await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
-            progress = await self._uninstall.proceed(deployment, state)
+            progress = await with_failed_request(self._uninstall.proceed(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=progress)
         if deployment.spec.suspend:
             return await self._reporting.report(deployment, state, turn, wanted=_about(_SUSPENDED))
         found = await self._values.of(deployment, state)
-        try:
-            wanted = await self._templates.bundle_of(deployment, state)
-        except RukPakError as error:
-            installed = await self._keep_active(deployment, state)
-            failure = _about(error_fact(BUNDLE_ERRORS, error))
-            return await self._reporting.report(deployment, state, turn, wanted=failure, installed=installed)
+        wanted = await self._bundle(deployment, state, turn)
+        if isinstance(wanted, Progress):
+            state.failed.forget()
+            installed = await self._keep_active(deployment, state, found)
+            return await self._reporting.report(deployment, state, turn, wanted=wanted, installed=installed)
         if wanted is None:
             return SETTLED  # the deployment is gone
         if wanted.status.is_unpacked and found.error is None:
             schedule = await self._install(deployment, wanted, state, found, turn)
         else:
+            state.failed.forget()
             failure = _about(self._not_unpacked(deployment, wanted, found))
             installed = await self._keep_active(deployment, state, found)
             schedule = await self._reporting.report(deployment, state, turn, wanted=failure, installed=installed)
         # Last, because a delete that is denied must not stop anything else.
         await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
         return schedule
+
+    async def _bundle(
+        self, deployment: BundleDeployment, state: DeploymentState, turn: Turn
+    ) -> Bundle | Progress | None:
+        """That of the template, or why there is none; only an attempt tries again to make it. None: see `bundle_of`."""
+        template = state.template_hash(deployment)
+        if not turn.is_attempt and state.unmade is not None and state.unmade.template == template:
+            found = self._templates.find(deployment, template)
+            return found or _about(state.unmade.fact, Fact(cause=Cause.NOT_DUE))
+        state.unmade = None
+        try:
+            return await self._templates.bundle_of(deployment, state)
+        except RukPakError as error:
+            state.unmade = UnmadeBundle(template, error_fact(BUNDLE_ERRORS, error))
+            return _about(state.unmade.fact)
 
     async def _install(
         self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState, found: FoundValues, turn: Turn
@@ -108,6 +124,8 @@ class DeploymentReconciler:
             self._active(deployment, state, found),
         )
         progress = await self._content.reconcile_content(attempt, active, is_due=turn.is_attempt)
+        if state.begun == attempt.content and progress.reached is Reached.NOTHING:
+            progress = replace(progress, reached=Reached.PARTLY)  # by an attempt before this one
         of_wanted = Progress(change=StatusChange(valid=wanted.metadata.name))
         if active is not None and active.content == attempt.content:
             of_installed = progress

@@ -8,11 +8,9 @@ Content that is installed already, by this process or one before it, is kept as 
 cannot be used at the moment is left as it is, and everything else is corrected.
 """
 
-import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
-from typing import Any
 
 from msgspec import structs
 
@@ -28,7 +26,13 @@ from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, Afte
 from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_progress
-from rukpak_py.controllers.deployment.facts import GONE, error_fact, look_again, refusal_facts
+from rukpak_py.controllers.deployment.facts import (
+    GONE,
+    failed_request,
+    look_again,
+    refusal_facts,
+    with_failed_request,
+)
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
@@ -44,8 +48,6 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, R
 from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
-
-LOG = logging.getLogger(__name__)
 
 
 class ContentReconciler:
@@ -78,14 +80,14 @@ class ContentReconciler:
         is_installed = active is not None and active.content == attempt.content
         progress = attempt.state.failed.of(attempt.content) if not is_due and not is_installed else None
         if progress is None:
-            progress = await _with_failed_request(self._stages(attempt, active))
+            progress = await with_failed_request(self._stages(attempt, active))
             if attempt.is_wanted:
                 attempt.state.failed.keep(attempt.content, NO_PROGRESS if is_installed else progress)
         if not attempt.is_wanted or any(fact.cause in API_ERRORS.causes for fact in progress.facts):
             return progress
         # After its own rendering took over the place of a former one.
         self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
-        return await self._hooks.with_given_up(attempt, progress)
+        return await with_failed_request(self._hooks.with_given_up(attempt, progress), progress)
 
     def drop_renderings(self, deployment: BundleDeployment) -> None:
         """Of what was wanted, while nobody can say what is."""
@@ -135,7 +137,7 @@ class ContentReconciler:
         elif lacking:  # of installed content: everything else is as it should be
             progress = Progress(facts=applied.facts, reached=Reached.PARTLY)
         else:
-            progress = await _with_failed_request(
+            progress = await with_failed_request(
                 self._after(applied, rendered, seen, may_be_hidden=may_be_hidden),
                 Progress(facts=applied.facts, reached=Reached.PARTLY),
             )
@@ -171,7 +173,11 @@ class ContentReconciler:
         first = await self._applier.apply_before_hooks(attempt, rendered, planned)
         if isinstance(first, Progress):
             return first
-        before = await self._hooks.before(attempt, rendered)
+        done = Progress(facts=first.facts, reached=Reached.PARTLY if first.facts else Reached.NOTHING)
+        try:
+            before = await self._hooks.before(attempt, rendered)
+        except ApiError as error:
+            return done + failed_request(error)
         if isinstance(before, Progress):
             return Progress(facts=first.facts) + before
         return HooksOver(facts=(*first.facts, *before.facts))
@@ -255,15 +261,6 @@ def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
     asked = attempt.deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
     is_due = now - attempt.state.kept_crds_judged_at >= KEPT_CRDS_SECONDS
     return is_due or asked != status.last_handled_reconcile_at
-
-
-async def _with_failed_request(stages: Coroutine[Any, Any, Progress], done: Progress = NO_PROGRESS) -> Progress:
-    """A request that fails ends the stages, and is told when it goes on. `done`: what had happened before them."""
-    try:
-        return await stages
-    except ApiError as error:
-        LOG.warning("%s", error)
-        return done + Progress(facts=(error_fact(API_ERRORS, error),))
 
 
 async def _kept_certificates(certificates: CertificateStage, attempt: Attempt, progress: Progress) -> CertificateResult:

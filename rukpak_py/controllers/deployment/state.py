@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import NamedTuple
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.template_hash import template_hash
@@ -90,8 +91,19 @@ class FailedAttempt:
         self._content = content if has_failed else None
         self._progress = Progress(facts=(*lasting, _NOT_DUE), reached=progress.reached)
 
+    def forget(self) -> None:
+        """The content is not looked at: its next look finds out anew."""
+        self._content = None
+
     def of(self, content: ContentKey) -> Progress | None:
         return self._progress if self._content == content else None
+
+
+class UnmadeBundle(NamedTuple):
+    """Why the Bundle of this template could not be made at the last attempt."""
+
+    template: str
+    fact: Fact
 
 
 class CreatedByThisInstall:
@@ -178,6 +190,8 @@ class DeploymentState:
     applied: LastApplied = field(default_factory=LastApplied)
     content: ContentKey | None = None  # of which everything was applied; None: unknown, or half of it
     untouched: ContentKey | None = None  # after which nothing else was applied; what it has may have drifted
+    begun: ContentKey | None = None  # of which something was written, and not all; a former process may have, too
+    unmade: UnmadeBundle | None = None
     bundle: str = ""  # the Bundle of the template as it was at the last look
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
     drift: DriftBackoff = field(default_factory=DriftBackoff)
@@ -224,6 +238,7 @@ class DeploymentState:
     def applying(self, content: ContentKey) -> None:
         """Until all of it is applied nothing is as it was applied: neither the old content nor the new."""
         self.content = None
+        self.begun = content
         if not self.is_untouched(content):
             self.untouched = None
 
@@ -236,6 +251,7 @@ class DeploymentState:
             self.applied.forget(key)
         self.applied.expect(key for key in keys if key in hidden)
         self.content = self.untouched = content
+        self.begun = None
         self.conflicts = frozenset()
         self.created.clear()
 

@@ -137,7 +137,7 @@ class DeploymentStatusWriter:
             if not is_too_large(error):
                 raise
             LOG.warning("BundleDeployment/%s: the whole status is too large: %s", latest.metadata.name, error)
-        return await self._patch(latest, shortened(after))
+        return await self._patch(latest, replace(shortened(after), notes=after.notes))
 
     async def _patch(self, latest: BundleDeployment, status: BundleDeploymentStatus) -> BundleDeployment:
         metadata = await write_status(

@@ -39,13 +39,14 @@ def conclude(
     change = wanted.change + installed.change
     after = changed(before, change, hide)
     facts = _judged(before, after, {Side.WANTED: wanted, Side.INSTALLED: installed}, clock, hide)
-    schedule = schedule_of(facts, key, clock)
+    reached = {Side.WANTED: wanted.reached, Side.INSTALLED: installed.reached}
+    schedule = schedule_of(facts, key, clock, reached=reached)
     told = Told(
         before=before,
         after=after,
         facts=[one for one in facts if one.is_told and one.row.kind not in {Kind.EVENT, Kind.SILENT}],
         change=change,
-        reached={Side.WANTED: wanted.reached, Side.INSTALLED: installed.reached},
+        reached=reached,
         texts=_texts(after, wanted.reached, key, hide),
         schedule=schedule,
         key=key,
@@ -61,11 +62,14 @@ def conclude(
         return conclusion
     after = with_conditions(after, conditions_of(told))
     after = replace(after, observed_generation=key.generation, notes=notes_of(told), **_handled(after, facts, key))
-    events = transitions(told, after)
     is_too_large = any(one.cause is Cause.STATUS_TOO_LARGE for one in facts)
     status = shortened(after) if is_too_large else after
     return Conclusion(
-        status=status, happened=conclusion.happened, events=events, schedule=schedule, wakes=conclusion.wakes
+        status=status,
+        happened=conclusion.happened,
+        events=transitions(told, status),
+        schedule=schedule,
+        wakes=conclusion.wakes,
     )
 
 

@@ -183,7 +183,9 @@ def _refusal_stands(told: Told) -> bool:
     former = find_condition(told.before.conditions, ConditionType.INSTALLED)
     is_same_spec = told.before.observed_generation == told.key.generation
     is_waiting = any(one.side is Side.WANTED and one.row.kind is Kind.WAIT for one in told.facts)
-    return former is not None and former.status == ConditionStatus.FALSE and is_same_spec and is_waiting
+    is_refusal = former is not None and former.status == ConditionStatus.FALSE
+    is_drift = former is not None and former.reason == Reason.RECONCILE_FAILED
+    return is_refusal and not is_drift and is_same_spec and is_waiting
 
 
 def _healthy(told: Told, installed: ConditionValue | None) -> ConditionValue | None:

@@ -4,41 +4,50 @@
 * The time of a failure wins over "look again" of the same side, and is never added to it: nothing makes a failing key
   try more often. The other side is looked at when it asks for that.
 * A failure without a time, and a wait that holds the key, begin no other attempt before the key is woken.
-* While the job of an attempt runs no attempt is counted, and none begins. What fails meanwhile is looked at again, as
-  is what fails beside a side whose attempt is not due.
+* While the job of an attempt runs no attempt is counted, and none begins. What fails meanwhile is looked at again, but
+  not soon; so is what fails beside a side whose attempt is not due. Nothing counts these tries.
+* Where a stage has found out no more than when to look again, what was known of failures stays.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts
-from rukpak_py.controllers.result.judged import JudgedFact
-from rukpak_py.controllers.result.table import Kind, Then
+from rukpak_py.controllers.result.judged import JudgedFact, Side
+from rukpak_py.controllers.result.progress import Reached
+from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, Kind, Then
 
 
-def schedule_of(facts: Sequence[JudgedFact], key: KeyFacts, clock: Clock) -> Schedule:
+def schedule_of(
+    facts: Sequence[JudgedFact], key: KeyFacts, clock: Clock, *, reached: Mapping[Side, Reached]
+) -> Schedule:
     turn = key.turn
     held = {one.side for one in facts if one.cause is Cause.NOT_DUE and not turn.is_attempt}
+    if turn.attempt_at is None:  # whatever became of it: what is to be tried again has a time
+        held -= {one.side for one in facts if one.is_failure and _has_time(one)}
     found_out = [one for one in facts if one.side not in held]
     failing = [one for one in found_out if one.is_failure]
     timed = [one for one in failing if _has_time(one)]
     looks = _looks([one for one in found_out if one.side not in {failed.side for failed in timed}], clock)
     changes = [one.changes_at for one in facts if one.changes_at is not None]
-    is_under_way = any(one.cause is Cause.JOB_RUNNING for one in facts)
+    is_under_way = not held and any(one.cause is Cause.JOB_RUNNING for one in facts)
     if is_under_way or (held and not (timed and turn.attempt_at is None)):
-        retries = [_next_attempt(timed, max(1, turn.failures), key, clock)] if timed else []
+        retries = [max(clock.loop + LOOK_AGAIN_SECONDS, _next_attempt(timed, 1, key, clock))] if timed else []
         look_at = min([*changes, *looks, *retries], default=None)
         attempt_at = None if is_under_way else turn.attempt_at
         return Schedule(failures=turn.failures, attempt_at=attempt_at, report_at=look_at, is_under_way=is_under_way)
-    report_at = min([*changes, *(looks if failing else [])], default=None)
-    if failing and not turn.is_attempt and turn.attempt_at is not None:
+    is_open = any(one.cause is Cause.LOOK_AGAIN and reached[one.side] < Reached.APPLIED for one in facts)
+    is_look = not turn.is_attempt and turn.attempt_at is not None
+    if is_look and (failing or is_open):
+        report_at = min([*changes, *looks], default=None)
         return Schedule(failures=turn.failures, attempt_at=turn.attempt_at, report_at=report_at)
+    report_at = min([*changes, *(looks if failing else [])], default=None)
     if timed:
         failures = turn.failures + 1
         return Schedule(failures=failures, attempt_at=_next_attempt(timed, failures, key, clock), report_at=report_at)
-    attempt_at = None if failing else min(looks, default=None)
-    return Schedule(failures=_failures(facts, turn.failures), attempt_at=attempt_at, report_at=report_at)
+    failures = turn.failures if is_open and not failing else _failures(facts, turn.failures)
+    return Schedule(failures=failures, attempt_at=None if failing else min(looks, default=None), report_at=report_at)
 
 
 def _has_time(one: JudgedFact) -> bool:

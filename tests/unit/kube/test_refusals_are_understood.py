@@ -76,6 +76,13 @@ def test_the_wait_comes_from_the_header_or_the_details() -> None:
     assert error_of("watch Thing", 503, b"").retry_after == 0.0
 
 
+@pytest.mark.parametrize("asked", [601, 2**31 - 1, 2**62])
+def test_no_webhook_holds_a_key_for_longer_than_ten_minutes(asked: int) -> None:
+    body = status(429, "TooManyRequests", "busy", retryAfterSeconds=asked)
+    assert error_of("patch Thing", 429, body).retry_after == 600.0
+    assert error_of("patch Thing", 429, b"", retry_after=float("inf")).retry_after == 600.0
+
+
 def test_several_schema_errors_name_all_their_fields() -> None:
     message = (
         "failed to create typed patch object (n/a; apps/v1, Kind=Deployment): errors:\n"

@@ -184,7 +184,8 @@ class TestWhatAnEventDoes:
         [
             ({"generation": 2}, True),
             ({"annotations": {RECONCILE_AT_ANNOTATION: "now"}}, True),
-            ({"annotations": {}}, True),
+            ({"annotations": {"a": "b"}}, True),
+            ({"annotations": {RECONCILE_AT_ANNOTATION: "once", "a": "c"}}, False),
             ({"labels": {"a": "b"}}, False),
             ({"status": {"conditions": []}}, False),
         ],
@@ -192,7 +193,7 @@ class TestWhatAnEventDoes:
     async def test_another_spec_or_a_request_brings_an_attempt_and_any_other_change_a_look(
         self, world: World, change: dict[str, Any], *, is_attempt: bool
     ) -> None:
-        known: dict[str, Any] = {"generation": 1, "annotations": {"a": "b"}}
+        known: dict[str, Any] = {"generation": 1, "annotations": {RECONCILE_AT_ANNOTATION: "once", "a": "b"}}
         queue = world.router.deployments.queue
         world.happened(body(1, **known))
         queue.turn(key := await queue.get())

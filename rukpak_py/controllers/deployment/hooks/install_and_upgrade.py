@@ -1,6 +1,7 @@
 """Hooks around an installation: before anything of it is applied, and once all of it is.
 
-While a hook runs before it, or has failed, nothing was written, so what is installed is still kept as it should be.
+While a hook runs before it, or has failed, nothing but what hooks may need was written; where that was nothing, what is
+installed is still kept as it should be.
 The gates have passed before the first hook of a run is begun; until its last one has ended they are not asked again.
 What is not wanted any more keeps what is wanted from being ready as long as its hook is at work.
 """
@@ -15,6 +16,7 @@ from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks, begun_
 from rukpak_py.controllers.deployment.hooks.hook_facts import LEFT_SECONDS, FormerHookAtWork, HooksOver, LookAgain
 from rukpak_py.controllers.deployment.hooks.runs import INSTALL, events_of, hooks_at, run_of
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
+from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
@@ -59,7 +61,8 @@ class ReleaseHooks:
             return progress
         state = attempt.state.hooks
         noted = {note.reason for note in attempt.deployment.status.notes}
-        state.untold = tuple(one for one in state.untold if one.cause not in noted)
+        is_of_another = state.untold_of != key_of(attempt)
+        state.untold = () if is_of_another else tuple(one for one in state.untold if one.cause not in noted)
         progress += Progress(facts=state.untold)
         match await self._former(attempt):
             case LookAgain() as again:  # what the rest is made of is older than what was just recorded

@@ -61,7 +61,7 @@ class HookStage:
             return HooksOver()
         run, deployment, state = run_of(attempt, event), attempt.deployment, attempt.state.hooks
         if skips_hooks(deployment):
-            state.untold = (HOOKS_SKIPPED,)
+            state.untold, state.untold_of = (HOOKS_SKIPPED,), run.revision
             return HooksOver(facts=state.untold)
         records, asked = run.records(deployment.status), asked_of(deployment)
         superseded = run.superseded(deployment.status)
@@ -69,7 +69,8 @@ class HookStage:
         if failed is not None:
             return Progress(facts=(_failed(failed, is_lost=True),))
         again = (HOOKS_BEGIN_AGAIN,) if superseded else ()
-        state.untold = again or state.untold
+        if again:
+            state.untold, state.untold_of = again, run.revision
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
             case ExecuteHook() as step:
                 return await self._proceed(attempt, run, step) + Progress(facts=again)

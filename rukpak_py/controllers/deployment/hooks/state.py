@@ -42,4 +42,5 @@ class HookState:
     job: HookJob = field(default_factory=HookJob)
     superseded: SupersededHook = field(default_factory=SupersededHook)
     deleted: set[str] = field(default_factory=set)  # uids of objects whose deletion was asked for
-    untold: tuple[Fact, ...] = ()  # notes about hooks of an installation that no status has shown yet
+    untold: tuple[Fact, ...] = ()  # notes about hooks that no status has shown yet ...
+    untold_of: str = ""  # ... of this rendering

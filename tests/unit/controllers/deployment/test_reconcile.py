@@ -330,6 +330,19 @@ class TestNothingIsInstalled:
         assert "does not belong to this BundleDeployment" in message
         assert "Reconciling" in bench.conditions
 
+    async def test_a_look_does_not_try_again_to_make_a_bundle_that_could_not_be_made(self, bench: Bench) -> None:
+        bench.put(deployment())
+        bench.client.put(BUNDLE_KIND, to_json(bundle(WANTED)))
+        conflict = await bench.reconcile()
+        calls = len(bench.client.calls)
+        held = await bench.reconcile(look(conflict))
+        assert [call for call in bench.client.calls[calls:] if BUNDLE_KIND + " " in call] == []
+        assert held.attempt_at == conflict.attempt_at
+        assert bench.conditions["Ready"][1] == "Conflict"
+        bench.put_bundle(unpacked(deployment()))
+        await bench.reconcile(look(held))
+        assert bench.content.asked == [("reconcile", WANTED, "rukpak-system")], "one that is there is used at once"
+
     async def test_an_api_server_that_names_a_pause_gets_it(self, bench: Bench) -> None:
         bench.put(deployment())
         bench.client.failing["create"] = UnavailableError("too many requests", retry_after=7.0)
@@ -338,9 +351,9 @@ class TestNothingIsInstalled:
         found = await bench.reconcile()
         assert found.attempt_at is not None
         assert before + 7.0 <= found.attempt_at <= loop.time() + 7.0
-        assert found.report_at == bench.clock.now + ERRORS_QUIET_SECONDS
+        assert found.report_at == bench.clock.now + WAIT_QUIET_SECONDS
         assert WRITE not in bench.client.calls
-        bench.clock.now += ERRORS_QUIET_SECONDS
+        bench.clock.now += WAIT_QUIET_SECONDS
         await bench.reconcile()
         assert bench.conditions["Ready"] == ("False", "Unavailable", "too many requests")
 
@@ -468,6 +481,18 @@ class TestTheActiveContentIsKept:
         bench.content.results[WANTED] = half_done()
         await bench.reconcile()
         assert bench.content.asked == [("reconcile", WANTED, "after")]
+
+    async def test_what_an_attempt_before_has_written_is_no_refusal(self, bench: Bench) -> None:
+        one = installed_before(bench)
+        bench.put_bundle(unpacked(one))
+        bench.content.results[WANTED] = refused(cause=Cause.UNAVAILABLE)
+        await bench.reconcile()
+        assert " refused; " in bench.conditions["Installed"][2]
+        attempt = bench.content.attempts[0]
+        attempt.state.applying(attempt.content)
+        bench.clock.now += WRITE_INTERVAL_SECONDS
+        await bench.reconcile()
+        assert " is half done; " in bench.conditions["Installed"][2]
 
     async def test_not_when_it_is_what_was_refused(self, bench: Bench) -> None:
         installed_before(bench, template=spec("former"), install_namespace="before")

@@ -67,7 +67,7 @@ WANTED = [
     Seen(C.BUNDLE_REFUSED, NO_BUNDLE, "False ReconcileFailed Reconciling", "Warning ReconcileFailed", BACK_OFF),
     Seen(C.BUNDLE_DENIED, NO_BUNDLE, "False AccessDenied Reconciling", "Warning ReconcileFailed", BACK_OFF, 10),
     Seen(C.BUNDLE_CONFLICT, NO_BUNDLE, "False Conflict Reconciling", "Warning ReconcileFailed", BACK_OFF),
-    Seen(C.BUNDLE_UNAVAILABLE, NO_BUNDLE, "False Unavailable Reconciling", "Warning ReconcileFailed", BACK_OFF, 10),
+    Seen(C.BUNDLE_UNAVAILABLE, NO_BUNDLE, "False Unavailable Reconciling", "Warning ReconcileFailed", BACK_OFF, 1),
     Seen(C.BUNDLE_FAILED, NO_BUNDLE, "False Retrying Reconciling", "Warning ReconcileFailed", BACK_OFF, 10),
     Seen(C.VALUES_CONTENT, NOT_LOADED, "False ContentError Stalled", "Warning BundleLoadFailed"),
     Seen(C.VALUES_MISSING, NOT_LOADED, "False Unavailable Reconciling", "Warning BundleLoadFailed"),
