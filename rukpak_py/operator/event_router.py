@@ -159,6 +159,7 @@ class EventRouter:
         self._wake(self.waiting.for_namespace(namespace))
 
     def quota_changed(self, namespace: str) -> None:
+        """Without a name: in any of them."""
         self._wake(self.waiting.for_quota(namespace))
 
     def kinds_changed(self, kinds: Collection[GroupKind]) -> None:

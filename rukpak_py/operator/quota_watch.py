@@ -5,6 +5,7 @@ of no interest, although room may come by it: the failing deployment itself chan
 itself. Its back-off has to do there.
 """
 
+import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -15,6 +16,7 @@ from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import RESOURCE_QUOTAS
 
+ANYWHERE = ""
 PAGE = 500  # where they have to be listed
 
 Limits = dict[str, str]
@@ -35,22 +37,29 @@ class QuotaWatch:
     def __init__(self, client: Client) -> None:
         self._limits: dict[ObjectKey, Limits] = {}
         self._listeners: list[Callable[[str], None]] = []
-        self._is_started = False
+        self._first_list: asyncio.Task[None] | None = None
         self.informer = Informer(client, RESOURCE_QUOTAS, full=True, keep=False, page=PAGE, on_change=self._changed)
 
     def subscribe(self, listener: Callable[[str], None]) -> None:
-        """Call it with the namespace in which limits changed, from now on."""
+        """Call it with the namespace in which limits changed, from now on, or ANYWHERE."""
         self._listeners.append(listener)
 
     def start(self) -> None:
         """More than once does nothing. What is seen first counts as changed: it may have been raised just before."""
-        if not self._is_started:
-            self._is_started = True
+        if self._first_list is None:
             self.informer.start()
+            self._first_list = asyncio.create_task(self._listed(), name="first list of quotas")
 
     async def stop(self) -> None:
-        if self._is_started:
+        if self._first_list is not None:
+            self._first_list.cancel()
             await self.informer.stop()
+
+    async def _listed(self) -> None:
+        """A quota that went before that was never seen."""
+        await self.informer.synced.wait()
+        for listener in self._listeners:
+            listener(ANYWHERE)
 
     def _changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         limits = _limits_of(new) if new is not None else None

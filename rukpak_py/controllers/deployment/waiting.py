@@ -15,7 +15,7 @@ class WaitingDeployments:
 
     def note(self, uid: str, name: str, wakes: Wakes) -> None:
         """What it waits for from now on."""
-        if any((key.group, key.kind) == RESOURCE_QUOTAS.group_kind for key in wakes):
+        if any(map(_is_quota, wakes)):
             self._watch_quotas()
         if wakes:
             self._waits[uid] = name, wakes
@@ -32,10 +32,17 @@ class WaitingDeployments:
         return self._for({namespace_wake(namespace)})
 
     def for_quota(self, namespace: str) -> list[str]:
-        return self._for({quota_wake(namespace)})
+        """Without a name: in any of them."""
+        if namespace:
+            return self._for({quota_wake(namespace)})
+        return self._for({key for _, wakes in self._waits.values() for key in wakes if _is_quota(key)})
 
     def for_object(self, key: ObjectKey) -> list[str]:
         return self._for({key})
 
     def _for(self, found: Collection[ObjectKey]) -> list[str]:
         return [name for name, wakes in self._waits.values() if not wakes.isdisjoint(found)]
+
+
+def _is_quota(key: ObjectKey) -> bool:
+    return (key.group, key.kind) == RESOURCE_QUOTAS.group_kind

@@ -1,5 +1,6 @@
 """Which changes of a ResourceQuota are told: those of what it allows."""
 
+import asyncio
 from typing import Any, cast
 
 import orjson
@@ -7,8 +8,9 @@ import pytest
 
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import RESOURCE_QUOTAS
-from rukpak_py.operator.quota_watch import QuotaWatch
+from rukpak_py.operator.quota_watch import ANYWHERE, QuotaWatch
 from tests.unit.apply.lives import metadata
+from tests.waiting import eventually
 
 KEY = RESOURCE_QUOTAS.key("shop", "few")
 FEW, MANY = {"pods": "1"}, {"pods": "9"}
@@ -52,3 +54,13 @@ def test_what_it_allows_counts_and_not_what_is_used(
     for event in events:
         watch._changed(KEY, None, event)
     assert told == ["shop"] * expected
+
+
+async def test_one_that_goes_before_the_first_list_counts_too(watch: QuotaWatch, told: list[str]) -> None:
+    """A deployment is held up, the watch is started, and the quota goes before it was ever seen."""
+    watch.informer.start = lambda: None  # type: ignore[method-assign]  # there is no server
+    watch.start()
+    await asyncio.sleep(0)
+    assert told == []
+    watch.informer.synced.set()
+    await eventually(lambda: asyncio.sleep(0, told == [ANYWHERE]), what="it is told")

@@ -64,6 +64,13 @@ def test_quotas_are_watched_once_one_is_waited_for() -> None:
     assert asked == ["quotas"]
 
 
+def test_any_quota_wakes_all_that_wait_for_one() -> None:
+    waiting = WaitingDeployments()
+    waiting.note("uid one", "one", frozenset({quota_wake("one")}))
+    waiting.note("uid other", "other", frozenset({namespace_wake("one")}))
+    assert waiting.for_quota("") == ["one"]
+
+
 def test_the_last_word_counts(waiting: WaitingDeployments) -> None:
     waiting.note("uid for-both", "for-both", frozenset({key("b")}))
     assert waiting.for_kinds({CRATE}) == []
