@@ -55,8 +55,18 @@ def _network_policy(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
     So `ingress: []` and its absence mean the same (which is: no rule), and `from: []` and its absence too (which is:
     any peer). Empty mappings are another matter: `ingress: [{}]` and `podSelector: {}` keep their meaning.
+
+    The default of `policyTypes` depends on the rules, and the server fills it in once. Left out, it would stay as it
+    was when rules of the other direction come or go: those would never be enforced, or all egress would be denied.
     """
-    return edit(notes, manifest, ["spec"], lambda spec, _at: _without_empty_lists(spec))
+
+    def spec(value: object, at: str) -> dict[str, Any]:
+        fields: dict[str, Any] = _without_empty_lists(notes.mapping(value, at))
+        if "policyTypes" in fields:
+            return fields
+        return {**fields, "policyTypes": ["Ingress", "Egress"] if "egress" in fields else ["Ingress"]}
+
+    return edit(notes, manifest, ["spec"], spec)
 
 
 def _webhook_configuration(manifest: dict[str, Any], _notes: Notes) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rukpak_py.apply.results import FailureKind
 from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.apply.room import Manifest, Room, managers, names, only, written
-from tests.manifests import config_map, service, workload
+from tests.manifests import config_map, manifest, service, workload
 from tests.waiting import until
 
 
@@ -194,6 +194,23 @@ async def test_content_that_no_server_takes_never_costs_the_object_that_runs(roo
     assert [failure.kind for failure in change_set.failures] == [FailureKind.REFUSED]
     assert FORCE_ANNOTATION not in change_set.failures[0].message
     assert await room.exists(deployment())
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [({}, {"egress": [{}]}), ({"egress": [{}]}, {}), ({"ingress": [{}]}, {"egress": [{}]})]
+)
+async def test_rules_of_a_policy_that_come_or_go_are_enforced_like_those_of_a_new_one(
+    room: Room, before: Manifest, after: Manifest
+) -> None:
+    """The default of `policyTypes` depends on the rules, and the server fills it in when it creates a policy alone."""
+    await room.installed(policy("p", **before))
+    await room.installed(policy("p", **after))
+    created = await room.somebody_creates(policy("new", **after))
+    assert (await room.read(policy("p")))["spec"] == created["spec"]
+
+
+def policy(name: str, **rules: Any) -> Manifest:
+    return manifest("networking.k8s.io/v1", "NetworkPolicy", name, spec={"podSelector": {}, **rules})
 
 
 async def test_unknown_fields_of_a_kind_of_the_server_are_left_out_with_a_warning(room: Room) -> None:

@@ -77,19 +77,23 @@ class TestNetworkPolicy:
                 {"podSelector": {}, "policyTypes": ["Ingress", "Egress"], "ingress": [], "egress": []},
                 {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
             ),
-            ({"podSelector": {}, "policyTypes": [], "egress": []}, {"podSelector": {}}),
+            ({"podSelector": {}, "policyTypes": [], "egress": []}, {"podSelector": {}, "policyTypes": ["Ingress"]}),
             # no peer is any peer
             (
-                {"podSelector": {}, "ingress": [{"from": [], "ports": []}]},
-                {"podSelector": {}, "ingress": [{}]},
+                {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [], "ports": []}]},
+                {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{}]},
             ),
             (
                 {"podSelector": {"matchLabels": {}, "matchExpressions": []}, "egress": [{"to": [], "ports": [{}]}]},
-                {"podSelector": {}, "egress": [{"ports": [{}]}]},
+                {"podSelector": {}, "policyTypes": ["Ingress", "Egress"], "egress": [{"ports": [{}]}]},
             ),
             (
                 {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": []}}]}]},
-                {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]},
+                {
+                    "podSelector": {},
+                    "policyTypes": ["Ingress"],
+                    "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
+                },
             ),
         ],
     )
@@ -105,7 +109,24 @@ class TestNetworkPolicy:
         ],
     )
     def test_empty_mappings_keep_their_meaning(self, spec: dict[str, Any]) -> None:
-        assert fields_of(normal(NETWORKING, "NetworkPolicy", spec=spec)) == {"spec": spec}
+        given = {**spec, "policyTypes": ["Egress"]}
+        assert fields_of(normal(NETWORKING, "NetworkPolicy", spec=given)) == {"spec": given}
+
+    @pytest.mark.parametrize(
+        ("rules", "types"),
+        [
+            ({}, ["Ingress"]),
+            ({"ingress": [{}]}, ["Ingress"]),
+            ({"egress": [{}]}, ["Ingress", "Egress"]),
+            ({"egress": []}, ["Ingress"]),
+            ({"egress": None, "policyTypes": None}, ["Ingress"]),
+            ({"egress": [{}], "policyTypes": ["Ingress"]}, ["Ingress"]),
+        ],
+    )
+    def test_the_default_of_the_types_is_written_out(self, rules: dict[str, Any], types: list[str]) -> None:
+        """What the API server fills in when it creates the policy, and never changes again."""
+        result = normal(NETWORKING, "NetworkPolicy", spec={"podSelector": {}, **rules})
+        assert result.manifest["spec"]["policyTypes"] == types
 
 
 @pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
