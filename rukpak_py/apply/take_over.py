@@ -8,11 +8,8 @@ versions. Only of the original operator, for the same deployment, everything bec
 Which fields these are, only the server can tell: `outcome` is its answer to a dry run of the apply.
 """
 
-from typing import Any
-
-import orjson
-
 from rukpak_py.apply.field_sets import FieldSet, subtract, union
+from rukpak_py.apply.managed_entries import Entry, entry_with, fields_in, is_ours
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import canonical_json
@@ -20,8 +17,6 @@ from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import ErrorAnswer, StaleError
 from rukpak_py.kube.metadata import ManagedFields, Metadata
 from rukpak_py.kube.resources import Resource
-
-Entry = dict[str, Any]
 
 UPSTREAM_MANAGERS = frozenset({"manager", "core", "Go-http-client", "rukpakctl"})
 
@@ -62,7 +57,7 @@ def entries_taken_over(
     kept: list[Entry] = []
     is_changed, theirs = False, FieldSet()
     for entry in outcome.managed_fields:
-        if _is_ours(entry, manager):
+        if is_ours(entry, manager):
             continue
         left = fields = fields_in(entry)
         if not entry.subresource and entry.api_version == api_version:
@@ -81,27 +76,5 @@ def entries_taken_over(
 
 
 def _fields_of(metadata: Metadata, manager: str, api_version: str) -> FieldSet:
-    found = (one for one in metadata.managed_fields if _is_ours(one, manager) and one.api_version == api_version)
+    found = (one for one in metadata.managed_fields if is_ours(one, manager) and one.api_version == api_version)
     return next((fields_in(one) for one in found), FieldSet())
-
-
-def _is_ours(entry: ManagedFields, manager: str) -> bool:
-    return entry.manager == manager and entry.operation == "Apply" and not entry.subresource
-
-
-def fields_in(entry: ManagedFields) -> FieldSet:
-    fields: FieldSet = orjson.loads(bytes(entry.fields_v1) or b"{}")
-    return fields
-
-
-def entry_with(entry: ManagedFields, fields: FieldSet) -> Entry:
-    """The entry as the server takes it, owning these fields."""
-    sent = {
-        "manager": entry.manager,
-        "operation": entry.operation,
-        "apiVersion": entry.api_version,
-        "subresource": entry.subresource,
-        "time": entry.time,
-    }
-    present = {name: value for name, value in sent.items() if value}
-    return {**present, "fieldsType": "FieldsV1", "fieldsV1": fields}

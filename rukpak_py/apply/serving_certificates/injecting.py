@@ -16,11 +16,11 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.managed_entries import entry_with, fields_in
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates.steps import Injection
 from rukpak_py.apply.serving_certificates.wanted import CaBundleTarget
-from rukpak_py.apply.take_over import entry_with, fields_in
 from rukpak_py.apply.target import Target
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
