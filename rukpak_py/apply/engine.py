@@ -4,6 +4,7 @@
   back at once, and the object is judged again.
 * What is ours is applied with force *and* its uid: an object that was replaced meanwhile answers 409.
 * Applying to an object that is being deleted answers 200: `deletionTimestamp` is looked at in every answer.
+* A 422 may be about a union that the apply alone cannot switch (`unions`): it is switched, and the apply sent again.
 * A phase with failures is the last one: nothing is built on what is not there. All failures of it are reported.
 """
 
@@ -29,6 +30,8 @@ from rukpak_py.apply.replacing import failure_of_change, why_not_deleted, why_re
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.apply.unions.switch import RefusedApply
+from rukpak_py.apply.unions.table import unions_of
 from rukpak_py.core.errors import ConflictError, RukPakError
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.core.wording import named
@@ -59,7 +62,7 @@ class Engine:
 
         async def try_out(change: Change) -> None:
             try:
-                await self._send(target, change, _body(change), force=change.action is not Action.CREATE, dry_run=True)
+                await self._try_out(target, change)
             except FieldConflictError:
                 return  # the name was taken just now: the real apply tells
             except RukPakError as error:
@@ -68,6 +71,14 @@ class Engine:
 
         await run_bounded(try_out, [change for change in plan.writes if not skip(change)])
         return sorted(failures, key=lambda failure: failure.key)
+
+    async def _try_out(self, target: Target, change: Change) -> None:
+        try:
+            await self._send(target, change, _body(change), force=change.action is not Action.CREATE, dry_run=True)
+        except InvalidError as error:
+            refused = _switchable(target, change, error)
+            if refused is None or not await refused.try_switched():
+                raise
 
     async def apply(
         self, target: Target, plan: Plan, *, served_by: Mapping[GroupKind, frozenset[ObjectKey]] = NOTHING_SERVED
@@ -156,15 +167,35 @@ class Engine:
             case Action.TAKE if change.live is not None:
                 return await self._take(target, change, change.live, change_set)
             case _:
-                return await self._send(target, change, _body(change), force=True, change_set=change_set)
+                return await self._update(target, change, change_set)
+
+    async def _update(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
+        try:
+            return await self._send(target, change, _body(change), force=True, change_set=change_set)
+        except InvalidError as error:
+            refused = _switchable(target, change, error)
+            if refused is None or await refused.switch() is None:
+                raise
+        return await self._send(target, change, _body(change), force=True, change_set=change_set)
 
     async def _take(self, target: Target, change: Change, live: ObservedObject, change_set: ChangeSet) -> ApplyAnswer:
-        judged = _with_metadata(change.payload.body, uid=live.uid, resourceVersion=str(live.version))
-        outcome = await self._send(target, change, judged, force=True, dry_run=True)
+        try:
+            outcome = await self._judge(target, change, live)
+        except InvalidError as error:
+            refused = _switchable(target, change, error, version=live.version)
+            switched = None if refused is None else await refused.switch()
+            if switched is None:
+                raise
+            live = replace(live, version=int(switched))
+            outcome = await self._judge(target, change, live)
         resource = _resource(target, change)
         version = await take_over(target.client, resource, live, target.owner, outcome.metadata)
         body = _with_metadata(change.payload.body, uid=live.uid, resourceVersion=version)
         return await self._send(target, change, body, force=True, change_set=change_set)
+
+    async def _judge(self, target: Target, change: Change, live: ObservedObject) -> ApplyAnswer:
+        body = _with_metadata(change.payload.body, uid=live.uid, resourceVersion=str(live.version))
+        return await self._send(target, change, body, force=True, dry_run=True)
 
     async def _create(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
         applied = await self._send(target, change, change.payload.body, force=False, change_set=change_set)
@@ -220,7 +251,9 @@ class Engine:
                 body = repaired
                 if change_set is not None:
                     fields = ", ".join(error.unknown_fields)
-                    change_set.warnings.append(f"{key}: left out {fields}, which this API server does not know")
+                    warning = f"{key}: left out {fields}, which this API server does not know"
+                    if warning not in change_set.warnings:
+                        change_set.warnings.append(warning)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _take_in(self, target: Target, change: Change, applied: ApplyAnswer, change_set: ChangeSet) -> None:
@@ -243,6 +276,23 @@ class Engine:
                 change_set.updated.append(change.key)
             case _:
                 change_set.corrected.append(change.key)
+
+
+def _switchable(
+    target: Target, change: Change, error: InvalidError, *, version: int | None = None
+) -> RefusedApply | None:
+    """The refusal of a change, where it may be about a union."""
+    if error.status != 422 or change.live is None or not unions_of(change.desired.head.gvk.group_kind):
+        return None
+    return RefusedApply(
+        client=target.client,
+        resource=_resource(target, change),
+        key=change.key,
+        uid=change.live.uid,
+        version=version,
+        body=change.payload.body,
+        manager=target.owner.manager,
+    )
 
 
 def _resource(target: Target, change: Change) -> Resource:

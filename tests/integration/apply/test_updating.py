@@ -159,6 +159,16 @@ def fixed(x: str) -> Manifest:
     return {**config_map("fixed", x=x), "immutable": True}
 
 
+async def test_a_union_is_switched_and_the_object_never_replaced_for_it(room: Room) -> None:
+    await room.installed(forced(deployment()))
+    uid = (await room.read(deployment()))["metadata"]["uid"]
+    recreating = forced(deployment())
+    recreating["spec"]["strategy"] = {"type": "Recreate"}
+    await room.installed(recreating)
+    live = await room.read(deployment())
+    assert (live["metadata"]["uid"], live["spec"]["strategy"]) == (uid, {"type": "Recreate"})
+
+
 async def test_what_is_being_adopted_is_never_replaced(room: Room) -> None:
     await room.somebody_creates(fixed("theirs"))
     (failure,) = (await room.bring(forced(fixed("ours")), adopt=Adopt.IF_UNOWNED)).failures

@@ -11,10 +11,11 @@ import pytest
 
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.operator.conftest import Controllers
-from tests.integration.operator.counting import Calls, calls_during, has_seen, now, served, settled
+from tests.integration.operator.counting import Calls, calls_during, calls_of_each, has_seen, now, served, settled
 from tests.integration.operator.process import Operator
-from tests.integration.operator.tenant import SERVICES, Tenant
-from tests.manifests import Document, config_map, service
+from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
+from tests.manifests import Document, config_map, service, workload
+from tests.waiting import eventually
 
 EACH = 25
 LONG_AGO = "2001-01-01T00:00:00Z"
@@ -174,6 +175,55 @@ async def test_an_upgrade_tries_out_and_applies_what_changed_and_deletes_what_is
         ("patch", "bundledeployments/status", "200"): 1,  # the kinds are known: only the result
         ("delete", "bundles", "200"): 1,  # the former one
     }
+
+
+async def test_an_upgrade_and_a_correction_that_switch_a_union(tenant: Tenant, operator: Operator) -> None:
+    """In both the first apply is refused; the member is looked at, tried without, and moved to us."""
+    old, new = workload("web", tenant.namespace), workload("web", tenant.namespace)
+    new["spec"]["strategy"] = {"type": "Recreate"}
+    await tenant.publish("v1", [old])
+    await tenant.publish("v2", [new])
+    await tenant.deploy("v1")
+    await tenant.ready()
+    rolling = await strategy(tenant)
+
+    async def upgrade() -> None:
+        await tenant.deploy("v2")
+        await tenant.ready()
+        assert await strategy(tenant) == {"type": "Recreate"}
+
+    async def drift() -> None:
+        await tenant.admin.patch(WORKLOADS, tenant.namespace, "web", orjson.dumps({"spec": {"strategy": rolling}}))
+
+        async def is_reverted() -> bool:
+            return await strategy(tenant) == {"type": "Recreate"}
+
+        await eventually(is_reverted, what="the strategy is ours again")
+
+    switch = {
+        ("get", "deployments", "200"): 1,
+        ("dry_run", "deployments", "200"): 1,
+        ("patch", "deployments", "200"): 1,
+        ("apply", "deployments", "422"): 1,
+        ("apply", "deployments", "200"): 1,
+    }
+    upgraded, corrected = (
+        {call: count for call, count in calls.items() if call[1] == "deployments"}
+        for calls in await calls_of_each(operator, upgrade, drift)
+    )
+    assert upgraded == {
+        **switch,
+        ("dry_run", "deployments", "422"): 1,
+        ("dry_run", "deployments", "200"): 2,
+        ("get", "deployments", "200"): 2,
+    }
+    assert corrected == switch
+
+
+async def strategy(tenant: Tenant) -> Document:
+    live = await tenant.read(WORKLOADS, tenant.namespace, "web")
+    found: Document = live["spec"]["strategy"]
+    return found
 
 
 @pytest.mark.parametrize("store_is_lost", [False, True], ids=["store kept", "store lost"])
