@@ -1,6 +1,8 @@
 """Lists that are maps for server-side apply: POST takes a key that is given twice, apply refuses the whole object.
 
-The last entry wins, at the place of the first: what refers to it further down (`$(NAME)` in env) still finds it.
+The last entry wins, at the place of the first: what refers to it further down (`$(NAME)` in env) still finds it. Of
+ports, number and protocol are the key, so those that differ in the protocol are all kept; where two names are for one
+key, the probes and hooks of the container that refer to the lost name get the number instead.
 Keys that POST refuses too (container names, mount paths, volumes, Service ports) are left to the server.
 """
 
@@ -23,10 +25,18 @@ POD_SPEC_PATHS: Mapping[GroupKind, tuple[str, ...]] = {
     GroupKind("batch", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
     GroupKind("batch", "Job"): _TEMPLATE,
 }
+_HANDLERS = (
+    ("livenessProbe",),
+    ("readinessProbe",),
+    ("startupProbe",),
+    ("lifecycle", "postStart"),
+    ("lifecycle", "preStop"),
+)
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 _Key = Callable[[dict[str, Any]], Hashable | None]
 _Merge = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+_Lost = Callable[[dict[str, Any], dict[str, Any]], str]
 
 
 def merge_pod_lists(manifest: dict[str, Any], path: tuple[str, ...], notes: Notes) -> dict[str, Any]:
@@ -43,9 +53,35 @@ def merge_pod_lists(manifest: dict[str, Any], path: tuple[str, ...], notes: Note
     def container(value: dict[str, Any], at: str) -> dict[str, Any]:
         value = edit(notes, value, ["env"], merge_by(_env_name, "env", notes), at=at)
         value = edit(notes, value, ["ports"], drop_blank_protocols(notes), at=at)
-        return edit(notes, value, ["ports"], merge_by(_port, "port", notes), at=at)
+        merged = edit(notes, value, ["ports"], merge_by(_port, "port", notes, lost=_lost_name), at=at)
+        return merged if merged is value else _without_lost_names(merged, _numbers(value["ports"]), notes, at)
 
     return edit(notes, manifest, path, pod_spec)
+
+
+def _without_lost_names(container: dict[str, Any], numbers: Mapping[str, int], notes: Notes, at: str) -> dict[str, Any]:
+    left = _numbers(container["ports"])
+
+    def port(value: Any, _at: str) -> Any:
+        return numbers.get(value, value) if isinstance(value, str) and value not in left else value
+
+    for handler in _HANDLERS:
+        for action in ("httpGet", "tcpSocket"):
+            container = edit(notes, container, [*handler, action, "port"], port, at=at)
+    return container
+
+
+def _numbers(ports: list[Any]) -> dict[str, int]:
+    entries = [entry for entry in ports if isinstance(entry, dict) and isinstance(entry.get("name"), str)]
+    return {entry["name"]: entry["containerPort"] for entry in entries if isinstance(entry.get("containerPort"), int)}
+
+
+def _lost_name(earlier: dict[str, Any], later: dict[str, Any]) -> str:
+    """What a user has to know of two names for one port: a Service, say, may refer to the one that is lost."""
+    lost, kept = earlier.get("name"), later.get("name")
+    if not isinstance(lost, str) or lost == kept:
+        return ""
+    return f", and its name {lost!r} is lost: what refers to that name must use the number"
 
 
 def merge_account_secrets(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
@@ -61,8 +97,13 @@ def drop_blank_protocols(notes: Notes) -> Callable[[Any, str], list[Any]]:
     return lambda value, at: edit_each(notes, value, at, port)
 
 
-def merge_by(key_of: _Key, word: str, notes: Notes, merge: _Merge | None = None) -> Callable[[Any, str], list[Any]]:
-    """One entry for each key; what has no usable key stays as it is. `merge` joins an earlier entry and a later one."""
+def merge_by(
+    key_of: _Key, word: str, notes: Notes, merge: _Merge | None = None, *, lost: _Lost = lambda _earlier, _later: ""
+) -> Callable[[Any, str], list[Any]]:
+    """One entry for each key; what has no usable key stays as it is. `merge` joins an earlier entry and a later one.
+
+    `lost`: what the warning says besides of an earlier entry that gives way to a later one.
+    """
 
     def merged(value: object, at: str) -> list[Any]:
         entries = notes.items(value, at)
@@ -78,7 +119,7 @@ def merge_by(key_of: _Key, word: str, notes: Notes, merge: _Merge | None = None)
             earlier = result[places[key]]
             result[places[key]] = merge(earlier, entry) if merge else entry
             if merge is None and earlier != entry:
-                notes.warn(f"{at}: {word} {key} is given more than once; the last one is used")
+                notes.warn(f"{at}: {word} {key} is given more than once; the last one is used{lost(earlier, entry)}")
         return entries if len(result) == len(entries) else result
 
     return merged

@@ -70,7 +70,36 @@ def test_ports_are_the_same_when_number_and_protocol_are() -> None:
         {"containerPort": 81},
     ]
     assert len(warnings) == 2  # b after a, c after b
-    assert all("port 80/TCP is given more than once" in warning for warning in warnings)
+    where = "Deployment shop/x: spec.template.spec.containers[0].ports"
+    told = f"{where}: port 80/TCP is given more than once; the last one is used, and its name {{!r}} is lost: "
+    assert [warning.startswith(told.format(name)) for warning, name in zip(warnings, "ab", strict=True)] == [True] * 2
+
+
+def handled(port: int | str) -> dict[str, Any]:
+    return {
+        "readinessProbe": {"httpGet": {"port": port}, "periodSeconds": 1},
+        "startupProbe": {"tcpSocket": {"port": port}},
+        "lifecycle": {"preStop": {"httpGet": {"port": port, "path": "/stop"}}, "postStart": {"exec": {}}},
+    }
+
+
+@pytest.mark.parametrize(("given", "wanted"), [("http", 80), ("metrics", "metrics"), ("other", "other"), (80, 80)])
+def test_probes_and_hooks_find_a_port_whose_name_is_lost(given: int | str, wanted: int | str) -> None:
+    ports = [{"containerPort": 80, "name": "http"}, {"containerPort": 80, "name": "metrics"}]
+    spec, _ = pod_spec_of({"containers": [{"name": "c", "ports": ports, **handled(given)}]})
+    assert spec["containers"] == [{"name": "c", "ports": [ports[1]], **handled(wanted)}]
+
+
+def test_a_name_that_another_port_has_too_still_means_that_one() -> None:
+    """The server refuses two ports of one name; it is not for us to choose."""
+    ports = [{"containerPort": 80, "name": "a"}, {"containerPort": 80, "name": "b"}, {"containerPort": 81, "name": "a"}]
+    spec, _ = pod_spec_of({"containers": [{"name": "c", "ports": ports, **handled("a")}]})
+    assert spec["containers"] == [{"name": "c", "ports": ports[1:], **handled("a")}]
+
+
+def test_without_a_port_that_is_given_twice_probes_are_not_looked_at() -> None:
+    container = {"name": "c", "ports": [{"containerPort": 80, "name": "http"}], "readinessProbe": "odd"}
+    assert pod_spec_of({"containers": [container]}) == ({"containers": [container]}, ())
 
 
 def test_pull_secrets_are_joined_without_a_word_when_nothing_is_lost() -> None:
