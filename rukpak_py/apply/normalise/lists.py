@@ -25,13 +25,8 @@ POD_SPEC_PATHS: Mapping[GroupKind, tuple[str, ...]] = {
     GroupKind("batch", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
     GroupKind("batch", "Job"): _TEMPLATE,
 }
-_HANDLERS = (
-    ("livenessProbe",),
-    ("readinessProbe",),
-    ("startupProbe",),
-    ("lifecycle", "postStart"),
-    ("lifecycle", "preStop"),
-)
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+HANDLER_PATHS = (*((probe,) for probe in PROBES), ("lifecycle", "postStart"), ("lifecycle", "preStop"))
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 _Key = Callable[[dict[str, Any]], Hashable | None]
@@ -65,7 +60,7 @@ def _without_lost_names(container: dict[str, Any], numbers: Mapping[str, int], n
     def port(value: Any, _at: str) -> Any:
         return numbers.get(value, value) if isinstance(value, str) and value not in left else value
 
-    for handler in _HANDLERS:
+    for handler in HANDLER_PATHS:
         for action in ("httpGet", "tcpSocket"):
             container = edit(notes, container, [*handler, action, "port"], port, at=at)
     return container

@@ -4,7 +4,7 @@ Whether the server takes the outcome is asked by a JSON patch to it, as a dry ru
 it keeps the items of lists that the content dropped, and it takes two ports of one number, UDP and TCP, for one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rukpak_py.apply.field_paths import Item, Step, indexed, name_of, step_of
@@ -38,23 +38,30 @@ def _pointer(path: tuple[str, ...]) -> str:
     return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
 
 
-def _without_dropped(live: Any, wanted: Any, ours: FieldSet, others: FieldSet) -> Any:
+def _without_dropped(live: Any, wanted: Any, ours: FieldSet, others: FieldSet, keys: Collection[str] = ()) -> Any:
     """The value without what we alone own and do not want any more: such a part goes with its defaults.
 
-    None: nothing of it is left.
+    None: nothing of it is left. `keys`: what an item of a list is found by, which stays as long as the item.
     """
-    steps = {name: step for name in ours if (step := step_of(name)) is not None}
+    steps = {name: step for name in ours if (step := step_of(name)) is not None and step not in keys}
     found, mine = _children(live, steps.values()), _children(wanted, steps.values())
     left: dict[Step, Any] = {}
     for name, step in steps.items():
         if step not in found:
             continue
-        is_whole = not ours[name] or ITSELF in ours[name]
-        if step not in mine and is_whole and name not in others:
+        if step not in mine and _is_dropped(ours[name], others.get(name)):
             left[step] = None
         else:
-            left[step] = _without_dropped(found[step], mine.get(step), ours[name], others.get(name, {}))
+            below = step.names if isinstance(step, Item) else ()
+            left[step] = _without_dropped(found[step], mine.get(step), ours[name], others.get(name, {}), below)
     return _with_children(live, left)
+
+
+def _is_dropped(ours: FieldSet, others: FieldSet | None) -> bool:
+    """Whether a field, or an item of a list, goes with us: an item does with all that others have in it."""
+    if others is None:
+        return not ours or ITSELF in ours
+    return ITSELF in ours and bool(others) and ITSELF not in others
 
 
 def _children(value: Any, steps: Any) -> Mapping[Step, Any]:

@@ -1,16 +1,16 @@
-"""The unions of built-in kinds: fields of which at most one may be set, or that need a value of another field.
+"""The unions of built-in kinds: fields of which at most one may be set, or that need another field or a value of it.
 
 Only those are here whose holder is reached by fields, and by lists whose items have a name: an atomic list is replaced
 as a whole, so whatever it holds is switched by any apply.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rukpak_py.apply.field_paths import name_of
 from rukpak_py.apply.field_sets import FieldSet
-from rukpak_py.apply.normalise.lists import POD_SPEC_PATHS
+from rukpak_py.apply.normalise.lists import HANDLER_PATHS, POD_SPEC_PATHS, PROBES
 from rukpak_py.core.objects import ADMISSION_GROUP, GroupKind
 
 EACH = "[]"  # in a path: each item of the list, by its name
@@ -26,6 +26,10 @@ class Holder:
     ours: FieldSet
     others: FieldSet
 
+    def dropped(self, names: Iterable[str]) -> set[str]:
+        """Those that are ours, in part at least, and that the content does not have any more."""
+        return {name for name in names if name not in self.wanted and name in self.live and name_of(name) in self.ours}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneOf:
@@ -35,10 +39,9 @@ class OneOf:
 
     def excluded(self, holder: Holder) -> set[str]:
         wanted = self._members(holder.wanted)
-        rivals = self._members(holder.live) - wanted
         if any(_is_set(holder.wanted[name]) for name in wanted):
-            return rivals
-        return {name for name in rivals if name_of(name) in holder.ours}  # dropped: what others set in it goes too
+            return self._members(holder.live) - wanted
+        return holder.dropped(self._members(holder.live))
 
     def _members(self, fields: Mapping[str, Any]) -> set[str]:
         return {name for name in fields if (name != NAME if self.members is None else name in self.members)}
@@ -46,22 +49,31 @@ class OneOf:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ByType:
-    """Each member is for one value of `field` alone.
+    """Each member is for some values of `field` alone.
 
-    Where the content leaves the type open, the default counts, which comes back with the apply; but where another
-    manager owns the type, it stays as it is.
+    Where the content leaves the type open, the default counts, which comes back with the apply. A type that another
+    manager owns stays, but not where the content has a member that is not for it.
     """
 
     field: str
-    members: Mapping[str, str]  # the value for which it may be set
-    default: str = ""  # empty: nothing is known where the content leaves the type open
+    members: Mapping[str, tuple[str, ...]]  # the values for which it may be set
+    default: str = ""  # empty: a member may not be set where there is no type
 
     def excluded(self, holder: Holder) -> set[str]:
-        value = holder.wanted.get(self.field)
-        if not value and name_of(self.field) not in holder.others:
+        value, rivals = holder.wanted.get(self.field), set[str]()
+        if not value:
+            if not (self.default or holder.dropped([self.field])):
+                return set()
+            if self._has_member_not_for(holder.live.get(self.field), holder.wanted):
+                rivals = {self.field}
+            elif name_of(self.field) in holder.others:
+                return set()
             value = self.default
-        rivals = {name for name, needed in self.members.items() if value and value != needed}
+        rivals |= {name for name, values in self.members.items() if value not in values}
         return rivals & holder.live.keys() - holder.wanted.keys()
+
+    def _has_member_not_for(self, value: Any, fields: Mapping[str, Any]) -> bool:
+        return any(value not in values for name, values in self.members.items() if name in fields)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +90,19 @@ class Needs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Whole:
+    """A member that the content drops goes as a whole: what other managers set in it may not be there alone."""
+
+    members: tuple[str, ...]
+
+    def excluded(self, holder: Holder) -> set[str]:
+        return holder.dropped(self.members)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Union:
     path: tuple[str, ...]
-    rule: OneOf | ByType | Needs
+    rule: OneOf | ByType | Needs | Whole
 
 
 def unions_of(kind: GroupKind) -> tuple[Union, ...]:
@@ -97,7 +119,9 @@ def _one_of(*members: str) -> OneOf:
 
 
 def _by_type(field: str, default: str = "", /, **members: str) -> ByType:
-    return ByType(field=field, default=default, members=members)
+    return ByType(
+        field=field, default=default, members={name: tuple(values.split()) for name, values in members.items()}
+    )
 
 
 _ANY_BUT_NAME = OneOf(members=None)
@@ -105,19 +129,13 @@ _HANDLERS = _one_of("exec", "grpc", "httpGet", "sleep", "tcpSocket")
 _ADDRESS = _one_of("service", "url")
 _PROFILE = _by_type("type", localhostProfile="Localhost")
 _PROFILES = ("appArmorProfile", "seccompProfile")
-_HANDLED = (
-    ("livenessProbe",),
-    ("readinessProbe",),
-    ("startupProbe",),
-    ("lifecycle", "postStart"),
-    ("lifecycle", "preStop"),
-)
 
 
 def _of_containers(path: tuple[str, ...]) -> list[Union]:
     env = (*path, "env", EACH)
     return [
-        *(Union(path=(*path, *handled), rule=_HANDLERS) for handled in _HANDLED),
+        Union(path=path, rule=Whole(members=PROBES)),
+        *(Union(path=(*path, *handled), rule=_HANDLERS) for handled in HANDLER_PATHS),
         *(Union(path=(*path, "securityContext", profile), rule=_PROFILE) for profile in _PROFILES),
         Union(path=env, rule=_one_of("value", "valueFrom")),
         Union(path=(*env, "valueFrom"), rule=_ANY_BUT_NAME),
@@ -149,9 +167,16 @@ _OF_KINDS: dict[GroupKind, list[Union]] = {
         Union(path=("spec", "updateStrategy"), rule=_by_type("type", "RollingUpdate", rollingUpdate="RollingUpdate"))
     ],
     GroupKind("batch", "CronJob"): [Union(path=("spec", "jobTemplate", "spec"), rule=_INDEXED)],
-    GroupKind("batch", "Job"): [Union(path=("spec",), rule=_INDEXED)],
     GroupKind("", "Service"): [
-        Union(path=("spec",), rule=_by_type("type", "ClusterIP", loadBalancerSourceRanges="LoadBalancer"))
+        Union(
+            path=("spec",),
+            rule=_by_type(
+                "type",
+                "ClusterIP",
+                clusterIP="ClusterIP NodePort LoadBalancer",
+                loadBalancerSourceRanges="LoadBalancer",
+            ),
+        ),
     ],
     GroupKind("networking.k8s.io", "Ingress"): [
         Union(path=("spec", "defaultBackend"), rule=_one_of("resource", "service"))
@@ -168,7 +193,6 @@ _OF_KINDS: dict[GroupKind, list[Union]] = {
         Union(path=("spec",), rule=_one_of("caBundle", "insecureSkipTLSVerify")),
     ],
     GroupKind("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): [
-        Union(path=("spec",), rule=_by_type("type", exempt="Exempt", limited="Limited")),
         Union(path=("spec", "limited", "limitResponse"), rule=_by_type("type", queuing="Queue")),
     ],
 }

@@ -82,6 +82,22 @@ def cron_job() -> Manifest:
     )
 
 
+def daemon_set() -> Manifest:
+    made = workload("DaemonSet")
+    del made["spec"]["replicas"]
+    return made
+
+
+def autoscaler() -> Manifest:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}
+    spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 2}
+    return manifest("autoscaling/v2", "HorizontalPodAutoscaler", "x", spec=spec)
+
+
+def policy() -> Manifest:
+    return manifest("networking.k8s.io/v1", "NetworkPolicy", "x", spec={"podSelector": {}})
+
+
 def service() -> Manifest:
     return manifest("v1", "Service", "x", spec={"selector": APP, "ports": [{"name": "http", "port": 80}]})
 
@@ -108,6 +124,8 @@ POD = ("spec", "template", "spec")
 CONTAINER = (*POD, "containers", 0)
 VOLUME = (*POD, "volumes", 1)
 JOB = ("spec", "jobTemplate", "spec")
+JOB_POD = (*JOB, "template", "spec")
+AVERAGE = {"target": {"type": "AverageValue", "averageValue": "1"}}
 RESPONSE = ("spec", "limited", "limitResponse")
 ITEMS = [{"key": "a", "path": "a"}]
 BUNDLE = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K"
@@ -160,11 +178,13 @@ PORTS = [
 ]
 PARTITION = at("spec", "updateStrategy", rollingUpdate={"partition": 1})
 MAX_SURGE = at("spec", "strategy", "rollingUpdate", maxSurge=2)
+AFFINITY_TIMEOUT = at("spec", "sessionAffinityConfig", "clientIP", timeoutSeconds=7)
 SWITCHED: dict[str, Switched] = {
     "Deployment strategy": Switched(
         base=deployment_with(ports=PORTS),
         forms={
             **strategy("strategy", "Recreate", touch=MAX_SURGE),
+            "values alone": Form(put=at("spec", strategy={"rollingUpdate": {"maxSurge": 3}})),
             "with values": Form(
                 put=at("spec", strategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3}}),
                 touch=at("spec", "strategy", "rollingUpdate", maxUnavailable=2),
@@ -196,6 +216,40 @@ SWITCHED: dict[str, Switched] = {
                     }
                 }
             ),
+        },
+    ),
+    "volume of a CronJob": Switched(
+        base=cron_job,
+        forms={
+            "unset": Form(put=at(*JOB_POD, volumes=[{"name": "v"}])),
+            "secret": Form(put=at(*JOB_POD, volumes=[{"name": "v", "secret": {"secretName": "a"}}])),
+        },
+    ),
+    "DaemonSet strategy": Switched(
+        base=daemon_set,
+        forms=strategy("updateStrategy", "OnDelete", touch=at("spec", "updateStrategy", "rollingUpdate", maxSurge=0)),
+    ),
+    "metric of an autoscaler": Switched(
+        base=autoscaler,
+        forms={
+            "Resource": Form(put=at("spec", metrics=[{"type": "Resource", "resource": {"name": "cpu", **AVERAGE}}])),
+            "External": Form(
+                put=at("spec", metrics=[{"type": "External", "external": {"metric": {"name": "a"}, **AVERAGE}}])
+            ),
+        },
+    ),
+    "source of variables": Switched(
+        base=deployment,
+        forms={
+            "configMapRef": Form(put=at(*CONTAINER, envFrom=[{"configMapRef": {"name": "a"}}])),
+            "secretRef": Form(put=at(*CONTAINER, envFrom=[{"secretRef": {"name": "a"}}])),
+        },
+    ),
+    "peer of a policy": Switched(
+        base=policy,
+        forms={
+            "podSelector": Form(put=at("spec", ingress=[{"from": [{"podSelector": {"matchLabels": APP}}]}])),
+            "ipBlock": Form(put=at("spec", ingress=[{"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}])),
         },
     ),
     "probe": Switched(
@@ -243,6 +297,25 @@ SWITCHED: dict[str, Switched] = {
             ),
         },
     ),
+    "headless Service": Switched(
+        base=service,
+        forms={
+            "headless": Form(put=at("spec", clusterIP="None")),
+            "ExternalName": Form(put=at("spec", type="ExternalName", externalName="a.test", ports=None)),
+        },
+    ),
+    "session affinity": Switched(
+        base=service,
+        forms={
+            "unset": Form(put=nothing),
+            "None": Form(put=at("spec", sessionAffinity="None")),
+            "ClientIP": Form(put=at("spec", sessionAffinity="ClientIP"), touch=AFFINITY_TIMEOUT),
+            "with a timeout": Form(
+                put=at("spec", sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 9}}),
+                touch=AFFINITY_TIMEOUT,
+            ),
+        },
+    ),
     "Ingress backend": Switched(
         base=ingress,
         forms={
@@ -279,5 +352,19 @@ SWITCHED: dict[str, Switched] = {
                 touch=at(*RESPONSE, "queuing", queueLengthLimit=7),
             ),
         },
+    ),
+}
+SIDECAR = [{"name": "c", "image": "none.test/none"}, {"name": "sidecar", "image": "none.test/none"}]
+DROPPED = {
+    "probe": Form(
+        put=at(*CONTAINER, readinessProbe={"exec": HANDLERS["exec"]}),
+        touch=at(*CONTAINER, "readinessProbe", periodSeconds=33),
+    ),
+    "profile": Form(
+        put=profile(*POD, "securityContext", "seccompProfile")["Localhost"].put,
+        touch=at(*POD, "securityContext", "seccompProfile", localhostProfile="b"),
+    ),
+    "container": Form(
+        put=at(*POD, containers=SIDECAR), touch=at(*POD, "containers", 1, "resources", limits={"cpu": "1"})
     ),
 }

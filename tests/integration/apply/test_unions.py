@@ -19,7 +19,7 @@ from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import Resource
 from tests.integration.apply.room import Manifest, Room, names, only
-from tests.integration.apply.switched_unions import SWITCHED, Put, at, disruption_budget, nothing
+from tests.integration.apply.switched_unions import DROPPED, SWITCHED, Put, at, deployment, disruption_budget, nothing
 from tests.integration.apply.things import brought
 from tests.manifests import crd, workload
 from tests.waiting import eventually
@@ -210,6 +210,21 @@ async def test_another_object_on_the_name_is_left_alone(room: Room) -> None:
         await refused.switch()
 
 
+@pytest.mark.parametrize("switches", [False, True], ids=["alone", "with a switch"])
+@pytest.mark.parametrize("dropped", DROPPED)
+async def test_what_an_upgrade_drops_goes_with_what_another_client_set_in_it(
+    room: Room, dropped: str, *, switches: bool
+) -> None:
+    old, new = deployment(), deployment()
+    DROPPED[dropped].put(old)
+    if switches:
+        new["spec"]["strategy"] = {"type": "Recreate"}
+    await room.installed(old)
+    await another_client_writes(room, old, DROPPED[dropped].touch or nothing)
+    await upgraded(room, new)
+    assert content_of(await room.read(new)) == await fresh(room, new)
+
+
 async def upgraded(room: Room, new: Manifest) -> None:
     """A dry run takes it, changing nothing, and then the server does."""
     before = content_of(await room.read(new))
@@ -269,6 +284,8 @@ def content_of(live: Manifest) -> Manifest:
             found["spec"].pop(name, None)
         for port in found["spec"].get("ports", []):
             port.pop("nodePort", None)
+    if live["kind"] == "DaemonSet":  # whatever the type
+        found["spec"]["updateStrategy"].pop("rollingUpdate", None)
     if live["kind"] == "StatefulSet" and found["spec"]["updateStrategy"].get("rollingUpdate") == {"partition": 0}:
         del found["spec"]["updateStrategy"]["rollingUpdate"]
     return found

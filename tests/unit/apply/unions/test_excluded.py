@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.field_paths import Item, Path
+from rukpak_py.apply.field_paths import Item, Path, placed
 from rukpak_py.apply.unions.excluded import excluded
 from rukpak_py.core.objects import ADMISSION_GROUP, GroupKind
 
@@ -19,6 +19,9 @@ V = Item((("name", "v"),))
 POD: Path = ("spec", "template", "spec")
 ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
 TO_WEBHOOK = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {}, "caBundle": "a"}}}
+
+
+TYPE: dict[str, Any] = {"f:spec": {"f:type": {}}}
 
 
 def spec(**fields: Any) -> dict[str, Any]:
@@ -131,14 +134,36 @@ def test_what_has_to_go(kind: GroupKind, wanted: Any, live: Any, expected: list[
 
 def test_a_type_that_another_manager_owns_stays_where_the_content_leaves_it_open() -> None:
     live = spec(type="LoadBalancer", loadBalancerSourceRanges=[])
-    assert paths(SERVICE, spec(), live, others={"f:spec": {"f:type": {}}}) == []
-    assert paths(SERVICE, spec(type="ClusterIP"), live, others={"f:spec": {"f:type": {}}}) != []
+    assert paths(SERVICE, spec(), live, others=TYPE) == []
+    assert paths(SERVICE, spec(type="ClusterIP"), live, others=TYPE) != []
 
 
-def test_a_member_that_the_content_drops_goes_whole() -> None:
-    """Else what another manager set in it would be left, which is no source of a volume."""
-    ours: dict[str, Any] = {"f:spec": {"f:template": {"f:spec": {"f:volumes": {'k:{"name":"v"}': {"f:secret": {}}}}}}}
-    assert paths(DEPLOYMENT, volumes(), volumes(secret={}), ours=ours) == [(*POD, "volumes", V, "secret")]
+@pytest.mark.parametrize("others", [None, TYPE])
+def test_but_not_where_the_content_has_what_is_not_for_it(others: Any) -> None:
+    live = spec(type="ExternalName", externalName="a")
+    assert paths(SERVICE, spec(clusterIP="None"), live, others=others) == [("spec", "type")]
+    assert paths(SERVICE, spec(clusterIP="None"), spec(type="NodePort", clusterIP="None"), others=others) == []
+    wanted = spec(strategy={"rollingUpdate": {"maxSurge": 1}})
+    assert paths(DEPLOYMENT, wanted, spec(strategy={"type": "Recreate"})) == [("spec", "strategy", "type")]
+
+
+PROFILE = {"seccompProfile": {"type": "Localhost", "localhostProfile": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "live", "path"),
+    [
+        (volumes(), volumes(secret={}), (*POD, "volumes", V, "secret")),
+        (pod(), pod(securityContext=PROFILE), (*POD, "securityContext", "seccompProfile", "localhostProfile")),
+        (container(), container(readinessProbe={"periodSeconds": 1}), (*POD, "containers", V, "readinessProbe")),
+    ],
+)
+def test_what_the_content_drops_goes_whole(wanted: Any, live: Any, path: Path) -> None:
+    """Else what another manager set in it would be left, which is not complete. What is all theirs stays."""
+    assert paths(DEPLOYMENT, wanted, live, ours=placed({(*path[:-1], name): 1 for name in (path[-1], "type")})) == [
+        path
+    ]
+    assert paths(DEPLOYMENT, wanted, live, others=placed({path: 1})) == []
 
 
 @pytest.mark.parametrize(

@@ -52,10 +52,26 @@ def outcome(
         pytest.param(
             {"m": {"x": 1, "z": 1}},
             {"y": 1},
-            {"f:m": {**ITSELF, "f:x": {}}},
+            {"f:m": {"f:x": {}}},
             {"f:m": {"f:z": {}}},
             {"m": {"z": 1}, "y": 1},
             id="others' part stays",
+        ),
+        pytest.param(
+            {"l": [{**A, "theirs": 1}, B]},
+            {"l": [B]},
+            {"f:l": {'k:{"name":"a"}': {**ITSELF, "f:name": {}}, 'k:{"name":"b"}': ITSELF}},
+            {"f:l": {'k:{"name":"a"}': {"f:theirs": {}}}},
+            {"l": [B]},
+            id="not in an item that is ours",
+        ),
+        pytest.param(
+            {"l": [{**A, "theirs": 1}, B]},
+            {"l": [B]},
+            {"f:l": {'k:{"name":"a"}': {**ITSELF, "f:name": {}}, 'k:{"name":"b"}': ITSELF}},
+            {"f:l": {'k:{"name":"a"}': {**ITSELF, "f:theirs": {}}}},
+            {"l": [{**A, "theirs": 1}, B]},
+            id="an item that is others' too stays",
         ),
         pytest.param({"m": {"x": 1}}, {"y": 1}, {"f:m": {"f:x": {}}}, {}, {"y": 1}, id="an emptied holder goes"),
         pytest.param(
