@@ -23,7 +23,7 @@ from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import ApplyPhase, is_builtin
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.plan import WRITES, Action, Change, Plan
+from rukpak_py.apply.plan import WRITES, Action, Change, Plan, not_checkable
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.repair import without_fields
 from rukpak_py.apply.replacing import failure_of_change, why_not_deleted, why_replaced
@@ -47,6 +47,7 @@ from rukpak_py.kube.errors import (
 from rukpak_py.kube.resources import Resource
 
 LOG = logging.getLogger(__name__)
+_REFUSALS = frozenset({FailureKind.CONTENT, FailureKind.REFUSED, FailureKind.ACCESS})
 NOTHING_SERVED: Mapping[GroupKind, frozenset[ObjectKey]] = {}
 REPAIRS = 10  # unknown fields are removed one answer at a time; a body with more of them is refused
 
@@ -81,10 +82,26 @@ class Engine:
                 raise
 
     async def apply(
-        self, target: Target, plan: Plan, *, served_by: Mapping[GroupKind, frozenset[ObjectKey]] = NOTHING_SERVED
+        self,
+        target: Target,
+        plan: Plan,
+        *,
+        served_by: Mapping[GroupKind, frozenset[ObjectKey]] = NOTHING_SERVED,
+        names_all: bool = False,
     ) -> ChangeSet:
-        """`served_by`: workloads of the same content without which objects of a kind would be refused."""
-        change_set = ChangeSet()
+        """`served_by`: workloads of the same content without which objects of a kind would be refused.
+
+        `names_all`: once the server has refused an object, no other is written; those that are left are tried out, so
+        that all that it refuses is named.
+        """
+        change_set, written = ChangeSet(), set[ObjectKey]()
+
+        async def write(change: Change) -> None:
+            if names_all and _has_refused(change_set):
+                return
+            written.add(change.key)
+            await self._write(target, change, change_set)
+
         for phase, group in groupby(plan.changes, key=lambda change: change.desired.phase):
             changes = []
             for change in group:
@@ -94,15 +111,19 @@ class Engine:
                 else:
                     changes.append(change)
             change_set.waiting += [change.reason for change in changes if change.action is Action.WAIT]
-            await run_bounded(
-                lambda change: self._write(target, change, change_set),
-                [change for change in changes if change.action in WRITES],
-            )
+            await run_bounded(write, [change for change in changes if change.action in WRITES])
             if phase is ApplyPhase.CRDS:
                 for change in changes:
                     self._look_at_crd(change, change_set)
             if not change_set.is_complete:
                 break
+        if names_all and _has_refused(change_set):
+            cannot_tell = not_checkable(plan)
+            change_set.failures += await self.dry_run(
+                target,
+                plan.without(written),
+                skip=lambda change: cannot_tell(change) or bool(self._awaited(change, served_by)),
+            )
         change_set.failures.sort(key=lambda failure: failure.key)
         return change_set
 
@@ -276,6 +297,10 @@ class Engine:
                 change_set.updated.append(change.key)
             case _:
                 change_set.corrected.append(change.key)
+
+
+def _has_refused(change_set: ChangeSet) -> bool:
+    return any(failure.kind in _REFUSALS for failure in change_set.failures)
 
 
 def _switchable(

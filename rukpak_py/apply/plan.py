@@ -4,7 +4,7 @@ Nothing is decided later than here. `Action.REFUSE` anywhere means that nothing 
 takes half of what belongs to somebody else. The plan of an unchanged deployment has no writes.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
@@ -15,7 +15,8 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.ownership import OwnershipSituation, may_take, refusal, situation
 from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
-from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.kube.resources import NAMESPACES
 
 
 class Action(Enum):
@@ -157,3 +158,16 @@ def left_content(
 ) -> list[ObservedObject]:
     """What the deployment owns and the content does not have."""
     return [live for key, live in owned.items() if key not in wanted and live.owner_uid == owner.uid]
+
+
+def not_checkable(plan: Plan, makes_namespace: str = "") -> Callable[[Change], bool]:
+    """What cannot be tried out yet: objects in namespaces that the plan creates, and of kinds that it defines."""
+    writes = plan.writes
+    namespaces = {change.key.name for change in writes if change.desired.head.gvk.group_kind == NAMESPACES.group_kind}
+    namespaces |= {makes_namespace} - {""}
+    kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in writes))
+
+    def skip(change: Change) -> bool:
+        return change.key.namespace in namespaces or change.desired.head.gvk.group_kind in kinds
+
+    return skip

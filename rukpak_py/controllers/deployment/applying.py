@@ -89,7 +89,8 @@ class Applier:
         if plan.writes and not is_drift:
             state.applying(attempt.content)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
-        change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by)
+        is_first = attempt.installed is None  # of an upgrade the server was asked before, and drift waits for nothing
+        change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by, names_all=is_first)
         happened = self._note(attempt, change_set, drifted=known if is_drift else frozenset())
         unfinished = self._unfinished(attempt, planned, change_set)
         if unfinished:

@@ -4,7 +4,7 @@ from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
 from tests.integration.apply.room import Manifest, Room, managers, names, only
-from tests.manifests import config_map
+from tests.manifests import config_map, workload
 from tests.waiting import until
 
 
@@ -122,3 +122,22 @@ def no_trace(live: Manifest, room: Room) -> bool:
         APPLIED_ANNOTATION,
     }
     return not marks and "ownerReferences" not in metadata and room.owner.manager not in managers(live)
+
+
+async def test_of_a_first_install_all_that_the_server_refuses_is_named_and_nothing_more_is_written(room: Room) -> None:
+    """Of two invalid objects one was named, the other after the first was corrected, and the rest was created."""
+    bad_map = config_map("a", **{"no such key!": "1"})
+    bad_workload, good_workload = workload("b"), workload("c")
+    bad_workload["spec"]["selector"] = {"matchLabels": {"app": "another"}}
+    plan = await room.plan(bad_map, bad_workload, good_workload)
+    change_set = await room.engine.apply(room.target, plan, names_all=True)
+    assert names(failure.key for failure in change_set.failures) == ["a", "b"]
+    assert change_set.created == []
+    assert not await room.exists(good_workload)
+
+
+async def test_of_drift_everything_else_is_corrected(room: Room) -> None:
+    bad_map, good_map = config_map("a", **{"no such key!": "1"}), config_map("b")
+    change_set = await room.engine.apply(room.target, await room.plan(bad_map, good_map))
+    assert names(failure.key for failure in change_set.failures) == ["a"]
+    assert names(change_set.created) == ["b"]

@@ -10,7 +10,7 @@ from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.plan import Action, Change, Plan, make_plan
+from rukpak_py.apply.plan import Action, Change, Plan, make_plan, not_checkable
 from rukpak_py.apply.preflight import (
     GATES,
     AnyRefusal,
@@ -150,8 +150,8 @@ async def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
 def test_what_goes_to_a_namespace_that_will_be_made_is_not_tried_out() -> None:
     plan = plan_of(desired(config_map()))
     (change,) = plan.writes
-    assert dry_run.not_checkable(plan, "ns")(change)
-    assert not dry_run.not_checkable(plan, "other")(change)
+    assert not_checkable(plan, "ns")(change)
+    assert not not_checkable(plan, "other")(change)
 
 
 def test_a_namespace_that_the_content_chose_is_made() -> None:
@@ -365,7 +365,7 @@ async def test_only_an_upgrade_is_tried_out(*, is_upgrade: bool) -> None:
 
 def test_what_needs_a_namespace_or_a_kind_of_the_same_plan_cannot_be_tried_out() -> None:
     plan = plan_of(desired(namespace("ns")), crd(), basket(), desired(config_map()))
-    skip = dry_run.not_checkable(plan)
+    skip = not_checkable(plan)
     assert {change.key.kind: skip(change) for change in plan.changes} == {
         "Namespace": False,
         "CustomResourceDefinition": False,
@@ -385,7 +385,7 @@ def test_what_needs_only_what_is_there_can_be_tried_out() -> None:
         plan,
         changes=tuple(replace(one, action=Action.LEAVE) if one.live is not None else one for one in plan.changes),
     )
-    assert not any(map(dry_run.not_checkable(plan), plan.writes))
+    assert not any(map(not_checkable(plan), plan.writes))
 
 
 def failure(kind: FailureKind, name: str = "a", retry_after: float = 0.0) -> Failure:
