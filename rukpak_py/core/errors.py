@@ -12,9 +12,13 @@ what to do next. It never holds a secret.
 
 
 class RukPakError(Exception):
-    """A failure whose text is meant for the user. `retry_after`: the seconds that another try has to wait at least."""
+    """A failure whose text is meant for the user. `retry_after`: the seconds that another try has to wait at least.
+
+    `brief`: the cause, for where one line has room; empty: the text itself.
+    """
 
     retry_after: float = 0.0
+    brief: str = ""
 
 
 class ContentError(RukPakError):

@@ -177,12 +177,14 @@ class SystemCredentials:
         except NotFoundError as error:
             raise UnavailableError(f'get secret {self._namespace}/{name}: Secret "{name}" not found') from error
         manifest = orjson.loads(body)
+        version = manifest["metadata"]["resourceVersion"]
         if own := own_secret(name, manifest):
-            return SourceSecret(own=own)
+            return SourceSecret(own=own, version=version)
         return SourceSecret(
             data=data_of_secret(manifest),
             type=manifest.get("type") or OPAQUE,
             hosts=(manifest["metadata"].get("annotations") or {}).get(HOSTS_ANNOTATION),
+            version=version,
         )
 
 

@@ -63,6 +63,14 @@ class Login:
     check: Callable[[Recipient], None]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullSecret:
+    """What is a pull secret of a Secret, and the version of that."""
+
+    data: Mapping[str, bytes] = field(repr=False)
+    version: str
+
+
 class Logins:
     def __init__(self, secrets: Credentials, policy: LoginPolicy, *, warn: Warn) -> None:
         """`warn` is told of a Secret that the setting would not send."""
@@ -78,13 +86,13 @@ class Logins:
         self._check(name, secret, recipient, request)
         return Login(data=secret.data, check=partial(self._refuse, name, secret))
 
-    async def for_registry(self, name: str, recipient: Recipient, request: FetchRequest) -> Mapping[str, bytes]:
+    async def for_registry(self, name: str, recipient: Recipient, request: FetchRequest) -> PullSecret:
         """What makes the Secret a pull secret; the names of registries in it decide what is sent where."""
         secret = await self._read(name)
         found = {key: value for key, value in secret.data.items() if key in {CONFIG_JSON_KEY, LEGACY_CONFIG_KEY}}
         if found and secret.type not in _PULL_SECRET_TYPES:
             self._check(name, secret, recipient, request)
-        return found
+        return PullSecret(data=found, version=secret.version)
 
     async def check_pull_secret(self, name: str) -> None:
         """For nodes, which read it themselves: OwnSecretError, or UnavailableError when it is missing."""

@@ -29,12 +29,14 @@ class SourceSecret:
     """A Secret that a source names, for `logins` alone.
 
     `hosts`: its annotation; None: it has none. `own`: why nothing may refer to it, when it is the operator's own.
+    `version`: another one whenever anything of the Secret changes.
     """
 
     data: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     type: str = OPAQUE
     hosts: str | None = None
     own: str = ""
+    version: str = ""
 
 
 class Credentials(Protocol):

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 from rukpak_py.api.source import Source as SourceSpec
@@ -50,15 +51,34 @@ class ContentPendingError(UnavailableError):
     """There is no content yet, and nothing failed: somebody is on the way with it, and the Bundle hears of it then."""
 
 
+class DirectAnswer(Enum):
+    """What a server had for the operator itself."""
+
+    DENIED = auto()
+    NOT_FOUND = auto()
+    UNUSABLE = auto()  # it cannot be reached, fails in TLS, is silent, or asks to be left alone
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectFailure:
+    """Why the operator could not fetch it itself. `brief`: the cause alone, for where one line has room."""
+
+    answer: DirectAnswer
+    message: str
+    brief: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """Nothing is wrong, and nothing is there yet: somebody else is at work, and a watch tells of it.
+    """Nothing is there yet: somebody else is at work, and a watch tells of it.
 
-    `message`: what they say about it, for the status of the Bundle. `is_about_image`: that it cannot be pulled.
+    `message`: what they say about it, for the status of the Bundle; `brief`: the cause in it, for where one line has
+    room. `direct`: why they were asked, if the operator tried itself before.
     """
 
     message: str = ""
-    is_about_image: bool = False
+    brief: str = ""
+    direct: DirectFailure | None = None
 
 
 class Fetcher(Protocol):

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import requests
 from oras.provider import Registry
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, ProxyError
 
 from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.core.limits import readable_size
@@ -34,7 +34,7 @@ from rukpak_py.sources.image.transport import (
     redirect_target,
     retry_after,
 )
-from rukpak_py.sources.image.unpack_methods import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import ImageNotFoundError, NotForOperatorError, OutOfReachError
 from rukpak_py.sources.tls import client_context
 
 _MOST_REDIRECTS: Final = 5
@@ -43,7 +43,7 @@ _NOT_FOR_US: Final = frozenset({401, 403, 404, 429})  # a node may be told other
 _API_HOSTS: Final = {"docker.io": "registry-1.docker.io"}
 
 
-class NoTlsError(OutOfReachError):
+class NoTlsError(NotForOperatorError):
     """The registry answers, but not with TLS."""
 
 
@@ -102,10 +102,10 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
     ) -> requests.Response:
         """One answer, after a login where one is asked for; no redirect is followed."""
         given = {"data": data, "json": json}
-        is_own = urlsplit(url)[:2] == self._origin
+        is_own = self._is_own(url)
         answer = self._send(method, url, self._headers(headers, is_own=is_own), **given)
         if answer.status_code == 401 and is_own:
-            with _Translated(self, url):
+            with _Translated(self, url, login=self._login):
                 # To its end, so that the connection is used again; a page that is too long has nothing to say.
                 answer._content = read_body(answer, LONGEST_ANSWER) or b""  # noqa: SLF001 - see _read
                 is_new = self._login.accept(answer.headers.get("WWW-Authenticate", ""))
@@ -143,12 +143,14 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         if answer.ok:
             return answer
         said = self._said(answer)
-        kind = OutOfReachError if answer.status_code in _NOT_FOR_US else UnavailableError
-        if urlsplit(answer.url)[:2] != self._origin:
+        kind = NotForOperatorError if answer.status_code in _NOT_FOR_US else UnavailableError
+        if not self._is_own(answer.url):
             raise kind(f"{host_of(answer.url)} answers with {answer.status_code}: {said}")
         if answer.status_code in {401, 403}:
             raise self.refused(said)
         method = answer.request.method
+        if answer.status_code == 404:
+            kind = ImageNotFoundError
         raise kind(
             f"the registry answers {method} with {answer.status_code}: {said}", retry_after=retry_after(answer.headers)
         )
@@ -157,26 +159,34 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         advice = self._advice.login.format(registry=self._reference.registry)
         return AccessError(f"{self._reference.registry} refuses: {why}. {advice}")
 
-    def translated(self, error: Exception, url: str) -> OutOfReachError:
+    def translated(self, error: Exception, url: str) -> NotForOperatorError:
         """For users; without the URL, which may hold a credential of a blob store."""
         host = host_of(url)
         cause = _cause(error)
         match error:
+            case OutOfReachError():  # a name without an address
+                return error if self._is_own(url) else NotForOperatorError(str(error))
             case requests.exceptions.SSLError() if isinstance(cause, ssl.SSLCertVerificationError):
-                return OutOfReachError(
+                return NotForOperatorError(
                     f"the certificate of {host} is not trusted: {cause.verify_message}; {self._advice.certificate}"
                 )
             case requests.exceptions.SSLError():
                 return NoTlsError(f"{host} does not speak TLS; {self._advice.no_tls}")
             case requests.exceptions.InvalidSchema():
-                return OutOfReachError(f"{host} asks for a request without TLS, which is refused")
+                return NotForOperatorError(f"{host} asks for a request without TLS, which is refused")
             case _:
                 why = excerpt(str(cause), 2 * _LONGEST_SAID).rpartition(": ")[2]
-                return OutOfReachError(f"{host} does not answer: {excerpt(why, _LONGEST_SAID)}")
+                is_connected = not isinstance(cause, ConnectTimeoutError | ProxyError)
+                kind = NotForOperatorError if is_connected or not self._is_own(url) else OutOfReachError
+                return kind(f"{host} does not answer: {excerpt(why, _LONGEST_SAID)}")
+
+    def _is_own(self, url: str) -> bool:
+        """Of the registry itself: blob stores and token services are others."""
+        return urlsplit(url)[:2] == self._origin
 
     def _headers(self, given: dict[str, str] | None, *, is_own: bool) -> dict[str, str]:
         """`identity`: what is compressed on the way would not have the digest."""
-        with _Translated(self, self.url("")):
+        with _Translated(self, self.url(""), login=self._login):
             login = self._login.header() if is_own else {}
         return {"Accept-Encoding": "identity", **(given or {}), **login}
 
@@ -204,18 +214,23 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
 
 
 class _Translated:
-    """What the libraries raise, as our errors. ValueError: answers that they trust to be what they should."""
+    """What the libraries raise, as our errors. ValueError: answers that they trust to be what they should.
 
-    def __init__(self, client: RegistryClient, url: str) -> None:
+    `login`: it may ask a token service meanwhile, which is another server.
+    """
+
+    def __init__(self, client: RegistryClient, url: str, *, login: RegistryLogin | None = None) -> None:
         self._client = client
         self._url = url
+        self._login = login
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, requests.exceptions.RequestException | HTTPError | ValueError | OSError):
-            raise self._client.translated(error, self._url) from error
+        if isinstance(error, OutOfReachError | requests.exceptions.RequestException | HTTPError | ValueError | OSError):
+            asked = self._login.asked if self._login is not None else ""
+            raise self._client.translated(error, asked or self._url) from error
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -8,8 +8,8 @@
 * Single bytes, in segments or chunks, make the operator work for each of them. Work beyond what honest
   answers cost is a share of the time at most: the pull waits meanwhile, and the bytes gather in the kernel.
 
-A registry that did not say a word is out of reach. One that is too slow is not: a kubelet pulls one image after the
-other, and a pod would make all other pods of its node wait for this registry.
+A registry that did not say a word may say more to a node. One that is too slow may not: a kubelet pulls one image
+after the other, and a pod would make all other pods of its node wait for this registry.
 
 One thread at a time uses it. What it raises is final: nothing is tried again.
 """
@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import KIB, Limits, readable_size, variable_of
-from rukpak_py.sources.image.unpack_methods import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import NotForOperatorError
 
 WINDOW_SECONDS: Final = 30.0
 SILENCE_SECONDS: Final = 60.0  # without a byte
@@ -112,7 +112,7 @@ class Pace:
     def _late(self) -> UnavailableError:
         seconds = f"{self._limits.image_answer_seconds} s ({variable_of('image_answer_seconds')} sets it)"
         if not self._has_answered:
-            return OutOfReachError(f"{self._host} does not answer: timed out after {seconds}")
+            return NotForOperatorError(f"{self._host} does not answer: timed out after {seconds}")
         return TooSlowError(f"{self._host} is too slow: its answer takes more than {seconds}")
 
     def _left_of_window(self, now: float) -> float:

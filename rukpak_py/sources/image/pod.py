@@ -24,6 +24,7 @@ from rukpak_py.sources.image.pod_state import (
     is_pulling,
     read_pod,
     situation,
+    waiting_brief,
     waiting_message,
 )
 from rukpak_py.sources.image.received_files import receiving
@@ -90,7 +91,7 @@ class UnpackPods:
             case PodSituation.FOREIGN, _:
                 raise _foreign(request.bundle)
             case PodSituation.PENDING, Pod():
-                return Waiting(message=await self._held_up_by(pod, spec), is_about_image=is_pulling(pod))
+                return await self._held_up(pod, spec)
             case PodSituation.RUNNING, Pod():
                 return await self._read(request, spec, pod)
             case PodSituation.FAILED, Pod():
@@ -143,16 +144,16 @@ class UnpackPods:
         await self._pods.delete(wanted.bundle, pod.uid)
         return self._failures.failed(wanted.uid, message)
 
-    async def _held_up_by(self, pod: Pod, spec: ImageSpec) -> str:
+    async def _held_up(self, pod: Pod, spec: ImageSpec) -> Waiting:
         """The kubelet says that it cannot pull, but not that a Secret is missing."""
-        message = waiting_message(pod)
+        message, brief = waiting_message(pod), waiting_brief(pod)
         if not message or not spec.pull_secret or not is_pulling(pod):
-            return message
+            return Waiting(message=message, brief=brief)
         try:
             await self._logins.check_pull_secret(spec.pull_secret)
         except UnavailableError as error:
-            return f"{message}; {error}"
-        return message
+            return Waiting(message=f"{message}; {error}", brief=f"{error}; {brief}")
+        return Waiting(message=message, brief=brief)
 
     async def _read(self, request: FetchRequest, spec: ImageSpec, pod: Pod) -> Fetched | Waiting:
         try:

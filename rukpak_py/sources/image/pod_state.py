@@ -1,6 +1,6 @@
 """An unpack pod as the API server shows it: which situation that is, and what its words mean for the Bundle."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from enum import Enum, auto
 from typing import Final
@@ -10,6 +10,7 @@ import msgspec
 from rukpak_py.api.names import BUNDLE_KIND, UNPACK_POD_ANNOTATION
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.image.pod_manifest import CONTAINER, USER
+from rukpak_py.sources.image.pull_message import cause_of_pull
 
 _PULLING: Final = frozenset({"ErrImagePull", "ImagePullBackOff"})  # their messages say all by themselves
 _NORMAL: Final = frozenset({"", "PodInitializing", "ContainerCreating"})
@@ -161,10 +162,19 @@ def situation(pod: Pod | None, bundle_uid: str, digests: AbstractSet[str]) -> Po
 
 def waiting_message(pod: Pod) -> str:
     """What holds it up, in the words of the kubelet or the scheduler; empty while all goes its way."""
-    waiting = [one.state.waiting for one in pod.containers() if one.state is not None and one.state.waiting is not None]
-    told = [one for one in waiting if one.reason not in _NORMAL]
+    return _told(pod, _said)
+
+
+def waiting_brief(pod: Pod) -> str:
+    """The same for one line, without the references that stand before the cause of a pull that fails."""
+    return _told(pod, _said_briefly)
+
+
+def _told(pod: Pod, said: Callable[[str, _Waiting], str]) -> str:
+    states = [(one.name, one.state.waiting) for one in pod.containers() if one.state is not None]
+    told = [(name, waiting) for name, waiting in states if waiting is not None and waiting.reason not in _NORMAL]
     if told:
-        return "; ".join(dict.fromkeys(map(_said, told)))
+        return "; ".join(dict.fromkeys(said(name, waiting) for name, waiting in told))
     conditions = pod.status.conditions or ()
     unscheduled = next((one for one in conditions if one.type == "PodScheduled" and one.status == "False"), None)
     if unscheduled is not None:
@@ -189,7 +199,13 @@ def failure_message(pod: Pod) -> str:
     return f"unpack failed: {': '.join(said) or 'the kubelet does not say why'}"
 
 
-def _said(waiting: _Waiting) -> str:
+def _said(_container: str, waiting: _Waiting) -> str:
     if waiting.reason in _PULLING and waiting.message:
         return waiting.message
     return ": ".join(part for part in (waiting.reason, waiting.message) if part)
+
+
+def _said_briefly(container: str, waiting: _Waiting) -> str:
+    """The image of the tool is another one, so its reference stays."""
+    is_bundle = container == CONTAINER and waiting.reason in _PULLING
+    return cause_of_pull(waiting.message) if is_bundle else _said(container, waiting)

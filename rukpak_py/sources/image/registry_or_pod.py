@@ -1,20 +1,31 @@
 """The image source of the cluster: straight from the registry or by an unpack pod, as the setting says."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
-from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import ImageReference, parse_image
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
-from rukpak_py.sources.image.unpack_methods import ImageUnpack, OutOfReachError, PodFallbacks, may_help
+from rukpak_py.sources.image.unpack_methods import (
+    ASKED_AGAIN_SECONDS,
+    OUT_OF_REACH_SECONDS,
+    Fallback,
+    ImageNotFoundError,
+    ImageQuestion,
+    ImageUnpack,
+    OutOfReachError,
+    PodFallbacks,
+    may_help,
+    retold,
+)
 from rukpak_py.sources.ports import Pods, Workers
-from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.source import DirectAnswer, DirectFailure, Fetched, FetchRequest, Waiting
 from rukpak_py.sources.spool import Spool
 
 Tell = Callable[[FetchRequest, str], None]
@@ -69,13 +80,13 @@ class RegistryOrPod:
         setting: ImageUnpack,
         *,
         tell: Tell,
-        ways: PodFallbacks | None = None,
+        fallbacks: PodFallbacks | None = None,
     ) -> None:
         self._direct = direct
         self._pods = pods
         self._setting = setting
         self._emit = tell
-        self._ways = ways or PodFallbacks()
+        self._fallbacks = fallbacks or PodFallbacks()
 
     def lane(self, source: Source) -> str:
         return self._direct.lane(source)
@@ -101,51 +112,62 @@ class RegistryOrPod:
         return await self._pods.fetch(request, spec)
 
     async def _auto(self, request: FetchRequest) -> Fetched | Waiting:
+        """Each retry asks the registry again; what happens to the pod in between does not."""
         spec, reference = _spec_of(request)
-        cause = self._ways.cause(reference.registry) or self._ways.cause(_image_of(spec))
-        if cause is None:
+        if (known := await self._direct.unpacked_before(request)) is not None:
+            return known
+        if (fallback := self._fallbacks.find(reference.registry)) is not None:
+            return await self._by_pod_because(fallback, request, spec)
+        logins = await self._direct.logins(request)
+        fallback = self._fallbacks.find(logins.question)
+        if fallback is None:
             try:
-                return await self._direct.fetch(request)
+                return await self._direct.pull(request, logins)
             except RukPakError as error:
                 await self._must_be_tried_otherwise(error)
-                cause = str(error)
-                # What the registry says of one image, or to one login, says nothing of the others.
-                self._ways.remember(_image_of(spec) if isinstance(error, AccessError) else reference.registry, cause)
-        elif (known := await self._direct.unpacked_before(request)) is not None:
-            return known
-        return await self._instead(request, spec, reference, cause)
+                fallback = self._remember(error, reference.registry, logins.question)
+        return await self._by_pod_because(fallback, request, spec)
 
     async def _must_be_tried_otherwise(self, error: RukPakError) -> None:
         """Raises the error where a pod is no help."""
         if not may_help(error):
             raise error
-        obstacle = await self._pods.obstacle()
-        if not obstacle:
-            return
-        text = f"{error}; no unpack pod can be tried: {obstacle}"
-        if isinstance(error, UnavailableError):
-            raise OutOfReachError(text, retry_after=error.retry_after) from error
-        raise AccessError(text) from error
+        if obstacle := await self._pods.obstacle():
+            why = f"; no unpack pod can be tried: {obstacle}"
+            raise retold(error, f"{error}{why}", brief=f"{error.brief or error}{why}") from error
 
-    async def _instead(
-        self, request: FetchRequest, spec: ImageSpec, reference: ImageReference, cause: str
-    ) -> Fetched | Waiting:
-        had_pod = self._pods.is_there(request.bundle)
+    def _remember(self, error: RukPakError, registry: str, question: ImageQuestion) -> Fallback:
+        failure = _direct_failure(error)
+        if isinstance(error, OutOfReachError):
+            return self._fallbacks.remember(registry, failure, OUT_OF_REACH_SECONDS)
+        return self._fallbacks.remember(question, failure, ASKED_AGAIN_SECONDS, at_least=error.retry_after)
+
+    async def _by_pod_because(self, fallback: Fallback, request: FetchRequest, spec: ImageSpec) -> Fetched | Waiting:
+        failure, had_pod = fallback.failure, self._pods.is_there(request.bundle)
         try:
             found = await self._pods.fetch(request, spec)
-        except AccessError as error:
-            self._ways.forget(reference.registry, _image_of(spec))
-            raise AccessError(f"{cause}; {error}") from error
-        if not had_pod and isinstance(found, Waiting):
-            self._emit(request, f"Unpacking {spec.ref} by a pod, because {cause}")
-        if isinstance(found, Waiting) and found.message and not found.is_about_image:
-            return Waiting(message=f"{found.message}; {cause}")
-        return found
+        except ContentError:  # the node has the image, and its content is wrong
+            raise
+        except RukPakError as error:
+            if isinstance(error, AccessError) or isinstance(fallback.about, ImageQuestion):
+                self._fallbacks.forget(fallback)
+            raise retold(error, f"{failure.message}; {error}", brief=f"{failure.brief}; {error}") from error
+        if isinstance(found, Fetched):
+            return found
+        if not had_pod:
+            self._emit(request, f"Unpacking {spec.ref} by a pod, because {failure.message}")
+        return replace(found, direct=failure)
 
 
-def _image_of(spec: ImageSpec) -> str:
-    """What the registry was asked for, and with which login."""
-    return f"{spec.ref} {spec.pull_secret}"
+def _direct_failure(error: RukPakError) -> DirectFailure:
+    match error:
+        case AccessError():
+            answer = DirectAnswer.DENIED
+        case ImageNotFoundError():
+            answer = DirectAnswer.NOT_FOUND
+        case _:
+            answer = DirectAnswer.UNUSABLE
+    return DirectFailure(answer=answer, message=str(error), brief=error.brief or str(error))
 
 
 def _spec_of(request: FetchRequest) -> tuple[ImageSpec, ImageReference]:

@@ -14,7 +14,7 @@ ends its connections, and removes its files.
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rukpak_py.api.names import SourceType
@@ -28,7 +28,7 @@ from rukpak_py.sources.image.layer_files import LayerFile, read_layers
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.received_files import ReceivedFiles, receiving
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
-from rukpak_py.sources.image.unpack_methods import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import ImageNotFoundError, ImageQuestion, retold
 from rukpak_py.sources.logins import Logins, OwnSecretError, Recipient
 from rukpak_py.sources.ports import PullSecrets, UnpackedImages, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
@@ -47,6 +47,19 @@ class ImagePorts:
     logins: Logins
     pull_secrets: PullSecrets
     unpacked: UnpackedImages
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageLogins:
+    """What an image is pulled with, as the Secrets are now.
+
+    `own_notes`, `notes`: what is wrong with the Bundle's own pull secret, and with those of the service account.
+    """
+
+    question: ImageQuestion
+    keychain: "Keychain" = field(repr=False)
+    own_notes: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 class ImageFetcher:
@@ -78,23 +91,23 @@ class ImageFetcher:
             return SourceType.IMAGE
 
     async def fetch(self, request: FetchRequest) -> Fetched:
-        spec, reference = _reference(request.source)
         if (known := await self.unpacked_before(request)) is not None:
             return known
-        notes: list[str] = []
-        keychain = await self._keychain(request, spec, reference, notes)
+        return await self.pull(request, await self.logins(request))
+
+    async def pull(self, request: FetchRequest, logins: ImageLogins) -> Fetched:
+        """Ask the registry, whatever is stored."""
+        _, reference = _reference(request.source)
         try:
             async with receiving(self._spool) as files:
-                found = await self._download(request, keychain, files)
+                found = await self._download(request, logins.keychain, files)
                 if isinstance(found, Fetched):
                     return found
                 resolved, layers = found
                 await request.content_arrives()
                 tree = await self._workers.run(read_layers, layers, request.provisioner_class, self._limits)
-        except AccessError as error:
-            raise AccessError("; ".join([f"{reference} cannot be pulled: {error}", *notes])) from error
         except RukPakError as error:
-            raise _of_image(error, reference) from error
+            raise _of_image(error, reference, logins) from error
         return Fetched(tree=tree, resolved=_resolved(resolved))
 
     async def unpacked_before(self, request: FetchRequest) -> Fetched | None:
@@ -141,7 +154,7 @@ class ImageFetcher:
         from rukpak_py.sources.image.pull import ImagePull, PullOptions  # noqa: PLC0415 - see above
 
         advice = Advice(
-            login="Name a Secret with a login in spec.source.image.pullSecret",
+            login=_login_advice(spec.pull_secret),
             certificate="spec.source.image.caBundle names authorities that are trusted",
             no_tls=f"--plain-http-registries ({PLAIN_HTTP_VARIABLE}) names registries that are asked without TLS",
         )
@@ -155,30 +168,34 @@ class ImageFetcher:
         )
         return ImagePull(reference, keychain.for_image(reference), options, files)
 
-    async def _keychain(
-        self, request: FetchRequest, spec: ImageSpec, reference: ImageReference, notes: list[str]
-    ) -> "Keychain":
+    async def logins(self, request: FetchRequest) -> ImageLogins:
+        """Without a request to the registry."""
         from rukpak_py.sources.image.credentials import Keychain  # noqa: PLC0415 - see _pull
 
+        spec, reference = _reference(request.source)
         keychain = Keychain()
+        versions: list[tuple[str, str]] = []
+        notes: dict[str, str] = {}
         recipient = Recipient(scheme="https", host=reference.host, port=reference.port)
         names = [spec.pull_secret] if spec.pull_secret else []
         for name in dict.fromkeys([*names, *await self._ports.pull_secrets.names()]):
             try:
-                data = await self._ports.logins.for_registry(name, recipient, request)
-            except OwnSecretError as error:
-                if name == spec.pull_secret:
+                secret = await self._ports.logins.for_registry(name, recipient, request)
+            except (OwnSecretError, UnavailableError, AccessError) as error:
+                if isinstance(error, OwnSecretError) and name == spec.pull_secret:
                     raise
-                notes.append(str(error))
+                notes[name] = str(error)
+                versions.append((name, notes[name]))
                 continue
-            except (UnavailableError, AccessError) as error:
-                notes.append(str(error))
-                continue
+            versions.append((name, secret.version))
             try:
-                keychain.add_secret(data)
+                keychain.add_secret(secret.data)
             except AccessError as error:
-                notes.append(f"Secret {name} is not a pull secret: {error}")
-        return keychain
+                notes[name] = f"Secret {name} is not a pull secret: {error}"
+        question = ImageQuestion(ref=str(reference), ca_bundle=spec.ca_bundle, logins=tuple(versions))
+        own = tuple(note for name, note in notes.items() if name == spec.pull_secret)
+        others = tuple(note for name, note in notes.items() if name != spec.pull_secret)
+        return ImageLogins(question=question, keychain=keychain, own_notes=own, notes=others)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self.threads, work)
@@ -195,9 +212,15 @@ def _resolved(reference: ImageReference) -> Source:
     return Source(type=SourceType.IMAGE, image=ImageSpec(ref=str(reference)))
 
 
-def _of_image(error: RukPakError, reference: ImageReference) -> RukPakError:
-    text = f"{reference} cannot be pulled: {error}"
-    if isinstance(error, UnavailableError):
-        kind = OutOfReachError if isinstance(error, OutOfReachError) else UnavailableError
-        return kind(text, retry_after=error.retry_after)
-    return type(error)(text)
+def _login_advice(pull_secret: str) -> str:
+    if pull_secret:
+        return f'Secret "{pull_secret}" (spec.source.image.pullSecret) needs a login for it'
+    return "Name a Secret with a login in spec.source.image.pullSecret"
+
+
+def _of_image(error: RukPakError, reference: ImageReference, logins: ImageLogins) -> RukPakError:
+    """The cause first: a line of a condition has no room for both where names are long."""
+    cause = str(error)
+    if isinstance(error, AccessError | ImageNotFoundError):  # a registry may hide what a login would show
+        cause = "; ".join([*logins.own_notes, cause, *logins.notes])
+    return retold(error, f"{cause} (image {reference})", brief=cause)

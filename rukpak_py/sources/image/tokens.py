@@ -19,7 +19,7 @@ from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.sources.image.challenges import parse_challenges
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.transport import Session, host_of, read_body, retry_after
-from rukpak_py.sources.image.unpack_methods import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import NotForOperatorError
 from rukpak_py.sources.urls import read_url
 
 NO_TOKEN: Final = "no token for this login"  # noqa: S105 - a message
@@ -66,6 +66,7 @@ class RegistryLogin:
         self._credentials = credentials
         self._plain_http = plain_http
         self._refused = refused
+        self.asked = ""  # the URL of the token service that was asked last
         self._is_basic = False
         self._challenge: _Challenge | None = None
         self._held: dict[_Challenge, _Held] = {}
@@ -127,7 +128,7 @@ class RegistryLogin:
     def _exchange(self, challenge: _Challenge) -> _Held:
         """Asked with an identity token, with user and password, or as nobody."""
         scheme = read_url(challenge.realm, what="the address of its token service").scheme
-        host = host_of(challenge.realm)
+        self.asked, host = challenge.realm, host_of(challenge.realm)
         if scheme != "https" and not (self._plain_http and scheme == "http"):
             raise UnavailableError(f"its token service {host} asks for a request without TLS, which is refused")
         given = {"service": challenge.service, "scope": challenge.scope}
@@ -144,7 +145,7 @@ class RegistryLogin:
             answer.close()
             if answer.status_code in _REFUSED:
                 raise self._refused(NO_TOKEN)
-            kind = OutOfReachError if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS else UnavailableError
+            kind = NotForOperatorError if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS else UnavailableError
             raise kind(
                 f"its token service {host} answers with {answer.status_code}", retry_after=retry_after(answer.headers)
             )

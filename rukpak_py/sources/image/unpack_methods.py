@@ -1,19 +1,25 @@
 """Which way an image goes: straight from its registry, or by a pod; and for how long that is remembered.
 
 `auto` asks the registry first. A pod is tried where the registry is not for us but may be for the node: it cannot be
-reached, fails in TLS, or answers 401, 403, 404, or 429 to the last try. Never for a limit, a digest that does not
-match, a bad archive, or an address that is refused: a pod would only hide what is wrong.
+reached, fails in TLS, says nothing, or answers 401, 403, 404, or 429 to the last try. Never for a limit, a digest that
+does not match, a bad archive, or an address that is refused: a pod would only hide what is wrong.
+
+Remembered for the whole registry is only that it cannot be reached. All else is about one question: a mistyped tag, a
+missing login or an authority that one Bundle does not name says nothing of other images, and is asked again soon.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from time import monotonic
 from typing import Final
 
-from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, ConflictError, RukPakError, UnavailableError
+from rukpak_py.sources.source import DirectFailure
 
-_REMEMBERED_SECONDS: Final = 600.0
+OUT_OF_REACH_SECONDS: Final = 600.0
+# Between two questions about one image, however often its pod changes; a wait for a pod is tried again after a minute.
+ASKED_AGAIN_SECONDS: Final = 30.0
 
 
 class ImageUnpack(StrEnum):
@@ -24,38 +30,84 @@ class ImageUnpack(StrEnum):
     POD = "pod"
 
 
-class OutOfReachError(UnavailableError):
-    """The registry cannot be reached from here, or has nothing for us. From a node it may be otherwise."""
+class NotForOperatorError(UnavailableError):
+    """The registry has nothing for the operator: TLS, silence, 429. From a node it may be otherwise."""
+
+
+class OutOfReachError(NotForOperatorError):
+    """Its name does not resolve from here, or nothing takes the connection: that holds for each of its images."""
+
+
+class ImageNotFoundError(NotForOperatorError):
+    """The registry knows no such image, or does not admit that it does."""
 
 
 def may_help(error: RukPakError) -> bool:
     """Whether a pod may succeed where this happened."""
-    return isinstance(error, AccessError | OutOfReachError)
+    return isinstance(error, AccessError | NotForOperatorError)
+
+
+def retold(error: RukPakError, text: str, *, brief: str) -> RukPakError:
+    """The same failure in other words."""
+    told: RukPakError
+    match error:
+        case NotForOperatorError():
+            told = type(error)(text, retry_after=error.retry_after)
+        case UnavailableError():
+            told = UnavailableError(text, retry_after=error.retry_after)
+        case AccessError():
+            told = AccessError(text)
+        case ConflictError():
+            told = ConflictError(text)
+        case _:
+            told = type(error)(text)
+    told.brief = brief
+    return told
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Known:
-    cause: str
+class ImageQuestion:
+    """What a registry is asked for, with which authorities and logins.
+
+    `logins`: names and versions of the Secrets, so that one that appears or changes makes another question.
+    """
+
+    ref: str
+    ca_bundle: str
+    logins: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fallback:
+    """Something that goes by pods: all images of a registry, or one question. `failure`: what came of asking it."""
+
+    about: str | ImageQuestion
+    failure: DirectFailure
     until: float
+    at_least_until: float  # the server wants no other request before
 
 
 class PodFallbacks:
-    """What goes by pods, a registry or one image, and what came of asking directly."""
+    """What goes by pods at the moment."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str | ImageQuestion, Fallback] = {}
 
-    def remember(self, what: str, cause: str) -> None:
+    def remember(
+        self, about: str | ImageQuestion, failure: DirectFailure, seconds: float, *, at_least: float = 0.0
+    ) -> Fallback:
+        """`at_least`: seconds for which the server wants no other request."""
         now = self._clock()
         self._known = {name: known for name, known in self._known.items() if known.until > now}
-        self._known[what] = _Known(cause=cause, until=now + _REMEMBERED_SECONDS)
+        made = Fallback(about=about, failure=failure, until=now + max(seconds, at_least), at_least_until=now + at_least)
+        self._known[about] = made
+        return made
 
-    def forget(self, *names: str) -> None:
-        for name in names:
-            self._known.pop(name, None)
+    def forget(self, known: Fallback) -> None:
+        """A pod was of no use: the registry is asked again, as soon as it allows that."""
+        self._known[known.about] = replace(known, until=known.at_least_until)
 
-    def cause(self, what: str) -> str | None:
-        """Why it goes by pods at the moment; None when it does not."""
-        known = self._known.get(what)
-        return known.cause if known is not None and known.until > self._clock() else None
+    def find(self, about: str | ImageQuestion) -> Fallback | None:
+        known = self._known.get(about)
+        return known if known is not None and known.until > self._clock() else None

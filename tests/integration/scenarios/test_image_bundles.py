@@ -128,7 +128,7 @@ async def test_who_may_not_read_an_image_is_told(stage: Stage, registry: Registr
     missing = f'get secret rukpak-system/{stage.name}: Secret "{stage.name}" not found'
     found = await stage.until_bundle(
         name,
-        says("Unpacked", "False", "UnpackFailed", f"source bundle content: {ref} cannot be pulled: ", missing),
+        says("Unpacked", "False", "UnpackFailed", f"source bundle content: {missing}; ", f"(image {ref})"),
     )
     assert found["status"]["phase"] == "Failing"
     assert PASSWORD not in json.dumps(found)

@@ -214,7 +214,7 @@ async def test_pull_secrets_name_their_registries_themselves(kind: str) -> None:
     secret = SourceSecret(type=kind, data={".dockerconfigjson": b"{}", "password": b"c4nary"})
     for policy in (BOUND, STRICT):
         found = await logins(Secrets(s=secret), policy, warn=warn).for_registry("s", SERVER, request())
-        assert found == {".dockerconfigjson": b"{}"}
+        assert found.data == {".dockerconfigjson": b"{}"}
     assert warn.seen == []
 
 
@@ -226,11 +226,11 @@ async def test_a_pull_secret_of_another_type_needs_the_annotation(kind: str) -> 
         s=SourceSecret(type=kind, data=data), named=SourceSecret(type=kind, data=data, hosts="*.example.com")
     )
     bound = logins(secrets, BOUND, warn=warn)
-    assert await bound.for_registry("named", SERVER, request()) == data
+    assert (await bound.for_registry("named", SERVER, request())).data == data
     with pytest.raises(AccessError, match=r"may not be sent to git\.example\.com:8443"):
         await bound.for_registry("s", SERVER, request())
     assert warn.seen == []
-    assert await logins(secrets, STRICT, warn=warn).for_registry("s", SERVER, request()) == data
+    assert (await logins(secrets, STRICT, warn=warn).for_registry("s", SERVER, request())).data == data
     assert len(warn.seen) == 1
 
 

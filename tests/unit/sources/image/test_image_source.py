@@ -16,6 +16,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
+from rukpak_py.sources.image.unpack_methods import ImageQuestion
 from rukpak_py.sources.logins import LoginPolicy
 from rukpak_py.sources.ports import ImageAccess, SourceSecret
 from rukpak_py.sources.source import FetchRequest
@@ -130,7 +131,7 @@ async def test_stored_content_is_not_handed_out_where_the_registry_refuses(
 ) -> None:
     ref, manifest = stored_image(server, contents, ports)
     server.answer = lambda _: Answer(status, {"WWW-Authenticate": 'Basic realm="x"'} if status == 401 else {})
-    with pytest.raises((AccessError, UnavailableError), match=f"{ref} cannot be pulled"):
+    with pytest.raises((AccessError, UnavailableError), match=rf"\(image {ref}\)"):
         await source.fetch(request(ref))
     assert set(asked_for(server)) == {manifest}
     assert ports.proofs == set()
@@ -141,7 +142,7 @@ async def test_stored_content_is_not_handed_out_where_the_registry_cannot_be_rea
 ) -> None:
     ref, _ = stored_image(server, contents, ports)
     server.answer = lambda _: Answer(503, {})
-    with pytest.raises(UnavailableError, match="cannot be pulled"):
+    with pytest.raises(UnavailableError, match=r"\(image "):
         await source.fetch(request(ref))
     assert ports.proofs == set()
 
@@ -178,7 +179,7 @@ async def test_a_registry_that_answers_with_another_manifest_proves_nothing(
     ref, _ = stored_image(server, contents, ports)
     headers = {"Docker-Content-Digest": ref.partition("@")[2], "Content-Type": "application/json"}
     server.answer = lambda _: Answer(200, headers, b"{}")
-    with pytest.raises(UnavailableError, match="cannot be pulled"):
+    with pytest.raises(UnavailableError, match=r"\(image "):
         await source.fetch(request(ref))
     assert ports.proofs == set()
 
@@ -223,12 +224,34 @@ async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
     server.answer = with_basic
     with pytest.raises(AccessError) as caught:
         await source.fetch(request(ref, pull_secret="missing"))
-    advice = "Name a Secret with a login in spec.source.image.pullSecret"
-    assert str(caught.value).split("; ") == [
-        f"{ref} cannot be pulled: {server.address} refuses: it wants a login. {advice}",
+    advice = 'Secret "missing" (spec.source.image.pullSecret) needs a login for it'
+    cause = [
         'get secret rukpak-system/missing: Secret "missing" not found',
+        f"{server.address} refuses: it wants a login. {advice}",
         "Secret broken is not a pull secret: it has neither the key .dockerconfigjson nor .dockercfg",
     ]
+    assert caught.value.brief == "; ".join(cause)
+    assert str(caught.value) == f"{caught.value.brief} (image {ref})"
+    with pytest.raises(AccessError, match=r"Name a Secret with a login in spec\.source\.image\.pullSecret"):
+        await source.fetch(request(ref))
+
+
+async def test_a_secret_that_appears_or_changes_makes_another_question(source: ImageFetcher, ports: Ports) -> None:
+    """One of the service account, too: what was answered before says nothing of it."""
+    ref = "registry.example.com/team/demo:v1"
+    ports.of_account = ("shared",)
+
+    async def question(ref: str = ref, named: str = "own") -> ImageQuestion:
+        return (await source.logins(request(ref, pull_secret=named))).question
+
+    seen = [await question(), await question(f"{ref}2"), await question(named="other")]
+    for name, version in (("own", "1"), ("own", "2"), ("shared", "1")):
+        ports.secrets[name] = SourceSecret(data={".dockercfg": b"{}"}, version=version)
+        seen += [await question()]
+    ports.of_account = ()
+    seen += [await question()]
+    assert len(set(seen)) == len(seen)
+    assert await question() == seen[-1]
 
 
 async def test_a_pull_secret_of_another_type_is_bound_to_hosts(
@@ -245,7 +268,7 @@ async def test_a_pull_secret_of_another_type_is_bound_to_hosts(
     )
     opaque = pull_secret(server, kind="Opaque")
     ports.secrets["s"] = opaque
-    with pytest.raises(AccessError, match=f'; Secret "s" may not be sent to {server.address}: it has no annotation'):
+    with pytest.raises(AccessError, match=rf'^Secret "s" may not be sent to {server.address}: it has no annotation'):
         await source.fetch(request(ref, pull_secret="s"))
     assert {asked.login for asked in server.asked} == {None}
     ports.secrets["s"] = replace(opaque, hosts=server.address)
@@ -273,14 +296,14 @@ async def test_a_secret_of_the_operator_is_no_pull_secret(
     assert {asked.login for asked in server.asked} == {None}
 
 
-async def test_failures_begin_with_the_image_and_keep_their_class(
+async def test_failures_begin_with_the_cause_and_keep_their_class(
     server: Server, contents: Contents, source: ImageFetcher
 ) -> None:
     ref = f"{server.address}/{REPOSITORY}:v1"
-    with pytest.raises(UnavailableError, match=f"{ref} cannot be pulled: the registry answers GET with 404"):
+    with pytest.raises(UnavailableError, match=r"^the registry answers GET with 404"):
         await source.fetch(request(ref))
     contents.document(b"<html>", "application/json", tag="v1")
-    with pytest.raises(ContentError, match=f"{ref} cannot be pulled: the image's manifest cannot be decoded"):
+    with pytest.raises(ContentError, match=r"^the image's manifest cannot be decoded"):
         await source.fetch(request(ref))
     server.answer = lambda _: Answer(429, {"Retry-After": "99"})
     with pytest.raises(UnavailableError) as caught:

@@ -1,6 +1,8 @@
 """`auto`: when a pod is tried in place of the registry, for how long, and what is told."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -11,19 +13,29 @@ from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.addresses import AddressPolicy
+from rukpak_py.sources.image.credentials import Keychain
 from rukpak_py.sources.image.pace import TooSlowError
 from rukpak_py.sources.image.registry_or_pod import RegistryOrPod
-from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
-from rukpak_py.sources.image.unpack_methods import ImageUnpack, OutOfReachError, PodFallbacks, may_help
-from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.image.source import ImageFetcher, ImageLogins, ImagePorts
+from rukpak_py.sources.image.unpack_methods import (
+    ImageNotFoundError,
+    ImageQuestion,
+    ImageUnpack,
+    NotForOperatorError,
+    OutOfReachError,
+    PodFallbacks,
+    may_help,
+)
+from rukpak_py.sources.source import DirectAnswer, DirectFailure, Fetched, FetchRequest, Waiting
 from tests.source_secrets import logins
 from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_pulls import LOOPBACK
 from tests.unit.sources.image.image_registry import REPOSITORY, Contents
 from tests.unit.sources.image.test_image_source import Ports
-from tests.unit.web_servers import Answer, Server
+from tests.unit.web_servers import Answer, Server, serving, tls_of
 from tests.workers import SPOOL, WORKERS
 
+RETRY_SECONDS = 60.0  # between two attempts while a node pulls
 REF = "registry.example.com/team/demo:v1"
 FETCHED = Fetched(tree=tree_of({"manifests/a": "1"}), resolved=Source(type="image", image=ImageSpec(ref=REF)))
 
@@ -33,8 +45,18 @@ class Direct:
         self.error: RukPakError | None = None
         self.known: Fetched | None = None
         self.asked = 0
+        self.secrets: tuple[tuple[str, str], ...] = ()  # names and versions
 
-    async def fetch(self, _request: FetchRequest) -> Fetched:
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        return await self.pull(request, await self.logins(request))
+
+    async def logins(self, request: FetchRequest) -> ImageLogins:
+        image = request.source.image
+        assert image is not None
+        question = ImageQuestion(ref=image.ref, ca_bundle=image.ca_bundle, logins=self.secrets)
+        return ImageLogins(question=question, keychain=Keychain(), own_notes=(), notes=())
+
+    async def pull(self, _request: FetchRequest, _logins: ImageLogins) -> Fetched:
         self.asked += 1
         if self.error is not None:
             raise self.error
@@ -81,15 +103,15 @@ class Bench:
             cast("Any", self.pods),
             setting,
             tell=lambda _request, message: self.told.append(message),
-            ways=PodFallbacks(lambda: self.now),
+            fallbacks=PodFallbacks(lambda: self.now),
         )
 
-    async def fetch(self, ref: str = REF) -> Fetched | Waiting:
-        return await self.source.fetch(request(ref))
+    async def fetch(self, ref: str = REF, ca_bundle: str = "") -> Fetched | Waiting:
+        return await self.source.fetch(request(ref, ca_bundle))
 
 
-def request(ref: str = REF) -> FetchRequest:
-    source = Source(type="image", image=ImageSpec(ref=ref))
+def request(ref: str = REF, ca_bundle: str = "") -> FetchRequest:
+    source = Source(type="image", image=ImageSpec(ref=ref, ca_bundle=ca_bundle))
     return FetchRequest(bundle="b", uid="u", source=source, provisioner_class=PLAIN_CLASS)
 
 
@@ -97,6 +119,8 @@ def request(ref: str = REF) -> FetchRequest:
     ("error", "expected"),
     [
         (OutOfReachError("does not answer"), True),
+        (NotForOperatorError("429"), True),
+        (ImageNotFoundError("404"), True),
         (AccessError("401"), True),
         (UnavailableError("500"), False),
         (TooSlowError("a byte now and then"), False),
@@ -109,7 +133,7 @@ async def test_which_failures_a_pod_may_help(error: RukPakError, *, expected: bo
     bench.direct.error = error
     assert may_help(error) is expected
     if expected:
-        assert await bench.fetch() == Waiting()
+        assert isinstance(await bench.fetch(), Waiting)
         assert bench.told == [f"Unpacking {REF} by a pod, because {error}"]
     else:
         with pytest.raises(type(error)):
@@ -133,17 +157,71 @@ async def test_the_way_is_remembered_for_the_registry_for_ten_minutes() -> None:
     assert bench.direct.asked == 3
 
 
-@pytest.mark.parametrize("other", ["registry.example.com/team/demo:v2", "registry.example.com/team/other:v1"])
-async def test_what_is_said_of_one_image_is_not_remembered_for_others(other: str) -> None:
-    """A mistyped tag, or a login that was refused."""
+ABOUT_ONE_IMAGE = [ImageNotFoundError("404"), AccessError("401"), NotForOperatorError("the certificate, or 429")]
+
+
+@pytest.mark.parametrize("error", ABOUT_ONE_IMAGE)
+async def test_what_is_said_of_one_image_is_not_remembered_for_others(error: RukPakError) -> None:
+    """A mistyped tag, a login that was refused, a Bundle without `caBundle`: the next reference goes its own way."""
     bench = Bench()
-    bench.direct.error = AccessError("404")
+    bench.direct.error = error
     for _ in range(3):
         await bench.fetch()
-    assert (bench.direct.asked, bench.pods.asked) == (1, 3)
+    assert (bench.direct.asked, bench.pods.asked) == (1, 3), "the pod changes often"
     bench.direct.error = None
-    assert await bench.fetch(other) is FETCHED
+    for other in ("registry.example.com/team/demo:v2", "registry.example.com/team/other:v1"):
+        assert await bench.fetch(other) is FETCHED
+    assert await bench.fetch(ca_bundle="of another Bundle") is FETCHED
     assert isinstance(await bench.fetch(), Waiting), "of the first one it still counts"
+
+
+@pytest.mark.parametrize("error", ABOUT_ONE_IMAGE)
+async def test_each_retry_asks_the_registry_again(error: RukPakError) -> None:
+    """A minute later; the tag may have been pushed, and no node will say so."""
+    bench = Bench()
+    bench.direct.error = error
+    await bench.fetch()
+    bench.now += RETRY_SECONDS
+    bench.direct.error = None
+    assert await bench.fetch() is FETCHED
+
+
+@pytest.mark.parametrize("error", ABOUT_ONE_IMAGE)
+async def test_a_pod_that_failed_makes_the_next_attempt_ask_the_registry(error: RukPakError) -> None:
+    """Such a retry comes after seconds."""
+    bench = Bench()
+    bench.direct.error = error
+    bench.pods.answers = [UnavailableError("unpack failed: Evicted", retry_after=5)]
+    with pytest.raises(UnavailableError, match=f"{error}; unpack failed: Evicted") as failed:
+        await bench.fetch()
+    assert failed.value.retry_after == 5
+    bench.direct.error = None
+    assert await bench.fetch() is FETCHED
+
+
+async def test_a_registry_that_asks_for_patience_gets_it() -> None:
+    bench = Bench()
+    bench.direct.error = NotForOperatorError("429", retry_after=3600)
+    bench.pods.answers = [Waiting(), UnavailableError("unpack failed: Evicted"), Waiting()]
+    await bench.fetch()
+    bench.now += 3599
+    with pytest.raises(UnavailableError):
+        await bench.fetch()
+    await bench.fetch()
+    assert bench.direct.asked == 1, "also after a pod that failed"
+    bench.now += 2
+    await bench.fetch()
+    assert bench.direct.asked == 2
+
+
+@pytest.mark.parametrize("after", [(("pull", "2"),), (("pull", "2"), ("of the account", "1"))])
+async def test_a_secret_that_appears_or_changes_is_tried_at_once(after: tuple[tuple[str, str], ...]) -> None:
+    bench = Bench()
+    bench.direct.secrets = (("pull", 'Secret "pull" not found'),)
+    bench.direct.error = AccessError("401")
+    await bench.fetch()
+    bench.direct.secrets, bench.direct.error = after, None
+    assert await bench.fetch() is FETCHED
 
 
 async def test_what_is_stored_already_needs_no_pod() -> None:
@@ -176,13 +254,33 @@ async def test_a_pod_that_is_refused_names_the_direct_cause_and_is_not_remembere
     assert bench.direct.asked == 2
 
 
-async def test_what_the_kubelet_says_of_the_image_stays_its_own() -> None:
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        (AccessError("401"), DirectAnswer.DENIED),
+        (ImageNotFoundError("404"), DirectAnswer.NOT_FOUND),
+        (NotForOperatorError("429"), DirectAnswer.UNUSABLE),
+        (OutOfReachError("does not answer"), DirectAnswer.UNUSABLE),
+    ],
+)
+async def test_the_direct_cause_goes_with_whatever_the_pod_says(error: RukPakError, answer: DirectAnswer) -> None:
     bench = Bench()
-    bench.direct.error = OutOfReachError("does not answer")
-    back_off = Waiting(message='Back-off pulling image "x"', is_about_image=True)
-    bench.pods.answers = [back_off, Waiting(message="the unpack pod is not scheduled: 0/3")]
-    assert await bench.fetch() == back_off
-    assert await bench.fetch() == Waiting(message="the unpack pod is not scheduled: 0/3; does not answer")
+    error.brief = "the cause alone"
+    bench.direct.error = error
+    back_off = Waiting(message='Back-off pulling image "x"', brief="not found")
+    bench.pods.answers = [Waiting(), back_off, Waiting(message="the unpack pod is not scheduled: 0/3")]
+    direct = DirectFailure(answer=answer, message=str(error), brief="the cause alone")
+    assert await bench.fetch() == Waiting(direct=direct)
+    assert await bench.fetch() == replace(back_off, direct=direct)
+    assert await bench.fetch() == Waiting(message="the unpack pod is not scheduled: 0/3", direct=direct)
+
+
+async def test_wrong_content_that_a_node_has_needs_no_direct_cause() -> None:
+    bench = Bench()
+    bench.direct.error = AccessError("401")
+    bench.pods.answers = [ContentError("no manifests")]
+    with pytest.raises(ContentError, match=r"^no manifests$"):
+        await bench.fetch()
 
 
 async def test_each_setting_goes_its_way() -> None:
@@ -204,30 +302,56 @@ async def test_pods_are_settled_where_there_may_be_some(setting: ImageUnpack, se
     assert bench.pods.settled == settled
 
 
-ANSWERS: list[tuple[Any, bool]] = [
-    (Answer(401), True),
-    (Answer(403), True),
-    (Answer(404), True),
-    (Answer(429, {"Retry-After": "60"}), True),
-    (Answer(400), False),
-    (Answer(200, body=b"{}"), False),
+ANSWERS: list[tuple[Any, type[RukPakError]]] = [
+    (Answer(401), AccessError),
+    (Answer(403), AccessError),
+    (Answer(404), ImageNotFoundError),
+    (Answer(429, {"Retry-After": "60"}), NotForOperatorError),
+    (Answer(400), UnavailableError),
+    (Answer(200, body=b"{}"), ContentError),
 ]
 
 
 @pytest.mark.parametrize(("answer", "expected"), ANSWERS)
-async def test_answers_of_a_registry(server: Server, contents: Contents, answer: Answer, *, expected: bool) -> None:
+async def test_answers_of_a_registry(
+    server: Server, contents: Contents, answer: Answer, expected: type[RukPakError]
+) -> None:
     del contents
     server.answer = lambda _: answer
-    assert may_help(await failure(f"{server.address}/{REPOSITORY}:v1")) is expected
+    assert type(await failure(f"{server.address}/{REPOSITORY}:v1")) is expected
 
 
 async def test_a_registry_that_is_not_there_and_one_without_a_name() -> None:
-    assert may_help(await failure("127.0.0.1:1/team/demo:v1"))
-    assert may_help(await failure("nowhere.invalid/team/demo:v1"))
+    assert type(await failure("127.0.0.1:1/team/demo:v1")) is OutOfReachError
+    assert type(await failure("nowhere.invalid/team/demo:v1")) is OutOfReachError
+
+
+@pytest.mark.usefixtures("contents")
+async def test_a_blob_store_or_a_token_service_that_is_out_of_reach_is_not_the_registry(server: Server) -> None:
+    """Other images may have other ones, or none."""
+    for place in ("127.0.0.1:1", "nowhere.invalid"):
+        elsewhere = f"http://{place}/x"
+        for answer in (
+            Answer(307, {"Location": elsewhere}),
+            Answer(401, {"WWW-Authenticate": f'Bearer realm="{elsewhere}",service="s"'}),
+        ):
+            server.answer = lambda _, answer=answer: answer  # type: ignore[misc]  # as it is now
+            failed = await failure(f"{server.address}/{REPOSITORY}:v1")
+            assert type(failed) is NotForOperatorError
+            assert place in str(failed)
+
+
+async def test_an_untrusted_certificate_does_not_put_a_registry_out_of_reach(tmp_path: Path) -> None:
+    """Another Bundle names the authority in `caBundle`."""
+    context, _ = tls_of(tmp_path)
+    with serving(Contents().answer, context) as other:
+        untrusted = await failure(f"{other.address}/{REPOSITORY}:v1")
+    assert type(untrusted) is NotForOperatorError
+    assert "is not trusted" in str(untrusted)
 
 
 async def test_a_registry_of_the_operators_own_machine_is_another_one_for_a_node() -> None:
-    assert may_help(await failure("localhost:1/team/demo:v1", addresses=AddressPolicy()))
+    assert type(await failure("localhost:1/team/demo:v1", addresses=AddressPolicy())) is OutOfReachError
 
 
 async def test_a_refused_address_is_not_for_a_pod() -> None:

@@ -8,7 +8,7 @@ from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image import pace as pacing
 from rukpak_py.sources.image.pace import SILENCE_SECONDS, WINDOW_SECONDS, Pace, TooSlowError
-from rukpak_py.sources.image.unpack_methods import OutOfReachError
+from rukpak_py.sources.image.unpack_methods import NotForOperatorError
 
 LIMITS = Limits(image_seconds=1000, image_answer_seconds=60, image_rate=100)
 
@@ -65,7 +65,7 @@ def test_a_registry_that_says_nothing_is_out_of_reach(clocks: Clocks, pace: Pace
     clocks.now += 59
     assert pace.patience() == 1
     clocks.now += 1
-    with pytest.raises(OutOfReachError, match=r"example\.com does not answer: timed out after 60 s"):
+    with pytest.raises(NotForOperatorError, match=r"example\.com does not answer: timed out after 60 s"):
         pace.patience()
 
 

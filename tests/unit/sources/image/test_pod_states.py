@@ -18,6 +18,7 @@ from rukpak_py.sources.image.pod_state import (
     is_pulling,
     read_pod,
     situation,
+    waiting_brief,
     waiting_message,
 )
 
@@ -123,6 +124,17 @@ def test_a_pod_that_has_to_be_root_fits_too() -> None:
 )
 def test_what_holds_a_pod_up(status: dict[str, Any], message: str) -> None:
     assert waiting_message(pod({"phase": "Pending", **status})) == message
+
+
+def test_one_line_has_the_cause_and_not_the_reference() -> None:
+    def brief(*containers: Any, **status: Any) -> str:
+        return waiting_brief(pod({"phase": "Pending", "containerStatuses": list(containers), **status}))
+
+    assert brief(waiting("ImagePullBackOff", BACK_OFF)) == "the node cannot pull the image: not found"
+    assert brief(waiting("CreateContainerError", "failed to mkdir")) == "CreateContainerError: failed to mkdir"
+    assert brief() == brief(waiting("ContainerCreating")) == ""
+    tool = waiting("ImagePullBackOff", BACK_OFF, "install-unpacker")
+    assert brief(initContainerStatuses=[tool]) == BACK_OFF, "the image of the tool is another one"
 
 
 def test_pulling_is_told_from_the_rest() -> None:
