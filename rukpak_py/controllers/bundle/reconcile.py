@@ -18,15 +18,16 @@
 
 import logging
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, BundlePhase
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned
 from rukpak_py.controllers.bundle.state import BundleState, BundleStates, Refills, StoredContent
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
-from rukpak_py.controllers.bundle.unpacking import PERSIST, Result, Unpacked, UnpackJobs, fetch_failed
+from rukpak_py.controllers.bundle.unpacking import PERSIST, ImageAwaited, Result, Unpacked, UnpackJobs, fetch_failed
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
@@ -159,7 +160,7 @@ class BundleReconciler:
             return await self._kept(bundle)
         self._refills.looked_at(uid)
         if not turn.is_attempt:
-            return _about(Fact(cause=Cause.NOT_DUE))
+            return _about(*self._states.of(uid).awaited, Fact(cause=Cause.NOT_DUE))
         await self._content.unlink(bundle.metadata.name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
         return self._unpacking(bundle)
@@ -207,7 +208,7 @@ class BundleReconciler:
 
     def _unpacking(self, bundle: Bundle) -> Progress:
         """Told once: a Bundle that fails again and again does not flicker between two phases."""
-        running = _about(Fact(cause=Cause.JOB_RUNNING))
+        running = _about(*self._states.of(bundle.metadata.uid).awaited, Fact(cause=Cause.JOB_RUNNING))
         if bundle.status.phase:
             return running
         since = self._clock().loop - self._jobs.seconds(bundle)
@@ -215,14 +216,17 @@ class BundleReconciler:
         return running + _about(Fact(cause=Cause.UNPACKING, detail=detail, since=since))
 
     async def _of_result(self, bundle: Bundle, result: Result) -> Progress:
-        if isinstance(result, Unpacked) or result.cause is not Cause.IMAGE_COMING:
-            self._refills.end(bundle.metadata.uid)  # while nothing bad is known of its pod it keeps its place
+        is_coming = isinstance(result, ImageAwaited) and result.pod.cause is Cause.IMAGE_COMING
+        if not is_coming:  # while nothing bad is known of its pod it keeps its place
+            self._refills.end(bundle.metadata.uid)
+        if not isinstance(result, ImageAwaited):
+            self._states.of(bundle.metadata.uid).awaited = ()
         match result:
             case Unpacked():
                 return await self._unpacked(bundle, result)
             case Fact(cause=Cause.UPLOAD_PENDING):
                 return self._awaits_upload(bundle, result)
-            case Fact(cause=Cause.IMAGE_PENDING | Cause.IMAGE_COMING):
+            case ImageAwaited():
                 return self._awaits_image(bundle, result)
             case Fact():
                 return await self._failed(bundle, result)
@@ -247,14 +251,14 @@ class BundleReconciler:
 
     def _present(self, uid: str) -> None:
         state = self._states.of(uid)
-        state.stored, state.refill_failure = StoredContent.PRESENT, ""
+        state.stored, state.refill_failure, state.refused_since = StoredContent.PRESENT, "", None
         self._refills.end(uid)
 
     def _awaits_upload(self, bundle: Bundle, pending: Fact) -> Progress:
         pinned = self._jobs.pinned_digest(bundle)
         return _about(Fact(cause=Cause.CONTENT_LOST, detail=UploadLost(unpacked=pinned)) if pinned else pending)
 
-    def _awaits_image(self, bundle: Bundle, pending: Fact) -> Progress:
+    def _awaits_image(self, bundle: Bundle, found: ImageAwaited) -> Progress:
         """What happens on the node wakes the Bundle, also when it happened while the job ran."""
         state = self._states.of(bundle.metadata.uid)
         state.is_waiting = True
@@ -263,9 +267,21 @@ class BundleReconciler:
         if self._is_unasked(bundle):
             state.stored = StoredContent.REFILL_WAITS
             return _about(Fact(cause=Cause.IMAGE_COMING))
-        if pending.cause is Cause.IMAGE_COMING and not bundle.status.phase:
-            return _about(Fact(cause=Cause.IMAGE_PENDING, detail=ContentPending(source=bundle.spec.source.type)))
-        return _about(pending)
+        state.awaited = self._told_of_image(bundle, state, found)
+        return _about(*state.awaited)
+
+    def _told_of_image(self, bundle: Bundle, state: BundleState, found: ImageAwaited) -> tuple[Fact, ...]:
+        """The direct cause first. A refusal counts from its beginning, in whichever words the registry refuses."""
+        is_coming, phase = found.pod.cause is Cause.IMAGE_COMING, bundle.status.phase
+        if found.direct is None or (is_coming and phase == BundlePhase.FAILING):  # a failure stays until news come
+            pending = ContentPending(source=bundle.spec.source.type)
+            return (found.pod if phase or not is_coming else Fact(cause=Cause.IMAGE_PENDING, detail=pending),)
+        if not found.is_refused:
+            state.refused_since = None
+            return found.direct, found.pod
+        if state.refused_since is None:
+            state.refused_since = self._clock().loop
+        return replace(found.direct, since=state.refused_since), found.pod
 
     def _without_store(self, bundle: Bundle, failure: Fact) -> Progress:
         """Of content that nobody asks for it says nothing: it may be there, and is read without its link."""

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from rukpak_py.controllers.result.progress import Fact
+
 REFILLS_AT_ONCE = 2  # of content that is lost and that nobody waits for
 REMEMBERED_UIDS = 4096
 
@@ -33,6 +35,8 @@ class StoredContent(Enum):
 class BundleState:
     stored: StoredContent = StoredContent.UNKNOWN
     is_requested: bool = False  # the content of a pinned Bundle is needed and was not there
+    awaited: tuple[Fact, ...] = ()  # what was found of the image that it waits for; looks say it again
+    refused_since: float | None = None  # loop time since when the registry refuses what a node is to pull
     is_waiting: bool = False  # its last job ended because a node pulls the image; news of it start another
     has_news: bool = False  # of that node, since the job began
     checked_for: str | None = None  # the class of the deployment that the last job checked the content for

@@ -7,7 +7,7 @@ stores an upload, does so in the Bundle's turn: an upload is part of what is wri
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -27,7 +27,7 @@ from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS
 from rukpak_py.formats.by_class import Classes
-from rukpak_py.sources.source import ContentPendingError, FetchRequest, Waiting
+from rukpak_py.sources.source import ContentPendingError, DirectAnswer, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0
 PERSIST = "persist bundle content: "
@@ -40,7 +40,25 @@ class Unpacked:
     resolved: Source
 
 
-Result = Unpacked | Fact
+@dataclass(frozen=True, kw_only=True)
+class ImageAwaited:
+    """A node pulls the image. `direct`: why the operator did not; `pod`: what is known of the node's attempt."""
+
+    pod: Fact
+    direct: Fact | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """The registry said no, and the node may only get what it refuses in a way of its own."""
+        return self.direct is not None and self.direct.row.later is not None
+
+
+Result = Unpacked | ImageAwaited | Fact
+_DIRECT_CAUSES: Mapping[DirectAnswer, Cause] = {
+    DirectAnswer.DENIED: Cause.IMAGE_DENIED,
+    DirectAnswer.NOT_FOUND: Cause.IMAGE_NOT_FOUND,
+    DirectAnswer.UNUSABLE: Cause.REGISTRY_UNUSABLE,
+}
 
 
 class UnpackJobs:
@@ -181,14 +199,19 @@ class UnpackJobs:
 def fetch_failed(error: RukPakError, message: str) -> Fact:
     """`message`: what the condition says of it."""
     at = asyncio.get_running_loop().time() + error.retry_after if error.retry_after else None
-    return Fact(cause=FETCH_ERRORS.cause_of(error), detail=Words(words=message), at=at)
+    return Fact(cause=FETCH_ERRORS.cause_of(error), detail=Words(words=message, line=error.brief), at=at)
 
 
-def _waiting(waiting: Waiting, source: Source) -> Fact:
-    """A node pulls the image; without a message nothing bad is known of that, and nothing is told."""
-    if not waiting.message:
-        return Fact(cause=Cause.IMAGE_COMING)
-    return Fact(cause=Cause.IMAGE_PENDING, detail=ContentPending(source=source.type, message=waiting.message))
+def _waiting(waiting: Waiting, source: Source) -> ImageAwaited:
+    """Without a message nothing bad is known of the node's attempt, and nothing is told of it."""
+    pod, direct = Fact(cause=Cause.IMAGE_COMING), None
+    if waiting.message:
+        detail = ContentPending(source=source.type, message=waiting.message, line=waiting.brief)
+        pod = Fact(cause=Cause.IMAGE_PENDING, detail=detail)
+    if (failure := waiting.direct) is not None:
+        detail_of_direct = Words(words=failure.message, line=failure.brief)
+        direct = Fact(cause=_DIRECT_CAUSES[failure.answer], detail=detail_of_direct)
+    return ImageAwaited(pod=pod, direct=direct)
 
 
 def _label(result: Result) -> str | None:
@@ -198,7 +221,7 @@ def _label(result: Result) -> str | None:
             return "unpacked"
         case Fact(cause=Cause.UPLOAD_PENDING):
             return "pending"
-        case Fact(cause=Cause.IMAGE_PENDING | Cause.IMAGE_COMING):
+        case ImageAwaited():
             return None
         case Fact():
             return "unpackfailed"

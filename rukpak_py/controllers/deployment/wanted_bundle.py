@@ -28,8 +28,10 @@ def unpack_fact(bundle: Bundle, classes: Collection[str]) -> Fact:
     if bundle.spec.provisioner_class not in classes:
         detail = BundleOfOtherClass(bundle=name, class_name=bundle.spec.provisioner_class_name)
         return Fact(cause=Cause.BUNDLE_CLASS_NOT_SERVED, detail=detail)
-    is_held_up = unpacked is not None and unpacked.reason == Reason.UNPACK_PENDING
-    return Fact(cause=Cause.BUNDLE_UNPACKING, detail=WaitingForBundle(bundle=name, why=why if is_held_up else ""))
+    ready = find_condition(bundle.status.conditions, ConditionType.READY)
+    is_held_up = unpacked is not None and unpacked.reason == Reason.UNPACK_PENDING and bool(why)
+    line = ready.message if is_held_up and ready is not None else ""  # without what an image's references take
+    return Fact(cause=Cause.BUNDLE_UNPACKING, detail=WaitingForBundle(bundle=name, why=line))
 
 
 def unpack_cause(bundle: Bundle) -> Cause:

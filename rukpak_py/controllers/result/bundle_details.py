@@ -18,16 +18,17 @@ class Unpacking(Detail, frozen=True, kw_only=True):
 
 
 class ContentPending(Detail, frozen=True, kw_only=True):
-    """`message`: of the source, or of the node that pulls the image."""
+    """`message`: of the source, or of the node that pulls the image. `line`: for where one line has room."""
 
     source: str
     message: str = ""
+    line: str = ""
 
     def text(self, _: Objects, /) -> str:
         return self.message
 
     def brief(self, _: Objects, /) -> str:
-        return first_line(self.message) or f"Waiting for the content of the {self.source} Bundle"
+        return first_line(self.line or self.message) or f"Waiting for the content of the {self.source} Bundle"
 
 
 class OtherContentFound(Detail, frozen=True, kw_only=True):
@@ -83,7 +84,10 @@ class SpecReplaced(Detail, frozen=True, kw_only=True):
 
 
 class WaitingForBundle(Detail, frozen=True, kw_only=True):
-    """`why`: what holds it up, as it says itself; the condition leaves that to the Bundle."""
+    """`why`: what holds it up, as its own Ready says; the condition leaves that to the Bundle.
+
+    The condition has the name, which is long, so one line has room for the cause.
+    """
 
     bundle: str
     why: str = ""
@@ -92,7 +96,7 @@ class WaitingForBundle(Detail, frozen=True, kw_only=True):
         return f"Waiting for the {self.bundle} Bundle to be unpacked"
 
     def brief(self, objects: Objects, /) -> str:
-        return f"{self.text(objects)}{f': {first_line(self.why)}' if self.why else ''}"
+        return f"Waiting for its Bundle to be unpacked: {first_line(self.why)}" if self.why else self.text(objects)
 
 
 class BundleOfOtherClass(Detail, frozen=True, kw_only=True):
@@ -105,11 +109,16 @@ class BundleOfOtherClass(Detail, frozen=True, kw_only=True):
 
 
 class BundleFails(Detail, frozen=True, kw_only=True):
+    """The name stands in the condition alone, as above."""
+
     bundle: str
     why: str = ""
 
     def text(self, _: Objects, /) -> str:
         return f"Failed to unpack the {self.bundle} Bundle{f': {self.why}' if self.why else ''}"
+
+    def brief(self, objects: Objects, /) -> str:
+        return f"Failed to unpack its Bundle: {first_line(self.why)}" if self.why else self.text(objects)
 
 
 class InstalledBundleMissing(Detail, frozen=True, kw_only=True):

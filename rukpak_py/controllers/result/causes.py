@@ -76,6 +76,7 @@ class Cause(StrEnum):
     # a Bundle
     FETCH_CONTENT = "FetchContent"
     FETCH_DENIED = "FetchDenied"
+    FETCH_NOT_FOUND = "FetchNotFound"
     FETCH_CONFLICT = "FetchConflict"
     FETCH_UNAVAILABLE = "FetchUnavailable"
     FETCH_FAILED = "FetchFailed"
@@ -85,6 +86,9 @@ class Cause(StrEnum):
     SPEC_CHANGED = "SpecChanged"
     # waits of a Bundle
     UPLOAD_PENDING = "UploadPending"
+    IMAGE_DENIED = "ImageDenied"  # the registry says no, and a node tries: so do the next two
+    IMAGE_NOT_FOUND = "ImageNotFound"
+    REGISTRY_UNUSABLE = "RegistryUnusable"  # for the operator
     IMAGE_PENDING = "ImagePending"
     UNPACKING = "Unpacking"
     # waits of a deployment

@@ -21,7 +21,8 @@ ERRORS_QUIET_SECONDS = 10.0  # of requests that fail before it is reported: not 
 WAIT_QUIET_SECONDS = 1.0  # a wait that usually ends at once is reported only when it lasts longer
 LOOK_AGAIN_SECONDS = 30.0  # for what a watch should have ended
 SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
-LASTING_SECONDS = 120.0  # unhealthy for so long is worth a Warning
+LASTING_SECONDS = 120.0  # unhealthy, or refused by a registry, for so long is worth a Warning
+IMAGE_SECONDS = 60.0  # between two attempts while a node pulls, or a registry has no such image
 HELD_BACK_SECONDS = 600.0  # of waiting for health before the condition names what is not pruned
 DENIED_SECONDS = 300.0  # between two attempts with a login that is missing or refused; its Secret wakes the Bundle
 
@@ -110,6 +111,18 @@ def _wait(  # noqa: PLR0917 - the same
         quiet=quiet,
         later=later,
         event=event,
+    )
+
+
+def _image_wait(later: tuple[float, Cause] | None = None) -> Row:
+    return Row(
+        kind=Kind.WAIT,
+        then=IMAGE_SECONDS,
+        is_held=True,
+        aspect=_U,
+        reason=Reason.UNPACK_PENDING,
+        ready=Reason.UNPACK_PENDING,
+        later=later,
     )
 
 
@@ -205,6 +218,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.UNHEALTHY_FAILED: _failure(WAKE, _H, Reason.UNHEALTHY),
     Cause.FETCH_CONTENT: _failure(NEVER, _U, Reason.UNPACK_FAILED, Reason.CONTENT_ERROR),
     Cause.FETCH_DENIED: _failure(DENIED_SECONDS, _U, Reason.UNPACK_FAILED, Reason.ACCESS_DENIED),
+    Cause.FETCH_NOT_FOUND: _failure(IMAGE_SECONDS, _U, Reason.UNPACK_FAILED, Reason.UNAVAILABLE),
     Cause.FETCH_CONFLICT: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.CONFLICT),
     Cause.FETCH_UNAVAILABLE: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.UNAVAILABLE),
     Cause.FETCH_FAILED: _failure(BACKOFF, _U, Reason.UNPACK_FAILED, Reason.RETRYING),
@@ -215,9 +229,10 @@ TABLE: Mapping[Cause, Row] = {
     Cause.UPLOAD_PENDING: Row(
         kind=Kind.WAIT, is_held=True, aspect=_U, reason=Reason.UNPACK_PENDING, ready=Reason.UNPACK_PENDING
     ),
-    Cause.IMAGE_PENDING: Row(
-        kind=Kind.WAIT, then=60.0, is_held=True, aspect=_U, reason=Reason.UNPACK_PENDING, ready=Reason.UNPACK_PENDING
-    ),
+    Cause.IMAGE_DENIED: _image_wait(later=(LASTING_SECONDS, Cause.FETCH_DENIED)),
+    Cause.IMAGE_NOT_FOUND: _image_wait(later=(LASTING_SECONDS, Cause.FETCH_NOT_FOUND)),
+    Cause.REGISTRY_UNUSABLE: _image_wait(),
+    Cause.IMAGE_PENDING: _image_wait(),
     Cause.UNPACKING: _wait(WAKE, Reason.UNPACKING, _U),
     Cause.BUNDLE_CLASS_NOT_SERVED: _wait(
         WAKE, Reason.BUNDLE_CLASS_NOT_SERVED, _V, _UNKNOWN, event=Reason.BUNDLE_CLASS_NOT_SERVED
@@ -258,7 +273,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.FORMER_HOOK_FAILED: _event(EventReason.HOOK_ENDED, is_warning=True),
     Cause.UNPACK_POD: _event(EventReason.UNPACK_POD),
     Cause.JOB_RUNNING: Row(kind=Kind.SILENT),
-    Cause.IMAGE_COMING: Row(kind=Kind.SILENT, then=60.0, is_held=True),
+    Cause.IMAGE_COMING: Row(kind=Kind.SILENT, then=IMAGE_SECONDS, is_held=True),
     Cause.NOT_DUE: Row(kind=Kind.SILENT),
     Cause.REQUEST_OPEN: Row(kind=Kind.SILENT),
     Cause.LOOK_AGAIN: Row(kind=Kind.SILENT, then=1.0),

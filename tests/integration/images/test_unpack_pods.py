@@ -246,7 +246,11 @@ async def test_what_holds_a_pod_up_is_told(bench: Bench, registry: Registry) -> 
     assert "not found" in pulling.message
     assert "; get secret" not in pulling.message
     assert without_secret.message.endswith('Secret "no-such-secret" not found')
-    assert (pulling.is_about_image, unscheduled.is_about_image) == (True, False)
+    assert pulling.brief.startswith("the node cannot pull the image: ")
+    assert absent not in pulling.brief
+    assert "not found" in pulling.brief
+    assert without_secret.brief.startswith("get secret ")
+    assert unscheduled.brief == unscheduled.message
 
 
 async def test_what_the_cluster_refuses_is_told(bench: Bench) -> None:

@@ -86,7 +86,7 @@ async def test_transitions_are_told_as_events(stage: Stage) -> None:
     )
 
     await stage.edit_template(name, source("non-existent"))
-    await until_told(stage, name, "UnpackFailed", "Warning: Failed to unpack the", "non-existent")
+    await until_told(stage, name, "UnpackFailed", "Warning: Failed to unpack its Bundle: ", "non-existent")
     failing = await stage.wanted_bundle(name)
     await until_told(stage, failing, "UnpackFailed", "Warning: source bundle content: get configmap")
 

@@ -60,6 +60,7 @@ def under_way(look_after: float | None = None) -> Schedule:
 
 class Bench:
     def __init__(self, content: FakeContent | None = None) -> None:
+        self.moment = MOMENT
         self.client = FakeClient()
         self.content = content or FakeContent()
         self.sources = FakeSources(tree=FILES)
@@ -92,7 +93,7 @@ class Bench:
             look=self.looked_at.append,
             wake=self.woken.append,
             on_news=self.told_of,
-            clock=lambda: MOMENT,
+            clock=lambda: self.moment,
         )
 
     def told_of(self, one: Bundle) -> None:

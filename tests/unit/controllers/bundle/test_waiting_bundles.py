@@ -1,6 +1,7 @@
 """A Bundle whose content somebody else brings: its job ends, news start another, and its status says who is slow."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,9 +11,20 @@ from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import BundlePhase
 from rukpak_py.api.source import ImageSource, Source
 from rukpak_py.controllers.queue import SETTLED
+from rukpak_py.controllers.result.conclusion import Clock as Moment
+from rukpak_py.controllers.result.table import LASTING_SECONDS
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.sources.source import Waiting
-from tests.unit.controllers.bundle.test_bundle_reconcile import FILES, HELD, LOOK, Bench, pinned, retried, under_way
+from rukpak_py.sources.source import DirectAnswer, DirectFailure, Waiting
+from tests.unit.controllers.bundle.test_bundle_reconcile import (
+    FILES,
+    HELD,
+    LOOK,
+    MOMENT,
+    Bench,
+    pinned,
+    retried,
+    under_way,
+)
 from tests.unit.controllers.values import bundle
 from tests.waiting import until
 
@@ -167,3 +179,128 @@ async def test_a_bundle_that_is_gone_has_no_news(bench: Bench) -> None:
     bench.bundles.drop("b", "uid-of-b")
     bench.reconciler.news("b")
     assert bench.woken == []
+
+
+def direct(answer: DirectAnswer = DirectAnswer.NOT_FOUND, brief: str = "404: manifest unknown") -> DirectFailure:
+    return DirectFailure(answer=answer, message=f"{brief} (image x)", brief=brief)
+
+
+def later(bench: Bench, seconds: float) -> None:
+    bench.moment = Moment(loop=bench.moment.loop + seconds, wall=bench.moment.wall + seconds)
+
+
+async def retry(bench: Bench, seconds: float) -> None:
+    later(bench, seconds)
+    await bench.unpack()
+
+
+async def test_the_direct_cause_stands_before_what_the_node_says(bench: Bench) -> None:
+    bench.sources.waiting = Waiting(message=BACK_OFF, brief="not found", direct=direct())
+    bench.put(bundle())
+    assert await bench.unpack() == dataclasses.replace(retried(PULL_SECONDS), report_at=MOMENT.loop + LASTING_SECONDS)
+    assert condition(bench, "Unpacked") == (
+        *("False", "UnpackPending"),
+        f"404: manifest unknown (image x) && {BACK_OFF}",
+    )
+    assert condition(bench, "Ready") == ("Unknown", "UnpackPending", "404: manifest unknown && not found")
+    assert bench.events.told == []
+
+
+async def test_the_direct_cause_is_told_before_the_node_says_anything(bench: Bench) -> None:
+    bench.sources.waiting = Waiting(direct=direct())
+    bench.put(bundle())
+    await bench.unpack()
+    assert condition(bench, "Ready") == ("Unknown", "UnpackPending", "404: manifest unknown")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(DirectAnswer.NOT_FOUND, "Unavailable"), (DirectAnswer.DENIED, "AccessDenied")]
+)
+@pytest.mark.parametrize("message", ["", BACK_OFF])
+async def test_what_the_registry_refuses_for_two_minutes_has_failed(
+    bench: Bench, answer: DirectAnswer, reason: str, message: str
+) -> None:
+    """An alert on `Ready=False` fires. No attempt is needed for that: a look says so, on time."""
+    bench.sources.waiting = Waiting(message=message, direct=direct(answer))
+    bench.put(bundle())
+    await bench.unpack()
+    later(bench, LASTING_SECONDS - 1)
+    look = dataclasses.replace(LOOK, attempt_at=bench.moment.loop + 5)
+    await bench.reconcile(look)
+    assert condition(bench, "Ready")[0] == "Unknown"
+    later(bench, 1)
+    assert (await bench.reconcile(look)).attempt_at == look.attempt_at
+    assert condition(bench, "Ready") == ("False", reason, "404: manifest unknown")
+    assert bench.events.told == [("Warning", "b", "UnpackFailed")]
+    assert len(bench.sources.asked) == 1
+
+
+async def test_it_has_failed_on_time_while_another_attempt_runs(bench: Bench) -> None:
+    """A registry may take a minute to answer, or not to."""
+    bench.sources.waiting = Waiting(message=BACK_OFF, direct=direct())
+    bench.put(bundle())
+    await bench.unpack()
+    bench.sources.gate = asyncio.Event()
+    await bench.reconcile()
+    later(bench, LASTING_SECONDS)
+    assert (await bench.reconcile()).is_under_way
+    assert condition(bench, "Ready")[0] == "False"
+    bench.sources.gate.set()
+
+
+async def test_words_that_change_put_nothing_off_and_are_no_news(bench: Bench) -> None:
+    """The kubelet has two texts in turns, and some registries number their refusals."""
+    bench.put(bundle())
+    for number in range(10):
+        bench.sources.waiting = Waiting(message=f"text {number % 2}", direct=direct())
+        await retry(bench, 14)
+    assert condition(bench, "Ready")[0] == "False"
+    assert bench.events.told == [("Warning", "b", "UnpackFailed")]
+    assert condition(bench, "Unpacked")[2] == "404: manifest unknown (image x) && text 1"
+
+
+async def test_refusals_with_a_number_count_from_the_first(bench: Bench) -> None:
+    bench.put(bundle())
+    for number in range(3):
+        bench.sources.waiting = Waiting(direct=direct(DirectAnswer.DENIED, f"401: request {number}"))
+        await retry(bench, 60)
+    assert condition(bench, "Ready")[:2] == ("False", "AccessDenied")
+
+
+async def test_a_refusal_ends_with_the_content(bench: Bench) -> None:
+    """Lost content that is refused later has its two minutes again."""
+    bench.sources.waiting = Waiting(message=BACK_OFF, direct=direct())
+    bench.put(bundle())
+    await bench.unpack()
+    later(bench, LASTING_SECONDS)
+    bench.sources.waiting = None
+    await bench.unpack()
+    assert condition(bench, "Ready")[0] == "True"
+    await bench.reconcile(LOOK)
+    assert condition(bench, "Ready")[0] == "True", "nothing of it is told any more"
+    bench.content.stored.clear()
+    bench.sources.waiting = Waiting(message=BACK_OFF, direct=direct())
+    bench.reconciler.request_content(bench.stored)
+    bench.woken.clear()
+    await bench.unpack()
+    assert condition(bench, "Ready")[0] == "Unknown"
+
+
+async def test_a_failure_stays_while_the_next_pod_says_nothing(bench: Bench) -> None:
+    bench.put(bundle())
+    bench.sources.error = UnavailableError("404; unpack failed: evicted")
+    await bench.unpack()
+    bench.sources.error, bench.sources.waiting = None, Waiting(direct=direct())
+    await bench.unpack()
+    assert condition(bench, "Unpacked")[:2] == ("False", "UnpackFailed")
+    bench.sources.waiting = Waiting(message=BACK_OFF, direct=direct())
+    await bench.unpack()
+    assert condition(bench, "Unpacked")[:2] == ("False", "UnpackPending")
+
+
+async def test_a_registry_that_only_nodes_reach_is_no_failure(bench: Bench) -> None:
+    bench.sources.waiting = Waiting(message=BACK_OFF, direct=direct(DirectAnswer.UNUSABLE, "r does not answer"))
+    bench.put(bundle())
+    for _ in range(5):
+        await retry(bench, 60)
+    assert condition(bench, "Ready") == ("Unknown", "UnpackPending", f"r does not answer && {BACK_OFF}")

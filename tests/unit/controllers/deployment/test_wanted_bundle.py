@@ -19,7 +19,9 @@ FOREIGN = "example-com-other"
 WAITING = "Waiting for the b Bundle to be unpacked"
 NOT_SERVED = f'{WAITING}; this operator does not serve its class "{FOREIGN}"'
 PULLING = telling(
-    bundle(), Cause.IMAGE_PENDING, ContentPending(source="image", message='Back-off pulling image "x"\nmore')
+    bundle(),
+    Cause.IMAGE_PENDING,
+    ContentPending(source="image", message='Back-off pulling image "x"\nmore', line="not found"),
 )
 UPLOAD = telling(bundle(), Cause.UPLOAD_PENDING, ContentPending(source="upload", message="Waiting for the upload"))
 
@@ -98,19 +100,23 @@ def test_has_valid_bundle(one: Bundle, valid: tuple[str, str, str]) -> None:
     ("one", "ready", "beside"),
     [
         (bundle(), ("Unknown", "UnpackPending", WAITING), "Reconciling"),
-        (PULLING, ("Unknown", "UnpackPending", f'{WAITING}: Back-off pulling image "x"'), "Reconciling"),
-        (UPLOAD, ("Unknown", "UnpackPending", f"{WAITING}: Waiting for the upload"), "Reconciling"),
+        (PULLING, ("Unknown", "UnpackPending", "Waiting for its Bundle to be unpacked: not found"), "Reconciling"),
+        (
+            UPLOAD,
+            ("Unknown", "UnpackPending", "Waiting for its Bundle to be unpacked: Waiting for the upload"),
+            "Reconciling",
+        ),
         (
             failed(ContentError("m"), "one\ntwo"),
-            ("False", "ContentError", "Failed to unpack the b Bundle: one"),
+            ("False", "ContentError", "Failed to unpack its Bundle: one"),
             "Stalled",
         ),
         (
             failed(UnavailableError("m")),
-            ("False", "Unavailable", "Failed to unpack the b Bundle: why"),
+            ("False", "Unavailable", "Failed to unpack its Bundle: why"),
             "Reconciling",
         ),
-        (failed(AccessError("m")), ("False", "AccessDenied", "Failed to unpack the b Bundle: why"), "Reconciling"),
+        (failed(AccessError("m")), ("False", "AccessDenied", "Failed to unpack its Bundle: why"), "Reconciling"),
     ],
 )
 def test_a_deployment_is_as_its_bundle_is(one: Bundle, ready: tuple[str, str, str], beside: str) -> None:
@@ -123,3 +129,18 @@ def test_a_deployment_is_as_its_bundle_is(one: Bundle, ready: tuple[str, str, st
 def test_the_status_of_a_bundle_that_a_former_release_wrote_is_no_error() -> None:
     one = replace(bundle(), status=BundleStatus(phase="Failing"))
     assert unpack_fact(one, CLASSES).text == "Failed to unpack the b Bundle"
+
+
+def test_long_names_leave_room_for_the_cause() -> None:
+    """In the 300 characters of Ready."""
+    reference = f"registry.example.com/{'team/' * 20}demo:v1"
+    pulled = (
+        f'Back-off pulling image "{reference}": ErrImagePull: failed to pull and unpack image "{reference}": not found'
+    )
+    detail = ContentPending(source="image", message=pulled, line="the node cannot pull the image: not found")
+    refused = f"source bundle content: the registry answers GET with 404: manifest unknown (image {reference})"
+    for one, cause in (
+        (telling(bundle("b" * 52), Cause.IMAGE_PENDING, detail), "not found"),
+        (failing(bundle("b" * 52), refused, UnavailableError("404")), "404: manifest unknown"),
+    ):
+        assert cause in told(one)["Ready"][2]

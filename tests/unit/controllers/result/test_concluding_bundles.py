@@ -7,6 +7,7 @@ import pytest
 from rukpak_py.controllers.result.bundle_details import ContentPending, Unpacking
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.detail import Words
+from rukpak_py.controllers.result.progress import Fact, Progress
 from tests.unit.controllers.result.concluding import (
     FINISHED,
     FIRST,
@@ -27,6 +28,17 @@ UNPACKED = after(NEW_BUNDLE, progress(reached=FINISHED, content=content()))
 FAILS = fact(Cause.FETCH_UNAVAILABLE, "502")
 FAILING = after(NEW_BUNDLE, progress(FAILS))
 CHANGED = after(UNPACKED, progress(fact(Cause.SPEC_CHANGED)))
+LOGIN = Words(words="401: a login is needed (image q.io/a:1)", line="401: a login is needed")
+NODE = ContentPending(source="image", message='Back-off pulling image "q.io/a:1": not found', line="not found")
+
+
+def refused(cause: Cause, since: float, *others: Fact, node: ContentPending = NODE) -> Progress:
+    """By the registry, and the node has not got it either."""
+    return progress(fact(cause, LOGIN, since=since), fact(Cause.IMAGE_PENDING, node), *others)
+
+
+REFUSED = after(NEW_BUNDLE, refused(Cause.IMAGE_DENIED, NOW))
+REFUSED_FOR_LONG = after(REFUSED, refused(Cause.IMAGE_DENIED, NOW - 120))
 DENIED = fact(Cause.FETCH_DENIED, "401", wakes=frozenset({SECRET}))
 
 BUNDLES = [
@@ -72,6 +84,66 @@ BUNDLES = [
         Unpacked="False UnpackPending Back-off",
         failures=4,
         attempt=NOW + 60,
+    ),
+    case(
+        "of an image that the registry refuses, the direct cause stands before the words of the node",
+        NEW_BUNDLE,
+        refused(Cause.IMAGE_DENIED, NOW),
+        Unpacked=(
+            "False UnpackPending 401: a login is needed (image q.io/a:1)"
+            ' && Back-off pulling image "q.io/a:1": not found'
+        ),
+        Ready="Unknown UnpackPending 401: a login is needed && not found",
+        phase="Pending",
+        events=[],
+        attempt=NOW + 60,
+        report=NOW + 120,
+    ),
+    case(
+        "a refusal that has lasted for two minutes is a failure, and a look says so",
+        REFUSED,
+        refused(Cause.IMAGE_DENIED, NOW - 120, fact(Cause.NOT_DUE)),
+        key=replace(FIRST, turn=turn(1, attempt_at=150.0, is_attempt=False)),
+        Unpacked=(
+            'False UnpackFailed 401: a login is needed (image q.io/a:1) && Back-off pulling image "q.io/a:1": not found'
+        ),
+        Ready="False AccessDenied 401: a login is needed; attempt 1, next at 00:02:30Z",
+        phase="Failing",
+        events=["Warning UnpackFailed"],
+        texts=["401: a login is needed"],
+        attempt=150.0,
+        failures=1,
+    ),
+    case(
+        "an image that is not found is looked for once a minute",
+        after(NEW_BUNDLE, refused(Cause.IMAGE_NOT_FOUND, NOW)),
+        refused(Cause.IMAGE_NOT_FOUND, NOW - 120),
+        Ready="False Unavailable",
+        events=["Warning UnpackFailed"],
+        attempt=NOW + 60,
+    ),
+    case(
+        "other words of the node are no news of the failure",
+        REFUSED_FOR_LONG,
+        refused(Cause.IMAGE_DENIED, NOW - 134, node=ContentPending(source="image", message="not found")),
+        Unpacked="False UnpackFailed 401: a login is needed (image q.io/a:1) && not found",
+        Ready="False AccessDenied",
+        events=[],
+    ),
+    case(
+        "nor does another process count anew",
+        REFUSED_FOR_LONG,
+        refused(Cause.IMAGE_DENIED, NOW),
+        Ready="False AccessDenied",
+        events=[],
+    ),
+    case(
+        "a registry that only the nodes reach is no failure, however long they take",
+        NEW_BUNDLE,
+        refused(Cause.REGISTRY_UNUSABLE, NOW - 86400),
+        Ready="Unknown UnpackPending 401: a login is needed && not found",
+        events=[],
+        report=None,
     ),
     case(
         "content that is wrong is not fetched again",

@@ -151,7 +151,7 @@ FULL_TEXTS = [
         "a Bundle that cannot be unpacked",
         FRESH,
         progress(fact(Cause.UNPACK_CONTENT, BundleFails(bundle="b1", why="y" * 500))),
-        texts=["Failed to unpack the b1 Bundle: " + "y" * 500],
+        texts=["Failed to unpack its Bundle: " + "y" * 500],
     ),
     case(
         "a line of a condition",

@@ -145,7 +145,7 @@ INSTALLING = [
         wanted=progress(
             fact(Cause.BUNDLE_UNPACKING, WaitingForBundle(bundle="b1", why="Back-off\npulling"), since=NOW - 1)
         ),
-        Ready="Unknown UnpackPending Waiting for the b1 Bundle to be unpacked: Back-off",
+        Ready="Unknown UnpackPending Waiting for its Bundle to be unpacked: Back-off",
         HasValidBundle="Unknown UnpackPending Waiting for the b1 Bundle to be unpacked",
         events=[],
     ),

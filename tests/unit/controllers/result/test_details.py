@@ -190,10 +190,11 @@ BRIEF: list[tuple[Detail, str]] = [
     (Words(words="a\nb", line="c\nd"), "c"),
     (bundles.Unpacking(source="http"), "Unpacking the http Bundle"),
     (bundles.ContentPending(source="image", message="a\nb"), "a"),
+    (bundles.ContentPending(source="image", message="a", line="b\nc"), "b"),
     (bundles.ContentPending(source="image"), "Waiting for the content of the image Bundle"),
     (bundles.WaitingForBundle(bundle="b"), "Waiting for the b Bundle to be unpacked"),
-    (bundles.WaitingForBundle(bundle="b", why="x\ny"), "Waiting for the b Bundle to be unpacked: x"),
-    (bundles.BundleFails(bundle="b", why="x\ny"), "Failed to unpack the b Bundle: x"),
+    (bundles.WaitingForBundle(bundle="b", why="x\ny"), "Waiting for its Bundle to be unpacked: x"),
+    (bundles.BundleFails(bundle="b", why="x\ny"), "Failed to unpack its Bundle: x"),
 ]
 
 

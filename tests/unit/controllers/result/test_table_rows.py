@@ -28,6 +28,14 @@ from tests.unit.controllers.result.concluding import (
 C = Cause
 FAILURES = 3  # in a row before this one: the next pause is 2 s
 BACK_OFF = 2.0
+HELD_WAITS = {
+    C.UPLOAD_PENDING,
+    C.IMAGE_DENIED,
+    C.IMAGE_NOT_FOUND,
+    C.REGISTRY_UNUSABLE,
+    C.IMAGE_PENDING,
+    C.IMAGE_COMING,
+}
 HELD, LOOK, WOKEN = "held", "look", "woken"
 WELL = progress(reached=Reached.FINISHED, valid="b1", installed=installed())
 READY = after(FRESH, NO_PROGRESS, WELL)
@@ -175,6 +183,7 @@ INSTALLED = [
 BUNDLE = [
     Seen(C.FETCH_CONTENT, NOT_FETCHED, "False ContentError Stalled", "Warning UnpackFailed"),
     Seen(C.FETCH_DENIED, NOT_FETCHED, "False AccessDenied Reconciling", "Warning UnpackFailed", 300.0),
+    Seen(C.FETCH_NOT_FOUND, NOT_FETCHED, "False Unavailable Reconciling", "Warning UnpackFailed", 60.0),
     Seen(C.FETCH_CONFLICT, NOT_FETCHED, "False Conflict Reconciling", "Warning UnpackFailed", BACK_OFF),
     Seen(C.FETCH_UNAVAILABLE, NOT_FETCHED, "False Unavailable Reconciling", "Warning UnpackFailed", BACK_OFF),
     Seen(C.FETCH_FAILED, NOT_FETCHED, "False Retrying Reconciling", "Warning UnpackFailed", BACK_OFF),
@@ -189,6 +198,9 @@ BUNDLE = [
     Seen(C.CONTENT_LOST, "Unpacked False ContentLost", "False ContentLost Stalled", "Warning ContentLost"),
     Seen(C.SPEC_CHANGED, "", "False SpecChanged Stalled", "Warning SpecChanged"),
     Seen(C.UPLOAD_PENDING, PENDING, "Unknown UnpackPending Reconciling", "", HELD),
+    Seen(C.IMAGE_DENIED, PENDING, "Unknown UnpackPending Reconciling", "", 60.0),
+    Seen(C.IMAGE_NOT_FOUND, PENDING, "Unknown UnpackPending Reconciling", "", 60.0),
+    Seen(C.REGISTRY_UNUSABLE, PENDING, "Unknown UnpackPending Reconciling", "", 60.0),
     Seen(C.IMAGE_PENDING, PENDING, "Unknown UnpackPending Reconciling", "", 60.0),
     Seen(C.IMAGE_COMING, "", "", "", 60.0),
     Seen(C.CONTENT_MISSING, "Unpacked True UnpackSuccessful", "True UnpackSuccessful", "Warning UnpackFailed"),
@@ -241,7 +253,7 @@ def test_a_failure_begins_no_attempt_before_its_time_or_a_wake_up(one: Seen) -> 
     row = TABLE[one.cause]
 
     is_failure = "False" in one.ready and one.cause not in {C.DIGEST_CHANGED, C.SPEC_CHANGED}
-    is_held = is_failure or one.cause in {C.UPLOAD_PENDING, C.IMAGE_PENDING, C.IMAGE_COMING}
+    is_held = is_failure or one.cause in HELD_WAITS
     assert (schedule.failures > 0) == is_held
     assert row.is_held == is_held
     assert schedule.is_under_way == (one.cause is C.JOB_RUNNING)
