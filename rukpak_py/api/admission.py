@@ -23,6 +23,7 @@ LONGEST_NAME = 253  # of a ConfigMap
 SHOWN_CHARACTERS = 512  # of a text that a client sent
 SHOWN_BUNDLES = 100
 
+_ADVICE = "set immutable: true on it"
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 
 Denials = tuple[str, ...]
@@ -79,7 +80,7 @@ def config_map_created_denials(*, name: str, immutable: bool, bundles: Sequence[
     field = ".spec.source.configMaps[].configMap.name"
     more = len(bundles) - SHOWN_BUNDLES
     names = " ".join((*bundles[:SHOWN_BUNDLES], *([f"and {more} more"] if more > 0 else ())))
-    rule = "referenced configmaps must have .immutable == true"
+    rule = f"referenced configmaps must have .immutable == true; {_ADVICE}"
     return (f"configmap {quoted(name)} is referenced in {field} by bundles [{names}]; {rule}",)
 
 
@@ -147,5 +148,5 @@ def _item_denials(field: str, item: ConfigMapSource, immutable: Mapping[str, boo
         denials.append(f"{field}.path is invalid: {quoted(item.path)} is outside bundle root")
     name = item.config_map.name
     if not immutable.get(name, True):
-        denials.append(f"{field}.configmap.name is invalid: configmap {quoted(name)} is not immutable")
+        denials.append(f"{field}.configmap.name is invalid: configmap {quoted(name)} is not immutable; {_ADVICE}")
     return tuple(denials)

@@ -91,10 +91,12 @@ def read_object(raw: msgspec.Raw, what: str, kind: type[_Object]) -> _Object:
 def answer(uid: str, denials: Denials) -> bytes:
     """The review's answer. Users of the original see the text twice, as reason and in the message.
 
-    Without code 403 the API server would answer 400, and clients would read another reason.
+    Without code 403 the API server would answer 400, and clients would read another reason. The causes tell it from a
+    missing permission, for the operator itself: the object is what is refused.
     """
     response: dict[str, Any] = {"uid": uid, "allowed": not denials}
     if denials:
         text = denial_text(denials)
-        response["status"] = {"status": "Failure", "code": 403, "reason": text, "message": text}
+        details = {"causes": [{"reason": "FieldValueInvalid", "message": denial} for denial in dict.fromkeys(denials)]}
+        response["status"] = {"status": "Failure", "code": 403, "reason": text, "message": text, "details": details}
     return msgspec.json.encode({"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": response})

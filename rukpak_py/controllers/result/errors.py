@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
-from rukpak_py.kube.errors import InvalidError
+from rukpak_py.kube.errors import ForbiddenError, InvalidError
 
 FAILURE_CAUSES: Mapping[FailureKind, Cause] = {
     FailureKind.CONTENT: Cause.NOT_APPLICABLE,
@@ -21,7 +21,10 @@ FAILURE_CAUSES: Mapping[FailureKind, Cause] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageErrors:
-    """The causes of one stage. `refused`: the API server says no to a body; None: the stage writes none."""
+    """The causes of one stage. `refused`: the API server says no to a body; None: the stage writes none.
+
+    A 403 with causes is admission that says what is wrong with the body; for a missing permission there are none.
+    """
 
     content: Cause
     denied: Cause
@@ -37,7 +40,7 @@ class StageErrors:
 
     def cause_of(self, error: RukPakError) -> Cause:
         match error:
-            case InvalidError() if self.refused is not None:
+            case InvalidError() | ForbiddenError(causes=(_, *_)) if self.refused is not None:
                 return self.refused
             case ContentError():
                 return self.content

@@ -252,6 +252,10 @@ async def test_a_changed_bundle_is_refused_in_the_words_that_documents_quote(
             await webhook.client.patch(BUNDLES, "", "b", b'{"spec":{"provisionerClassName":"other"}}')
         assert (refused.value.status, refused.value.reason) == (403, "bundle.spec is immutable")
         assert refused.value.message == f"{DENIED}bundle.spec is immutable"
+        assert [cause.message for cause in refused.value.causes] == ["bundle.spec is immutable"]
+        with pytest.raises(ForbiddenError) as not_permitted:
+            await webhook.client.acting_as("nobody").create(BUNDLES, "", bundle("c", spec))
+        assert not_permitted.value.causes == (), "of a missing permission"
 
         same = b'{"spec":{"source":{"git":{"auth":{"secret":{}}}}}}'
         await webhook.client.patch(BUNDLES, "", "b", same)
@@ -301,7 +305,7 @@ async def test_config_maps_of_bundles_are_immutable_and_stay(plane: ControlPlane
         assert refused.value.message == (
             'admission webhook "vconfigmaps.core.rukpak.io" denied the request: configmap "content" is referenced in'
             " .spec.source.configMaps[].configMap.name by bundles [b1]; referenced configmaps must have"
-            " .immutable == true"
+            " .immutable == true; set immutable: true on it"
         )
         async with a_namespace(client) as other:
             await client.create(CONFIG_MAPS, other, config_map("content", immutable=False))

@@ -94,7 +94,7 @@ async def test_a_mutable_config_map_is_refused_until_the_moment_it_is_immutable(
     body = content("late", tenant.system, [config_map("one", tenant.namespace)]).replace(b',"immutable":true', b"")
     await tenant.admin.create(CONFIG_MAPS, tenant.system, body)
     refused = await review(operator, "late")
-    assert 'configmap "late" is not immutable' in refused["status"]["message"]
+    assert 'configmap "late" is not immutable; set immutable: true on it' in refused["status"]["message"]
 
     await tenant.admin.patch(CONFIG_MAPS, tenant.system, "late", b'{"immutable":true}')
     assert await review(operator, "late") == {"uid": "u", "allowed": True}

@@ -76,10 +76,17 @@ async def test_a_config_map_must_be_immutable(stage: Stage) -> None:
     await stage.create(CONFIG_MAPS, DEFAULT_SYSTEM_NAMESPACE, loose)
     refused = await stage.refusal(stage.bundle(source(name)))
     field = "bundle.spec.source.configmaps[0].configmap.name"
-    assert f'{field} is invalid: configmap "{name}" is not immutable' in refused
+    assert f'{field} is invalid: configmap "{name}" is not immutable; set immutable: true on it' in refused
+
+    deployment = await stage.deploy(source(name), name=f"{stage.name}-with-a-name-that-is-long-enough"[:52])
+    advice = says("Ready", "False", "", f'configmap "{name}" is not immutable; set immutable: true on it')
+    await stage.until_deployment(deployment, advice)
 
     await stage.bundle(source(f"{name}-2"), name=f"{stage.name}-b")
     later = {"metadata": {"name": f"{name}-2"}, "data": {"a": "b"}}
     await stage.until_bundle(f"{stage.name}-b", failed("not found"))
     refused = await stage.refusal(stage.create(CONFIG_MAPS, DEFAULT_SYSTEM_NAMESPACE, later))
-    assert f"by bundles [{stage.name}-b]; referenced configmaps must have .immutable == true" in refused
+    assert (
+        f"by bundles [{stage.name}-b]; referenced configmaps must have .immutable == true; set immutable: true on it"
+        in refused
+    )

@@ -88,13 +88,16 @@ def test_an_update_that_means_the_same_passes() -> None:
     assert bundle_denials(old=spec({"type": "git", "git": GIT}), new=normalised, immutable={}) == ()
 
 
+NOT_IMMUTABLE = 'configmap "bad" is not immutable; set immutable: true on it'
+
+
 def test_everything_wrong_with_config_maps_is_told_at_once() -> None:
     new = config_maps(("good", "manifests"), ("bad", "../up"), ("absent", ""), ("bad", "ok"))
     denials = bundle_denials(old=None, new=new, immutable={"good": True, "bad": False})
     assert denials == (
         'bundle.spec.source.configmaps[1].path is invalid: "../up" is outside bundle root',
-        'bundle.spec.source.configmaps[1].configmap.name is invalid: configmap "bad" is not immutable',
-        'bundle.spec.source.configmaps[3].configmap.name is invalid: configmap "bad" is not immutable',
+        f"bundle.spec.source.configmaps[1].configmap.name is invalid: {NOT_IMMUTABLE}",
+        f"bundle.spec.source.configmaps[3].configmap.name is invalid: {NOT_IMMUTABLE}",
     )
     assert denial_text(denials) == f"[{', '.join(denials)}]"
 
@@ -134,7 +137,9 @@ def test_many_bundles_are_named_in_part() -> None:
     bundles = [f"b{number}" for number in range(1000)]
     (denial,) = config_map_created_denials(name="a", immutable=False, bundles=bundles)
     assert "by bundles [b0 b1 b2 " in denial
-    assert denial.endswith(" b99 and 900 more]; referenced configmaps must have .immutable == true")
+    assert denial.endswith(
+        " b99 and 900 more]; referenced configmaps must have .immutable == true; set immutable: true on it"
+    )
 
 
 def test_only_config_map_sources_refer_to_config_maps() -> None:
@@ -146,7 +151,7 @@ def test_a_referenced_config_map_is_created_immutable() -> None:
     [denial] = config_map_created_denials(name="c", immutable=False, bundles=["b1", "b2"])
     assert denial == (
         'configmap "c" is referenced in .spec.source.configMaps[].configMap.name by bundles [b1 b2];'
-        " referenced configmaps must have .immutable == true"
+        " referenced configmaps must have .immutable == true; set immutable: true on it"
     )
     assert config_map_created_denials(name="c", immutable=True, bundles=["b1"]) == ()
     assert config_map_created_denials(name="c", immutable=False, bundles=[]) == ()

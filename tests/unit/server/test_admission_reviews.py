@@ -85,10 +85,11 @@ async def test_a_denial_has_code_reason_and_message(client: Client) -> None:
         client, BUNDLE_WEBHOOK_PATH, bundle_review("UPDATE", object=bundle(other), oldObject=bundle(UPLOAD))
     )
     text = "bundle.spec is immutable"
+    details = {"causes": [{"reason": "FieldValueInvalid", "message": text}]}
     assert response == {
         "uid": "u-1",
         "allowed": False,
-        "status": {"status": "Failure", "code": 403, "reason": text, "message": text},
+        "status": {"status": "Failure", "code": 403, "reason": text, "message": text, "details": details},
     }
 
 
@@ -105,7 +106,8 @@ async def test_deleting_a_bundle_is_nobodys_business(client: Client) -> None:
 async def test_a_mutable_config_map_is_refused(client: Client) -> None:
     response = await ask(client, BUNDLE_WEBHOOK_PATH, bundle_review(object=bundle(CONFIG_MAPS)))
     assert response["status"]["message"] == (
-        'bundle.spec.source.configmaps[0].configmap.name is invalid: configmap "mutable" is not immutable'
+        'bundle.spec.source.configmaps[0].configmap.name is invalid: configmap "mutable" is not immutable;'
+        " set immutable: true on it"
     )
 
 

@@ -178,7 +178,7 @@ async def test_half_reviews_hold_a_bounded_number_of_bytes_and_a_review_is_answe
         serving(limits) as bench,
         attacking(Attack.HALF_REVIEWS, bench.listener.port, count=150, size=MIB) as client,
     ):
-        assert (await bench.review())[1].endswith('configmap "mutable" is not immutable')
+        assert (await bench.review())[1].endswith('configmap "mutable" is not immutable; set immutable: true on it')
         assert 2 * MIB < bench.reviews.most <= limits.reviews_bytes
         assert bench.listener.connections <= limits.webhook_connections
         await until(lambda: client.held <= limits.reviews_bytes // (MIB // 2))

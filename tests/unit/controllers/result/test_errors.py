@@ -1,5 +1,7 @@
 """Which cause an error has: its class means the same at every stage."""
 
+from dataclasses import replace
+
 import pytest
 
 from rukpak_py.apply.results import FailureKind
@@ -15,6 +17,7 @@ from rukpak_py.controllers.result.errors import (
     StageErrors,
 )
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
+from rukpak_py.kube.errors import Cause as AnswerCause
 from rukpak_py.kube.errors import (
     ErrorAnswer,
     ForbiddenError,
@@ -63,6 +66,13 @@ def test_content_that_a_request_finds_wrong_may_be_well_at_the_next_try() -> Non
 @pytest.mark.parametrize(("stage", "cause"), [(BUNDLE_ERRORS, Cause.BUNDLE_REFUSED), (API_ERRORS, Cause.API_FAILED)])
 def test_a_body_that_is_refused(stage: StageErrors, cause: Cause) -> None:
     assert stage.cause_of(InvalidError(ANSWER)) is cause
+
+
+def test_a_body_that_admission_refuses_is_no_missing_permission() -> None:
+    """A mutable ConfigMap, say."""
+    denied = ForbiddenError(replace(ANSWER, status=403, causes=[AnswerCause(message="it is not immutable")]))
+    assert BUNDLE_ERRORS.cause_of(denied) is Cause.BUNDLE_REFUSED
+    assert API_ERRORS.cause_of(denied) is Cause.API_DENIED
 
 
 def test_every_kind_of_failure_of_an_object_has_a_cause() -> None:
