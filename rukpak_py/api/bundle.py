@@ -48,7 +48,10 @@ class BundleStatus(ApiType, frozen=True, kw_only=True):
     phase: Annotated[str, doc("`Pending`, `Unpacking`, `Unpacked` or `Failing`.")] = ""
     resolved_source: Annotated[
         Source | None,
-        doc("The source as it was unpacked, pinned: an image by digest, git by commit. Only set once unpacked."),
+        doc(
+            "The source as it was unpacked, pinned: an image by digest, git by commit; without `caBundle`."
+            " Only set once unpacked."
+        ),
     ] = None
     # Spelt like upstream's field; `rename` would make it contentUrl.
     content_url: Annotated[str, doc("Where the content can be downloaded. Only set once unpacked.")] = field(

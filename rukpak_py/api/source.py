@@ -2,6 +2,8 @@
 
 from typing import Annotated, ClassVar
 
+from msgspec.structs import replace
+
 from rukpak_py.api.schema import ApiType, CelRule, doc
 
 _CA_BUNDLE = doc(
@@ -128,6 +130,16 @@ class Source(ApiType, frozen=True, kw_only=True):
         _member_of("configMaps", text="configmaps", given="(has(self.configMaps) && self.configMaps.size() > 0)"),
         _member_of("upload", text="upload", given="has(self.upload)"),
         _member_of("http", text="http", given="has(self.http)"),
+    )
+
+
+def without_ca_bundles(source: Source) -> Source:
+    """As a status shows it: certificates are long, stand in the spec, and columns of kubectl print all of this."""
+    return replace(
+        source,
+        image=replace(source.image, ca_bundle="") if source.image is not None else None,
+        git=replace(source.git, ca_bundle="") if source.git is not None else None,
+        http=replace(source.http, ca_bundle="") if source.http is not None else None,
     )
 
 

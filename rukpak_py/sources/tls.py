@@ -33,7 +33,7 @@ def client_context(ca_bundle: str = "", *, insecure_skip_verify: bool = False) -
 
 
 def check_ca_bundle(ca_bundle: str) -> None:
-    """It is public: it stands in the spec, and what is resolved repeats it."""
+    """It is public: it stands in the spec."""
     if _PRIVATE_KEY.search(ca_bundle):
         raise ContentError("caBundle holds a private key: give certificates only, and do not use that key any more")
 

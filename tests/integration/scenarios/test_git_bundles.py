@@ -33,13 +33,13 @@ def git(web: GitWebServer, ref: Document, **more: Any) -> Document:
 
 
 async def unpacked(stage: Stage, source: Document) -> Document:
-    """The resolved source, which is all of the source but for the ref."""
+    """The resolved source, which is all of the source but for the ref, and for certificates."""
     name = await stage.bundle(source)
     text = "Successfully unpacked the git Bundle"
     found = await stage.until_bundle(name, phase("Unpacked"), says("Unpacked", "True", "UnpackSuccessful", text))
     resolved: Document = found["status"]["resolvedSource"]
     assert resolved["type"] == "git"
-    given = source["git"]
+    given = {key: value for key, value in source["git"].items() if key != "caBundle"}
     assert resolved["git"] == given | {"ref": resolved["git"]["ref"]}
     assert re.fullmatch("[0-9a-f]{40}", resolved["git"]["ref"]["commit"])
     assert list(resolved["git"]["ref"]) == ["commit"]

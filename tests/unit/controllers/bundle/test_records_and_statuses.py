@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.names import BundlePhase
-from rukpak_py.api.source import GitRef, GitSource, ImageSource, Source
+from rukpak_py.api.source import GitRef, GitSource, HttpSource, ImageSource, Source
 from rukpak_py.content import disk
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.tree import Tree
@@ -22,6 +23,7 @@ from tests.unit.controllers.fakes import FakeContent
 from tests.unit.controllers.values import bundle, conditions, source, spec
 
 IMAGE = Source(type="image", image=ImageSource(ref="quay.io/team/demo:v1", pull_secret="login"))
+PEM = "-----BEGIN CERTIFICATE-----"
 PINNED_IMAGE = f"quay.io/team/demo@sha256:{1:064}"
 
 
@@ -234,6 +236,33 @@ def test_what_was_recorded_is_fetched_with_the_login_of_the_spec() -> None:
     one = replace(bundle(), spec=replace(bundle().spec, source=IMAGE))
     hostile = with_status(one, resolved_source=_image("evil.io/x@sha256:1"))
     assert pinned_source(hostile, _image(PINNED_IMAGE)) == _image(PINNED_IMAGE, pull_secret="login")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Source(type="http", http=HttpSource(url="https://example.com/a.tgz", sha256="1" * 64, ca_bundle=PEM)),
+        Source(
+            type="git", git=GitSource(repository="https://example.com/a", ref=GitRef(commit="c" * 40), ca_bundle=PEM)
+        ),
+        Source(type="image", image=ImageSource(ref=PINNED_IMAGE, ca_bundle=PEM)),
+        source(),
+    ],
+    ids=lambda given: given.type,
+)
+async def test_a_status_has_no_certificates_and_lost_content_is_fetched_with_them(bench: Bench, given: Source) -> None:
+    """`kubectl get bundles -o wide` prints all of `resolvedSource`."""
+    bench.put(replace(bundle(), spec=replace(bundle().spec, source=given)))
+    await bench.unpack()
+    shown = bench.stored.status.resolved_source
+    assert shown is not None
+    assert shown.type == given.type
+    assert PEM.encode() not in msgspec.json.encode(shown)
+    bench.content.stored.clear()
+    bench.reconciler.request_content(bench.stored)
+    bench.woken.clear()
+    await bench.unpack()
+    assert [request.source for request in bench.sources.asked] == [given, given]
 
 
 async def test_who_was_given_the_content_of_an_image_is_recorded(bench: Bench) -> None:
