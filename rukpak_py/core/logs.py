@@ -24,6 +24,7 @@ QUIET = {
 WINDOW_SECONDS = 60.0
 WARNINGS_OF_A_WINDOW = 10
 
+_REASON = "event_reason"  # of a record
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _CONTROLS} | {ord("\t"): "\t"}
 _SUBJECT: ContextVar[tuple[str, str]] = ContextVar("subject", default=("", ""))
@@ -43,6 +44,11 @@ def about(kind: str, name: str) -> Iterator[None]:
 def hide_in_lines(hide: Callable[[str], str]) -> None:
     """Until the surrounding `about` ends: what is to be done with each text before it is written."""
     _HIDE.set(hide)
+
+
+def log_event(logger: logging.Logger, level: int, reason: str, message: str) -> None:
+    """What is told as an Event, too. The reason is a field of JSON, and stands before the message in text."""
+    logger.log(level, "%s", message, extra={_REASON: reason})
 
 
 class BoundedLog:
@@ -68,6 +74,8 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         kind, name = _SUBJECT.get()
         subject = f"{kind}/{name}: " if kind else ""
+        if reason := _reason(record):
+            subject = f"{subject}{reason}: "
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {subject}{_single(_message(record))}"
         failure = _failure(self, record)
         return "\n    ".join([line, *map(_single, failure.splitlines())])
@@ -82,6 +90,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": _message(record),
             **({"kind": kind, "name": name} if kind else {}),
+            **({"reason": reason} if (reason := _reason(record)) else {}),
         }
         failure = _failure(self, record)
         if failure:
@@ -115,6 +124,10 @@ def _encodable(text: str) -> str:
 
 def _message(record: logging.LogRecord) -> str:
     return _shown(record.getMessage())
+
+
+def _reason(record: logging.LogRecord) -> str:
+    return str(getattr(record, _REASON, ""))
 
 
 def _failure(formatter: logging.Formatter, record: logging.LogRecord) -> str:

@@ -8,10 +8,17 @@ from typing import Any
 import msgspec
 import orjson
 
-from rukpak_py.api.names import FIELD_MANAGER, HOSTS_ANNOTATION
+from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_INSTANCE_KIND,
+    BUNDLE_KIND,
+    FIELD_MANAGER,
+    HOSTS_ANNOTATION,
+    Reason,
+)
 from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.core.logs import about
+from rukpak_py.core.logs import about, log_event
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
@@ -32,8 +39,12 @@ from rukpak_py.server.certificate_secrets import Secret
 from rukpak_py.sources.config_maps import ConfigMap
 from rukpak_py.sources.ports import OPAQUE, SourceSecret
 
-LOG = logging.getLogger(__name__)
 DEFAULT_ACCOUNT = "default"  # of pods that name no other
+_LOGS = {
+    BUNDLE_KIND: logging.getLogger("rukpak_py.controllers.bundle"),
+    BUNDLE_DEPLOYMENT_KIND: logging.getLogger("rukpak_py.controllers.deployment"),
+    BUNDLE_INSTANCE_KIND: logging.getLogger("rukpak_py.controllers.instance"),
+}
 WEBHOOK_CONFIGURATIONS = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
     plural="validatingwebhookconfigurations",
@@ -42,7 +53,7 @@ WEBHOOK_CONFIGURATIONS = Resource(
 
 
 class Events:
-    """The controllers' `Recorder`: Events, and the same words in the log."""
+    """The controllers' `Recorder`: Events, and the same words in the log, by the logger of the room of their kind."""
 
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
@@ -50,15 +61,21 @@ class Events:
 
     def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
         with about(kind, name):
-            LOG.info("%s: %s", reason, message)
+            log_event(_LOGS[kind], logging.INFO, reason, message)
         subject = EventSubject(gvk=self._kinds[kind], name=name, uid=uid)
         self._recorder.record(subject, reason=reason, message=message)
 
     def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
         with about(kind, name):
-            LOG.warning("%s: %s", reason, message)
+            log_event(_LOGS[kind], _level(kind, reason), reason, message)
         subject = EventSubject(gvk=self._kinds[kind], name=name, uid=uid)
         self._recorder.record(subject, type="Warning", reason=reason, message=message)
+
+
+def _level(kind: str, reason: str) -> int:
+    """A deployment repeats of its Bundle why that could not be unpacked: that line is in the log already."""
+    is_repeated = (kind, reason) == (BUNDLE_DEPLOYMENT_KIND, Reason.UNPACK_FAILED)
+    return logging.DEBUG if is_repeated else logging.WARNING
 
 
 class SystemSecrets:
