@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
-from rukpak_py.core.errors import AccessError, ContentError, RukPakError
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.pod import UnpackPods
@@ -124,12 +124,14 @@ class RegistryOrPod:
             try:
                 return await self._direct.pull(request, logins)
             except RukPakError as error:
-                await self._must_be_tried_otherwise(error)
+                await self._must_be_tried_otherwise(error, request.bundle)
                 fallback = self._remember(error, reference.registry, logins.question)
         return await self._by_pod_because(fallback, request, spec)
 
-    async def _must_be_tried_otherwise(self, error: RukPakError) -> None:
-        """Raises the error where a pod is no help."""
+    async def _must_be_tried_otherwise(self, error: RukPakError, bundle: str) -> None:
+        """Raises the error where a pod is no help. One that is there goes on, whatever passes at the registry."""
+        if isinstance(error, UnavailableError) and self._pods.is_there(bundle):
+            return
         if not may_help(error):
             raise error
         if obstacle := await self._pods.obstacle():
@@ -155,7 +157,7 @@ class RegistryOrPod:
         if isinstance(found, Fetched):
             return found
         if not had_pod:
-            self._emit(request, f"Unpacking {spec.ref} by a pod, because {failure.message}")
+            self._emit(request, f"Unpacking {spec.ref} by a pod, because {failure.brief}")
         return replace(found, direct=failure)
 
 

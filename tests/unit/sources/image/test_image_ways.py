@@ -199,6 +199,22 @@ async def test_a_pod_that_failed_makes_the_next_attempt_ask_the_registry(error: 
     assert await bench.fetch() is FETCHED
 
 
+@pytest.mark.parametrize("error", [UnavailableError("503"), TooSlowError("a byte now and then")])
+async def test_a_pod_that_is_there_goes_on_whatever_the_registry_says_meanwhile(error: RukPakError) -> None:
+    """It would not be made for that, but its node may have the image by now."""
+    bench = Bench()
+    bench.direct.error = ImageNotFoundError("404")
+    bench.pods.answers = [Waiting(), FETCHED]
+    await bench.fetch()
+    bench.now += RETRY_SECONDS
+    bench.direct.error = error
+    assert await bench.fetch() is FETCHED
+    bench.direct.error = ContentError("a limit")
+    bench.now += RETRY_SECONDS
+    with pytest.raises(ContentError, match="a limit"):
+        await bench.fetch()
+
+
 async def test_a_registry_that_asks_for_patience_gets_it() -> None:
     bench = Bench()
     bench.direct.error = NotForOperatorError("429", retry_after=3600)
