@@ -215,8 +215,13 @@ class AccountPullSecrets:
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
         self._namespace = namespace
+        self.last_names: Sequence[str] = ()  # as the last fetch of an image found them
 
     async def names(self) -> Sequence[str]:
+        self.last_names = await self._names()
+        return self.last_names
+
+    async def _names(self) -> Sequence[str]:
         try:
             body = await self._client.get(SERVICE_ACCOUNTS, self._namespace, DEFAULT_ACCOUNT)
         except NotFoundError:

@@ -184,7 +184,7 @@ class EventRouter:
             self._wake_bundles(lambda source: key.name in secret_names(source))
 
     def account_changed(self, _key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
-        """The same for the service account whose pull secrets count for every image."""
+        """The same for the service account whose pull secrets count for every image, and for one of these secrets."""
         if new is not None:
             self._wake_bundles(lambda source: source.image is not None)
 

@@ -31,6 +31,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDL
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
 from rukpak_py.operator.adapters import (
     DEFAULT_ACCOUNT,
+    AccountPullSecrets,
     Events,
     SystemSecrets,
 )
@@ -109,6 +110,7 @@ class LeaderParts:
             on_restore=on_restore,
         )
         self._digest_key = DigestKeySecret(SystemSecrets(client, settings.system_namespace))
+        self._account_secrets = AccountPullSecrets(client, settings.system_namespace)
         self.account = Informer(
             client,
             SERVICE_ACCOUNTS,
@@ -132,6 +134,7 @@ class LeaderParts:
                 client,
                 stored=StoredImages(self.content.records, has=self.content.has, load=self.content.load),
                 pods=self.unpack_pods,
+                account_secrets=self._account_secrets,
                 api_servers=self.api_server_addresses.known,
                 uploads=self._uploads,
                 workers=self.reading.readers,
@@ -290,6 +293,8 @@ class LeaderParts:
 
     def _secret_changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         self.router.secret_changed(key, old, new)
+        if key.name in self._account_secrets.last_names:
+            self.router.account_changed(key, old, new)
         if new is None and key.name == DIGEST_KEY_SECRET:
             self._digest_key.deleted()
             self.housekeeping.soon()

@@ -4,7 +4,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from rukpak_py.kube.client import Client
-from rukpak_py.operator.adapters import AccountPullSecrets, SystemConfigMaps, SystemCredentials
+from rukpak_py.operator.adapters import SystemConfigMaps, SystemCredentials
 from rukpak_py.operator.content_records import StoredImages
 from rukpak_py.operator.memory_limit import container_memory, git_memory
 from rukpak_py.operator.settings import Settings
@@ -14,7 +14,7 @@ from rukpak_py.sources.by_type import SourcesByType, cluster_sources
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, Tell
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.logins import Logins, Warn
-from rukpak_py.sources.ports import Pods, Workers
+from rukpak_py.sources.ports import Pods, PullSecrets, Workers
 from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload_directory import UploadDirectory
 
@@ -25,6 +25,7 @@ def sources_of(
     *,
     stored: StoredImages,
     pods: Pods,
+    account_secrets: PullSecrets,
     api_servers: AbstractSet[tuple[str, int]],
     uploads: UploadDirectory,
     workers: Workers,
@@ -43,7 +44,7 @@ def sources_of(
         logins=logins,
         image=ImagePorts(
             logins=logins,
-            pull_secrets=AccountPullSecrets(client, settings.system_namespace),
+            pull_secrets=account_secrets,
             unpacked=stored,
         ),
         unpacking=ImageUnpackConfig(

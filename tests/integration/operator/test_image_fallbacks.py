@@ -11,7 +11,7 @@ import pytest
 
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.resources import PODS, SECRETS, Resource
+from rukpak_py.kube.resources import PODS, SECRETS, SERVICE_ACCOUNTS, Resource
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.fetching import LOOPBACK, Fetching, fetching
 from tests.integration.operator.tenant import Tenant, condition
@@ -81,16 +81,24 @@ async def test_a_mistyped_tag_is_told_first_and_sends_no_other_image_to_a_pod(fe
     await until_gone(fetched.tenant.admin, PODS, fetched.tenant.system, mistyped)
 
 
-async def test_a_secret_that_comes_is_used_at_once(fetched: Fetching) -> None:
+@pytest.mark.parametrize("of", ["the Bundle", "the service account"])
+async def test_a_secret_that_comes_is_used_at_once(fetched: Fetching, of: str) -> None:
     def private(asked: Asked) -> Answer | None:
         return None if asked.login == LOGIN else Answer(401, {"WWW-Authenticate": 'Basic realm="x"'})
 
     fetched.registry.answer = private
     image = fetched.image("v1")
-    image["image"]["pullSecret"] = "later"
+    missing = f'get secret {fetched.tenant.system}/later: Secret "later" not found'
+    refusal = f"{fetched.registry.address} refuses: "
+    expected = [refusal, missing]
+    if of == "the Bundle":
+        image["image"]["pullSecret"] = "later"
+        expected = [missing, refusal]
+    else:
+        account = b'{"imagePullSecrets":[{"name":"later"}]}'
+        await fetched.tenant.admin.patch(SERVICE_ACCOUNTS, fetched.tenant.system, "default", account)
     name = await fetched.bundle("private", image)
-    missing = f'get secret {fetched.tenant.system}/later: Secret "later" not found; '
-    await fetched.until(name, lambda one: says(one, "Ready", "Unknown", missing), what="names the Secret")
+    await fetched.until(name, lambda one: says(one, "Ready", "Unknown", *expected), what="names the Secret")
     auths = {"auths": {fetched.registry.address: {"username": "me", "password": PASSWORD}}}
     data = {".dockerconfigjson": base64.b64encode(orjson.dumps(auths)).decode()}
     secret = {"metadata": {"name": "later"}, "type": "kubernetes.io/dockerconfigjson", "data": data}

@@ -31,4 +31,6 @@ class Accounts:
 )
 async def test_pull_secrets_of_the_account(answer: dict[str, Any] | None, expected: tuple[str, ...]) -> None:
     client: Any = Accounts(answer)
-    assert tuple(await AccountPullSecrets(client, "rukpak-system").names()) == expected
+    secrets = AccountPullSecrets(client, "rukpak-system")
+    assert secrets.last_names == (), "nothing has asked"
+    assert await secrets.names() == secrets.last_names == expected
