@@ -160,7 +160,7 @@ class BundleReconciler:
             return await self._kept(bundle)
         self._refills.looked_at(uid)
         if not turn.is_attempt:
-            return _about(*self._states.of(uid).awaited, Fact(cause=Cause.NOT_DUE))
+            return _about(*self._awaited(bundle), Fact(cause=Cause.NOT_DUE))
         await self._content.unlink(bundle.metadata.name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
         return self._unpacking(bundle)
@@ -208,7 +208,7 @@ class BundleReconciler:
 
     def _unpacking(self, bundle: Bundle) -> Progress:
         """Told once: a Bundle that fails again and again does not flicker between two phases."""
-        running = _about(*self._states.of(bundle.metadata.uid).awaited, Fact(cause=Cause.JOB_RUNNING))
+        running = _about(*self._awaited(bundle), Fact(cause=Cause.JOB_RUNNING))
         if bundle.status.phase:
             return running
         since = self._clock().loop - self._jobs.seconds(bundle)
@@ -269,6 +269,10 @@ class BundleReconciler:
             return _about(Fact(cause=Cause.IMAGE_COMING))
         state.awaited = self._told_of_image(bundle, state, found)
         return _about(*state.awaited)
+
+    def _awaited(self, bundle: Bundle) -> tuple[Fact, ...]:
+        """Said again at each look, so that what lasts too long fails on time. A failure stands as it was told."""
+        return self._states.of(bundle.metadata.uid).awaited if bundle.status.phase != BundlePhase.FAILING else ()
 
     def _told_of_image(self, bundle: Bundle, state: BundleState, found: ImageAwaited) -> tuple[Fact, ...]:
         """The direct cause first. A refusal counts from its beginning, in whichever words the registry refuses."""

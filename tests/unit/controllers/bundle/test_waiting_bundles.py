@@ -16,6 +16,7 @@ from rukpak_py.controllers.result.table import LASTING_SECONDS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.source import DirectAnswer, DirectFailure, Waiting
 from tests.unit.controllers.bundle.test_bundle_reconcile import (
+    ATTEMPT,
     FILES,
     HELD,
     LOOK,
@@ -246,6 +247,15 @@ async def test_it_has_failed_on_time_while_another_attempt_runs(bench: Bench) ->
     assert (await bench.reconcile()).is_under_way
     assert condition(bench, "Ready")[0] == "False"
     bench.sources.gate.set()
+    await until(lambda: bench.woken)
+    bench.woken.clear()
+    await bench.reconcile()
+    told, writes = condition(bench, "Ready"), len(bench.client.calls)
+    assert told[2].startswith("404: manifest unknown; attempt ")
+    for turn in (LOOK, ATTEMPT, LOOK):
+        await bench.reconcile(turn)
+    assert condition(bench, "Ready") == told, "neither a look nor the next attempt touches the time that it names"
+    assert len(bench.client.calls) == writes
 
 
 async def test_words_that_change_put_nothing_off_and_are_no_news(bench: Bench) -> None:
