@@ -19,6 +19,7 @@ DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 WATCH_NAMESPACES_AT_MOST = 64
 VALUES_FROM_AT_MOST = 16
+COMPLETED = 64  # objects that are recorded
 HISTORY = 5
 _REGISTRY_CLASSES = [REGISTRY_CLASS, *(old for old, new in LEGACY_CLASSES.items() if new == REGISTRY_CLASS)]
 
@@ -215,6 +216,16 @@ class KeptObject(ApiType, frozen=True, kw_only=True):
     ]
 
 
+class CompletedObject(ApiType, frozen=True, kw_only=True):
+    """A Job with `ttlSecondsAfterFinished`, or a Pod, that has ended: once it is gone it is not created again."""
+
+    group: Annotated[str, doc("API group; empty for the core group.")] = ""
+    kind: Annotated[str, doc("Kind.")]
+    namespace: Annotated[str, doc("Namespace.")] = ""
+    name: Annotated[str, doc("Name.")]
+    applied: Annotated[str, doc("SHA-256 of what was applied. Other content runs again.")]
+
+
 class RecordedValues(ApiType, frozen=True, kw_only=True):
     """Values that stand in a Secret or a ConfigMap, known by a digest that only the operator can compute."""
 
@@ -361,6 +372,14 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         doc(
             "Objects that are no longer in the bundle and are kept. To delete one, set its annotation"
             ' `core.rukpak.io/prune: "true"`, or `prune` in `spec.overrides`.'
+        ),
+    ] = ()
+    completed: Annotated[
+        tuple[CompletedObject, ...],
+        doc(
+            "Jobs with `ttlSecondsAfterFinished` and Pods that have ended. Those that are gone count as done for"
+            " unchanged content; beyond sixty-four they are created again.",
+            maxItems=COMPLETED,
         ),
     ] = ()
     applied_digest: Annotated[

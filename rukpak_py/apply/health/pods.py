@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from rukpak_py.apply.health.fields import MalformedStatus, Manifest, condition, conditions, mappings, number, text
-from rukpak_py.apply.health.result import CURRENT, Health, failed, in_progress
+from rukpak_py.apply.health.result import CURRENT, ENDED, Health, failed, in_progress
 
 _TIME_TO_SCHEDULE = timedelta(seconds=15)
 
 
 def pod(obj: Manifest, now: datetime) -> Health:
     match phase := text(obj, "status.phase"):
-        case "Succeeded" | "Failed":
+        case "Succeeded":
+            return ENDED
+        case "Failed":
             return CURRENT
         case "Running":
             return _running(obj)
@@ -71,7 +73,7 @@ def job(obj: Manifest) -> Health:
     found = {one.type: one for one in conditions(obj) if one.is_true}
     wanted = number(obj, "spec.completions", number(obj, "spec.parallelism", 1))
     if "Complete" in found:
-        return CURRENT
+        return ENDED if _has_time_to_live(obj) else CURRENT
     if "Failed" in found:
         return failed(f"Job Failed. failed: {number(obj, 'status.failed', 0)}/{wanted}")
     if "Suspended" in found:
@@ -81,3 +83,8 @@ def job(obj: Manifest) -> Health:
     if not text(obj, "status.startTime"):
         return in_progress("Job not started")
     return in_progress(f"Job in progress. succeeded: {number(obj, 'status.succeeded', 0)}/{wanted}")
+
+
+def _has_time_to_live(obj: Manifest) -> bool:
+    """The API server deletes it some time after its end."""
+    return number(obj, "spec.ttlSecondsAfterFinished", -1) >= 0

@@ -17,6 +17,7 @@ class HealthStatus(StrEnum):
 class Health:
     status: HealthStatus
     message: str
+    may_go: bool = False  # it has ended, and is deleted then without us: a Job with a time to live, a Pod
 
     @property
     def is_healthy(self) -> bool:
@@ -24,6 +25,7 @@ class Health:
 
 
 CURRENT = Health(HealthStatus.CURRENT, "Resource is current")
+ENDED = Health(HealthStatus.CURRENT, "Resource is current", may_go=True)
 
 
 def in_progress(message: str) -> Health:

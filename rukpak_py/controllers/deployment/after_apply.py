@@ -144,7 +144,12 @@ class AfterApply:
         attempt, planned, owned = applied.attempt, applied.planned, self._owned(applied.attempt)
         kept = still_kept(applied.kept, owned)
         outcome = _outcome(unhealthy, [owned[key] for key in attempt.state.applied.fields if key in owned])
-        change = installed_change(attempt, owned, kept, self._now(), outcome=outcome, all_is_seen=not applied.hidden)
+        done = planned.done if planned is not None else None
+        change = installed_change(
+            attempt, owned, kept, self._now(), outcome=outcome, done=done, all_is_seen=not applied.hidden
+        )
+        if change.installed:
+            attempt.state.completed = change.installed.completed
         facts = [*applied.facts, *_health(unhealthy, len(lives)), *self._held_back(attempt, unhealthy, planned)]
         if applied.hidden:
             facts.append(applied.hidden.fact(Cause.KINDS_HIDDEN))

@@ -6,7 +6,7 @@ from functools import cached_property
 from msgspec import structs
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.installed import Installed, installed_of
 from rukpak_py.apply.owner import Owner
@@ -43,6 +43,11 @@ class Attempt:
     def installed(self) -> Installed | None:
         """What the status says is installed, which may be other content than that of this attempt."""
         return installed_of(self.deployment.status)
+
+    @property
+    def completed(self) -> tuple[CompletedObject, ...]:
+        """What has ended, as it was found last: an object may go before the status could be written."""
+        return self.deployment.status.completed if self.state.completed is None else self.state.completed
 
     @property
     def facts(self) -> ContentFacts | None:

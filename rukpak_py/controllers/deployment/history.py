@@ -5,7 +5,7 @@ options as a former release recorded them, digests under another key, a template
 another installation.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.completed import completed_now
 from rukpak_py.controllers.deployment.content_version import content_of, version_of
 from rukpak_py.controllers.deployment.history_size import is_reduced, within_limit
 from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
@@ -51,9 +52,11 @@ def installed_change(
     now: str,
     *,
     outcome: InstallOutcome,
+    done: Collection[ObjectKey] | None = None,
     all_is_seen: bool = True,
 ) -> StatusChange:
-    """What of the status changes with what is installed. `kept`: what left the content and stays.
+    """What of the status changes with what is installed. `kept`: what left the content and stays. `done`:
+    what of it has run and is gone; None: as before.
 
     While some kind cannot be seen the kinds and the hash stay as they are: they may be about objects that are there.
     """
@@ -72,6 +75,7 @@ def installed_change(
         applied_digest=_applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
         kinds=kinds if is_whole and not left else _union(status.kinds, kinds),
         kept=kept,
+        completed=completed_now(attempt.completed, {live.key: live for live in wanted}, done),
         history=_history(attempt, outcome, now),
         delete_hooks=attempt.facts.delete_hooks if attempt.facts is not None else status.delete_hooks,
     )

@@ -1,7 +1,7 @@
 """From what is wanted and what there is to a plan. Objects of kinds that cannot be used yet are set apart.
 
-`held`: of kinds that exist and cannot be seen at the moment. `later`: of kinds that this content brings; they are
-looked for once the kind is served, so that nothing is created that nobody looked for.
+`held`: of kinds that exist and cannot be seen at the moment. `done`: what has run and is gone. `later`: of kinds that
+this content brings; they are looked for once the kind is served, so that nothing is created that nobody looked for.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,6 +20,7 @@ from rukpak_py.apply.read_live import read_live
 from rukpak_py.apply.removed_objects import PrunePolicy, kept_for_instances
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.completed import done
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -33,6 +34,7 @@ class Planned:
     plan: Plan
     hidden: HiddenKinds
     held: tuple[ObjectKey, ...] = ()
+    done: frozenset[ObjectKey] = frozenset()
     later: tuple[Desired, ...] = ()
 
     @property
@@ -63,7 +65,8 @@ class Planner:
     async def plan(self, attempt: Attempt, rendered: Rendered, hidden: HiddenKinds) -> Planned:
         states = rendered.resolution.states
         later = tuple(one for one in rendered.desired if states[one.head.gvk] is KindState.NEW)
-        apart = {one.key for one in later}
+        gone = done(attempt.completed, rendered.desired, self.owned(attempt))
+        apart = {one.key for one in later} | gone
         usable = [
             one
             for one in rendered.desired
@@ -84,7 +87,7 @@ class Planner:
             missing_deployments=await missing_deployments(self._client, live.values(), target.owner),
             prune_policy=await self._prune_policy(attempt, owned, rendered.keys),
         )
-        return Planned(target=target, plan=plan, hidden=hidden, held=held, later=later)
+        return Planned(target=target, plan=plan, hidden=hidden, held=held, done=frozenset(gone), later=later)
 
     async def _prune_policy(
         self, attempt: Attempt, owned: Mapping[ObjectKey, ObservedObject], wanted: Collection[ObjectKey]

@@ -26,6 +26,7 @@ from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, Afte
 from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_progress
+from rukpak_py.controllers.deployment.completed import done_and_gone
 from rukpak_py.controllers.deployment.facts import (
     GONE,
     failed_request,
@@ -208,12 +209,15 @@ class ContentReconciler:
         """The watches show what was applied, but for what another client keeps changing and is left alone for now."""
         if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
             return None
-        found = differences(attempt.state.applied, without_kept(self._owned(attempt), attempt.deployment.status.kept))
+        status, owned = attempt.deployment.status, self._owned(attempt)
+        for key in done_and_gone(attempt.completed, owned):
+            attempt.state.applied.forget(key)
+        found = differences(attempt.state.applied, without_kept(owned, status.kept))
         different = {key for key in found if key not in hidden}
         resting = attempt.state.drift.resting(different, monotonic())
         if different - resting or not attempt.state.drift.is_reported(resting):
             return None
-        return AppliedContent(attempt=attempt, resting=resting, kept=attempt.deployment.status.kept)
+        return AppliedContent(attempt=attempt, resting=resting, kept=status.kept)
 
     async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: HiddenKinds) -> Progress:
         state = applied.attempt.state

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import NamedTuple
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
+from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, RecordedValues
 from rukpak_py.api.template_hash import template_hash
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.last_applied import LastApplied
@@ -200,6 +200,7 @@ class DeploymentState:
     failed: FailedAttempt = field(default_factory=FailedAttempt)
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
     former: FormerObjects = field(default_factory=FormerObjects)
+    completed: tuple[CompletedObject, ...] | None = None  # as the next status will have it; None: as the status has it
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
     passed_gates: dict[str, ContentKey] = field(default_factory=dict)  # by name, of those whose answer holds

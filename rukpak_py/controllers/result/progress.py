@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from rukpak_py.api.bundle_deployment import Installation, InstalledContent, InstalledKind, KeptObject
+from rukpak_py.api.bundle_deployment import CompletedObject, Installation, InstalledContent, InstalledKind, KeptObject
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.result.causes import Cause
@@ -79,6 +79,7 @@ class RecordedInstallation(Struct, frozen=True, kw_only=True):
     applied_digest: str = ""
     kinds: tuple[InstalledKind, ...] = ()
     kept: tuple[KeptObject, ...] = ()
+    completed: tuple[CompletedObject, ...] = ()
     history: tuple[Installation, ...] = ()
     delete_hooks: bool = False
 

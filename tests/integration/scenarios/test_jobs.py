@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
-from rukpak_py.kube.resources import CONFIG_MAPS, PODS
-from tests.integration.scenarios.stage import Document, Stage, says, settings
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.resources import CONFIG_MAPS, PODS, Resource
+from tests.integration.scenarios.stage import Document, Stage, is_observed, says, settings
 from tests.waiting import eventually
+
+JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", namespaced=True)
 
 
 def job(namespace: str, name: str = "migrate", **more: Any) -> Document:
@@ -47,6 +50,31 @@ async def test_a_job_that_runs_holds_pruning_back_until_it_is_complete(stage: St
     await end_pod(stage, "Succeeded")
     await stage.until_ready(name)
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "leaves")
+
+
+async def test_a_job_that_has_ended_and_is_gone_runs_again_only_where_it_changes(stage: Stage) -> None:
+    """It ran for ever: the API server deletes it some time after its end, and what is missing is created."""
+    same = job(stage.namespace, ttlSecondsAfterFinished=1)
+    name = await stage.deploy(await stage.content(settings(stage.namespace), same))
+    await end_pod(stage, "Succeeded")
+    await stage.until_gone(JOBS, stage.namespace, "migrate")
+    entry = {"group": "batch", "kind": "Job", "namespace": stage.namespace, "name": "migrate"}
+    found = await stage.until_deployment(name, says("Ready", "True"), lambda one: "completed" in one["status"])
+    assert [{**one, "applied": ""} for one in found["status"]["completed"]] == [{**entry, "applied": ""}]
+
+    await stage.client.patch(CONFIG_MAPS, stage.namespace, "settings", b'{"data":{"a":"drift"}}', field_manager="x")
+    await stage.edit_template(name, await stage.content(settings(stage.namespace, "more"), same, name="v2"))
+    await stage.until_deployment(name, is_observed, says("Ready", "True"))
+    await stage.barrier()
+    assert await jobs(stage) == []
+
+    other = job(stage.namespace, ttlSecondsAfterFinished=1, completions=1)
+    await stage.edit_template(name, await stage.content(settings(stage.namespace), other, name="v3"))
+    await eventually(lambda: jobs(stage), what="it runs again")
+
+
+async def jobs(stage: Stage) -> list[str]:
+    return [one.key.name for one in (await stage.client.list_metadata(JOBS, stage.namespace)).items]
 
 
 async def test_a_job_that_fails_leaves_the_former_content_in_place(stage: Stage) -> None:

@@ -1,5 +1,6 @@
 """Health of the other kinds that have a rule of their own."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -40,7 +41,7 @@ CRASHING = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}}
 @pytest.mark.parametrize(
     ("status", "age", "health"),
     [
-        ({"phase": "Succeeded"}, 0, HEALTHY),
+        ({"phase": "Succeeded"}, 0, replace(HEALTHY, may_go=True)),
         ({"phase": "Failed"}, 0, HEALTHY),
         ({"phase": "Running", "conditions": [READY]}, 0, HEALTHY),
         ({"phase": "Running", "conditions": [NOT_READY]}, 0, in_progress("Pod is running but is not Ready")),
