@@ -101,11 +101,11 @@ async def test_while_its_successor_is_refused_a_lost_rendering_is_told_too(tenan
     body = orjson.dumps(config_map("taken", tenant.namespace))
     await tenant.admin.create(CONFIG_MAPS, tenant.namespace, body, field_manager="somebody")
     await operator.start()
-    found = await tenant.until(
-        lambda seen: "the rendering that was installed is lost" in condition(seen, "Installed").get("message", ""),
-        what="it is told",
+    texts = ("the rendering that was installed is lost", "exists and is not managed by anyone")
+    await tenant.until(
+        lambda seen: all(text in condition(seen, "Installed").get("message", "") for text in texts),
+        what="both are told, once the successor is rendered",
     )
-    assert "exists and is not managed by anyone" in condition(found, "Installed")["message"]
 
 
 async def test_a_rendering_that_is_lost_and_comes_out_the_same_goes_on(tenant: Tenant, operator: Operator) -> None:
