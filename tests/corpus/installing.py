@@ -25,8 +25,8 @@ from tests.waiting import eventually
 INTERVAL_SECONDS = 0.1
 SETTLED_SECONDS = 10.0  # the same refusal for so long: what it waits for does not come
 INSTALL_SECONDS = 90.0
-DELETE_SECONDS = 60.0
-TOUCH_SECONDS = 3.0
+DELETE_SECONDS = 180.0
+TOUCH_SECONDS = 3.0  # doubled each time: a touch makes the API server begin anew, and large CRDs take it long
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +132,13 @@ class Installer:
         return there.isdisjoint(crd["metadata"]["name"] for crd in crds)
 
     async def _until(self, is_so: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-        touched = time.monotonic()
+        touched, pause = time.monotonic(), TOUCH_SECONDS
 
         async def look() -> bool:
-            nonlocal touched
-            if time.monotonic() - touched > TOUCH_SECONDS:
-                touched = time.monotonic()
+            nonlocal touched, pause
+            if time.monotonic() - touched > pause:
                 await touch_deleted(self._client)
+                touched, pause = time.monotonic(), 2 * pause
             return await is_so()
 
         try:

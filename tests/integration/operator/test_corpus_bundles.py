@@ -51,6 +51,7 @@ def archives() -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("names", [TOGETHER, *((name,) for name in ALONE)], ids=["together", *ALONE])
 async def test_installs_and_leaves_nothing(
     names: Sequence[str], admin: Client, tenant: Tenant, operators: StartOperator, archives: Server
