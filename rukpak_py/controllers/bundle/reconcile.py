@@ -18,12 +18,12 @@
 
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, BundlePhase
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
+from rukpak_py.controllers.bundle.awaited_image import still_told, told_of_image
 from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned
 from rukpak_py.controllers.bundle.state import BundleState, BundleStates, Refills, StoredContent
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
@@ -33,7 +33,6 @@ from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     ContentMissing,
-    ContentPending,
     OtherContentFound,
     Unpacking,
     UploadLost,
@@ -160,7 +159,7 @@ class BundleReconciler:
             return await self._kept(bundle)
         self._refills.looked_at(uid)
         if not turn.is_attempt:
-            return _about(*self._awaited(bundle), Fact(cause=Cause.NOT_DUE))
+            return _about(*still_told(bundle, self._states), Fact(cause=Cause.NOT_DUE))
         await self._content.unlink(bundle.metadata.name)  # of a former Bundle of this name, or its own, which is lost
         self._start(bundle)
         return self._unpacking(bundle)
@@ -208,7 +207,7 @@ class BundleReconciler:
 
     def _unpacking(self, bundle: Bundle) -> Progress:
         """Told once: a Bundle that fails again and again does not flicker between two phases."""
-        running = _about(*self._awaited(bundle), Fact(cause=Cause.JOB_RUNNING))
+        running = _about(*still_told(bundle, self._states), Fact(cause=Cause.JOB_RUNNING))
         if bundle.status.phase:
             return running
         since = self._clock().loop - self._jobs.seconds(bundle)
@@ -267,25 +266,8 @@ class BundleReconciler:
         if self._is_unasked(bundle):
             state.stored = StoredContent.REFILL_WAITS
             return _about(Fact(cause=Cause.IMAGE_COMING))
-        state.awaited = self._told_of_image(bundle, state, found)
+        state.awaited = told_of_image(bundle, state, found, self._clock().loop)
         return _about(*state.awaited)
-
-    def _awaited(self, bundle: Bundle) -> tuple[Fact, ...]:
-        """Said again at each look, so that what lasts too long fails on time. A failure stands as it was told."""
-        return self._states.of(bundle.metadata.uid).awaited if bundle.status.phase != BundlePhase.FAILING else ()
-
-    def _told_of_image(self, bundle: Bundle, state: BundleState, found: ImageAwaited) -> tuple[Fact, ...]:
-        """The direct cause first. A refusal counts from its beginning, in whichever words the registry refuses."""
-        is_coming, phase = found.pod.cause is Cause.IMAGE_COMING, bundle.status.phase
-        if found.direct is None or (is_coming and phase == BundlePhase.FAILING):  # a failure stays until news come
-            pending = ContentPending(source=bundle.spec.source.type)
-            return (found.pod if phase or not is_coming else Fact(cause=Cause.IMAGE_PENDING, detail=pending),)
-        if not found.is_refused:
-            state.refused_since = None
-            return found.direct, found.pod
-        if state.refused_since is None:
-            state.refused_since = self._clock().loop
-        return replace(found.direct, since=state.refused_since), found.pod
 
     def _without_store(self, bundle: Bundle, failure: Fact) -> Progress:
         """Of content that nobody asks for it says nothing: it may be there, and is read without its link."""

@@ -24,7 +24,7 @@ from rukpak_py.apply.results import ChangeSet
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.facts import in_seconds, look_again
+from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, look_again
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.history_size import History, reduced_text
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
@@ -236,8 +236,7 @@ def _left(plan: Plan, change_set: ChangeSet) -> Iterator[Fact]:
     for why, keys in released.items():
         yield Fact(cause=Cause.RELEASED, detail=details.Released(why=why), objects=tuple(keys))
     if change_set.failures:
-        failed = details.PruneFailures(messages=tuple(one.message for one in change_set.failures))
-        yield Fact(cause=Cause.PRUNE_FAILED, detail=failed, objects=tuple(one.key for one in change_set.failures))
+        yield fact_of(Cause.PRUNE_FAILED, change_set.failures, lambda texts: details.PruneFailures(messages=texts))
     elif change_set.waiting:  # an unlabelled one is not watched
         yield Fact(cause=Cause.PRUNING, detail=details.PendingObjects(waits=tuple(change_set.waiting)))
 

@@ -36,7 +36,8 @@ def completed_now(
         entry for entry in former if key_of(entry) not in owned and (still_done is None or key_of(entry) in still_done)
     ]
     ended = [_entry(live) for live in owned.values() if live.health is not None and live.health.may_go and live.applied]
-    return tuple(sorted([*stays, *ended], key=key_of)[:COMPLETED])
+    recorded = [*stays, *sorted(ended, key=key_of)][:COMPLETED]  # without its entry, what is gone would run again
+    return tuple(sorted(recorded, key=key_of))
 
 
 def _entry(live: ObservedObject) -> CompletedObject:

@@ -52,10 +52,28 @@ def failed_request(error: ApiError) -> Progress:
 def failure_facts(failures: Sequence[Failure]) -> tuple[Fact, ...]:
     """Of single objects. What is missing is introduced as that where nothing else stands beside it."""
     causes = dict.fromkeys(FAILURE_CAUSES[one.kind] for one in failures)
-    details = {**_DETAILS, Cause.RESOURCE_MISSING: _missing if len(causes) == 1 else _of_objects}
+    details = {**_DETAILS, Cause.RESOURCE_MISSING: _missing if len(causes) == 1 else of_objects}
     return tuple(
-        _fact_of(cause, [one for one in failures if FAILURE_CAUSES[one.kind] is cause], details.get(cause, _of_objects))
+        fact_of(cause, [one for one in failures if FAILURE_CAUSES[one.kind] is cause], details.get(cause, of_objects))
         for cause in causes
+    )
+
+
+def of_objects(messages: tuple[str, ...]) -> Detail:
+    return ObjectFailures(messages=messages)
+
+
+def fact_of(
+    cause: Cause, failures: Sequence[Failure], detail: Callable[[tuple[str, ...]], Detail] = of_objects
+) -> Fact:
+    """Of one cause. `detail` makes it of the statements about the objects."""
+    messages, longest = tuple(one.message for one in failures), max(one.retry_after for one in failures)
+    return Fact(
+        cause=cause,
+        detail=detail(messages),
+        objects=tuple(one.key for one in failures),
+        at=in_seconds(longest) if longest else None,
+        wakes=_all(map(wakes_of, failures)),
     )
 
 
@@ -73,21 +91,6 @@ def refusal_facts(refusals: Iterable[AnyRefusal]) -> tuple[Fact, ...]:
             case OwnerIsGone():
                 pass
     return (*facts, *failure_facts(failures))
-
-
-def _fact_of(cause: Cause, failures: Sequence[Failure], detail: Callable[[tuple[str, ...]], Detail]) -> Fact:
-    messages, longest = tuple(one.message for one in failures), max(one.retry_after for one in failures)
-    return Fact(
-        cause=cause,
-        detail=detail(messages),
-        objects=tuple(one.key for one in failures),
-        at=in_seconds(longest) if longest else None,
-        wakes=_all(map(wakes_of, failures)),
-    )
-
-
-def _of_objects(messages: tuple[str, ...]) -> Detail:
-    return ObjectFailures(messages=messages)
 
 
 def _missing(messages: tuple[str, ...]) -> Detail:

@@ -1,7 +1,7 @@
 """From what is wanted and what there is to a plan. Objects of kinds that cannot be used yet are set apart.
 
 `held`: of kinds that exist and cannot be seen at the moment. `done`: what has run and is gone. `later`: of kinds that
-this content brings; they are looked for once the kind is served, so that nothing is created that nobody looked for.
+this content brings; they are looked for once the kind is served, and created only after that.
 """
 
 from collections.abc import Collection, Mapping

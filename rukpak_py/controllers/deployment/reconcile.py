@@ -119,10 +119,8 @@ class DeploymentReconciler:
         self, deployment: BundleDeployment, wanted: Bundle, state: DeploymentState, found: FoundValues, turn: Turn
     ) -> Schedule:
         """The wanted content is there: install it, or keep it as it should be."""
-        attempt, active = (
-            self._attempts.wanted(deployment, wanted, state, found),
-            self._active(deployment, state, found),
-        )
+        attempt = self._attempts.wanted(deployment, wanted, state, found)
+        active = self._active(deployment, state, found)
         progress = await self._content.reconcile_content(attempt, active, is_due=turn.is_attempt)
         if state.begun == attempt.content and progress.reached is Reached.NOTHING:
             progress = replace(progress, reached=Reached.PARTLY)  # by an attempt before this one
@@ -190,7 +188,7 @@ class DeploymentReconciler:
 
 
 def _is_held_by_us(deployment: BundleDeployment) -> bool:
-    """Of another class by now, and being deleted with our finalizer, which nobody else takes away."""
+    """Of another class by now, and being deleted with our finalizer, which no other client takes away."""
     return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
 
 

@@ -91,7 +91,7 @@ class ContentReconciler:
         return await with_failed_request(self._hooks.with_given_up(attempt, progress), progress)
 
     def drop_renderings(self, deployment: BundleDeployment) -> None:
-        """Of what was wanted, while nobody can say what is."""
+        """Of what was wanted, while it is not known what is."""
         self._rendering.drop_superseded(deployment.metadata.uid)
 
     async def _stages(self, attempt: Attempt, active: Attempt | None) -> Progress:
@@ -211,7 +211,8 @@ class ContentReconciler:
             return None
         status, owned = attempt.deployment.status, self._owned(attempt)
         for key in done_and_gone(attempt.completed, owned):
-            attempt.state.applied.forget(key)
+            if key not in hidden:
+                attempt.state.applied.forget(key)
         found = differences(attempt.state.applied, without_kept(owned, status.kept))
         different = {key for key in found if key not in hidden}
         resting = attempt.state.drift.resting(different, monotonic())
@@ -258,7 +259,7 @@ class ContentReconciler:
 
 
 def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
-    """No watch shows instances of others: those of kept CRDs are counted now and then, and when somebody asks."""
+    """No watch shows instances of others: those of kept CRDs are counted now and then, and when a request asks."""
     status = attempt.deployment.status
     if not kept_for_instances(status.kept):
         return False

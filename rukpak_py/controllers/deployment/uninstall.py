@@ -23,15 +23,15 @@ from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.removed_objects import deletion_phase
-from rukpak_py.apply.results import ChangeSet, Failure
+from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
-from rukpak_py.controllers.deployment.facts import in_seconds
+from rukpak_py.controllers.deployment.facts import fact_of
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, GoingObjects, ObjectFailures
+from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, GoingObjects
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.objects import ObjectKey
@@ -132,7 +132,7 @@ class Uninstall:
         await run_bounded(lambda live: orphan(target, live, change_set), lives)
         if not change_set.failures:
             return await self._end(deployment)
-        return Progress(facts=(_failed(Cause.ORPHANING_FAILED, change_set.failures),))
+        return Progress(facts=(fact_of(Cause.ORPHANING_FAILED, change_set.failures),))
 
     async def _delete(
         self,
@@ -154,7 +154,7 @@ class Uninstall:
         keys = tuple(one.key for one in lives)
         facts = [Fact(cause=Cause.DELETING, detail=going, objects=keys, wakes=hidden.wakes)]
         if change_set.failures:
-            facts.append(_failed(Cause.DELETION_FAILED, change_set.failures))
+            facts.append(fact_of(Cause.DELETION_FAILED, change_set.failures))
         return Progress(facts=tuple(facts))
 
     async def _left(self, crds: Sequence[ObservedObject]) -> list[str]:
@@ -187,13 +187,3 @@ def _with_finalizers(live: ObservedObject) -> str:
     if not live.held_by:
         return str(live.key)
     return f"{live.key} ({'finalizer' if len(live.held_by) == 1 else 'finalizers'} {', '.join(live.held_by)})"
-
-
-def _failed(cause: Cause, failures: Sequence[Failure]) -> Fact:
-    longest = max(one.retry_after for one in failures)
-    return Fact(
-        cause=cause,
-        detail=ObjectFailures(messages=tuple(one.message for one in failures)),
-        objects=tuple(one.key for one in failures),
-        at=in_seconds(longest) if longest else None,
-    )

@@ -114,7 +114,7 @@ class DeletionHooks:
 
 
 def _unknown(found: FoundValues, rendered: Progress = NO_PROGRESS) -> Progress:
-    """Nobody knows the hooks: the chart cannot be `rendered` (yet), with advice how to delete without them.
+    """The hooks are not known: the chart cannot be `rendered` (yet), with advice how to delete without them.
 
     Values that could not be asked for may be had at the next try; a watch shows others when they can.
     """

@@ -63,6 +63,8 @@ def test_what_is_recorded(
 def test_the_record_is_bounded() -> None:
     shown = {one.key: one for one in (seen(f"a{number:03}") for number in range(COMPLETED + 1))}
     assert len(completed_now((), shown, None)) == COMPLETED
+    gone = CompletedObject(kind="ConfigMap", namespace="ns", name="z", applied="x")
+    assert gone in completed_now((gone,), shown, None), "without its entry it would run again"
 
 
 @pytest.mark.parametrize(
