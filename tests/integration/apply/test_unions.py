@@ -1,4 +1,4 @@
-"""A union is switched by an upgrade and by a correction, whoever owns the member that has to go."""
+"""A union is switched by an upgrade and by a correction, also where another client owns the member that has to go."""
 
 import copy
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""The union of an APIService, on a control plane that nobody shares: one without its server stops others' deletions."""
+"""The union of an APIService, on a control plane of its own: one without its server stops others' deletions."""
 
 import uuid
 from base64 import b64encode

@@ -30,7 +30,7 @@ def outcome(
     ("live", "wanted", "ours", "others", "expected"),
     [
         pytest.param({"x": 1}, {"x": 2}, {"f:x": {}}, {}, {"x": 2}, id="changed"),
-        pytest.param({"x": 1}, {"y": 2}, {}, {}, {"x": 1, "y": 2}, id="nobody's stays"),
+        pytest.param({"x": 1}, {"y": 2}, {}, {}, {"x": 1, "y": 2}, id="unowned stays"),
         pytest.param({"x": 1}, {"y": 2}, {"f:x": {}}, {}, {"y": 2}, id="ours goes"),
         pytest.param({"x": 1}, {"y": 2}, {"f:x": {}}, {"f:x": {}}, {"x": 1, "y": 2}, id="what others own too stays"),
         pytest.param(

@@ -112,7 +112,7 @@ class Bench:
         return await self.after_apply.run(applied, hidden or HiddenKinds())
 
     async def last_word(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> Progress:
-        """Once what is on its way is not waited for any more: what was deleted, then what somebody changed."""
+        """Once what is on its way is not waited for any more: what was deleted, then what another client changed."""
         for _ in range(2):
             if (progress := await self.said(applied, hidden)).reached >= Reached.APPLIED:
                 return progress

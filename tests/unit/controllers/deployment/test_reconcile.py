@@ -315,7 +315,7 @@ class TestNothingIsInstalled:
         assert f'does not serve its class "{FOREIGN}"' in bench.conditions["HasValidBundle"][2]
 
     async def test_a_bundle_of_another_class_that_is_unpacked_is_installed(self, bench: Bench) -> None:
-        """Whoever unpacked it."""
+        """It does not matter which provisioner unpacked it."""
         bench.put_bundle(unpacked(bench.put(deployment(template=spec(provisioner=FOREIGN)))))
         assert await bench.reconcile() == SETTLED
         assert bench.conditions["HasValidBundle"][:2] == ("True", "UnpackSuccessful")
