@@ -28,7 +28,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
             except RukPakError as error:
                 LOG.warning("%s", error)
                 schedule, result = failed(turn, at_least=error.retry_after), "error"
-            except Exception:
+            except Exception:  # a bug in one reconcile must not stop those of all other keys
                 LOG.exception("unexpected failure; this is a bug, please report it")
                 schedule, result = failed(turn), "bug"
             finally:
