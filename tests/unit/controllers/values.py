@@ -11,6 +11,7 @@ from rukpak_py.api.bundle_deployment import (
     BundleDeploymentStatus,
     BundleTemplate,
 )
+from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.metadata import ObjectMeta, OwnerReference
 from rukpak_py.api.names import (
     API_VERSION,
@@ -35,6 +36,7 @@ from rukpak_py.controllers.result.progress import (
 )
 from rukpak_py.core.errors import RukPakError
 
+STARTED = "2026-01-01T00:00:00Z"
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 UID = "uid-of-shop"
 DIGEST = "sha256:" + "1" * 64
@@ -72,6 +74,22 @@ def failing(one: Bundle, message: str, error: RukPakError) -> Bundle:
 def telling(one: Bundle, cause: Cause, detail: Detail) -> Bundle:
     """It has told this for a minute."""
     return concluded(one, Progress(facts=(Fact(cause=cause, detail=detail, since=-60.0),)))
+
+
+def hook_record(**fields: Any) -> HookRecord:
+    """Of a hook before the installation, which has succeeded."""
+    given = {
+        "revision": "r",
+        "run": "m",
+        "event": "pre-install",
+        "version": "v1",
+        "kind": "ConfigMap",
+        "name": "a",
+        "result": "Succeeded",
+        "started_at": STARTED,
+        "finished_at": STARTED,
+    }
+    return HookRecord(**{**given, **fields})
 
 
 def concluded(one: Bundle, progress: Progress) -> Bundle:

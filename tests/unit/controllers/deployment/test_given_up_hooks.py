@@ -35,7 +35,7 @@ from tests.unit.controllers.deployment.hook_bench import (
 from tests.unit.controllers.deployment.test_hook_objects import job, reference
 from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.result.concluding import READY, after
-from tests.unit.controllers.values import deployment
+from tests.unit.controllers.values import deployment, hook_record
 from tests.waiting import until
 
 LATER = "2026-01-01T00:10:00Z"  # than the time limit
@@ -476,19 +476,8 @@ async def test_deletions_after_a_failure_come_to_their_end_and_its_records_stay(
 # What a deletion leaves
 
 KEPT = {"annotations": {"helm.sh/resource-policy": "keep"}}
-RECORD = HookRecord(
-    revision="r",
-    run="m",
-    event="pre-delete",
-    group="batch",
-    version="v1",
-    kind="Job",
-    namespace="ns",
-    name="j",
-    uid="of-j",
-    result="Failed",
-    started_at=NOW,
-    finished_at=NOW,
+RECORD = hook_record(
+    event="pre-delete", group="batch", kind="Job", namespace="ns", name="j", uid="of-j", result="Failed"
 )
 
 

@@ -34,7 +34,7 @@ from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import attempt
 from tests.unit.controllers.fakes import LATER, NOW
-from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, hook_record, unpacked
 
 
 def change(one: Attempt) -> StatusChange:
@@ -160,17 +160,7 @@ def test_hooks_of_an_event_in_their_order() -> None:
 
 
 def a_record(revision: str) -> HookRecord:
-    return HookRecord(
-        revision=revision,
-        run="m",
-        event="pre-install",
-        version="v1",
-        kind="ConfigMap",
-        name="a",
-        result="Failed",
-        started_at=NOW,
-        finished_at=NOW,
-    )
+    return hook_record(revision=revision, result="Failed")
 
 
 def test_what_is_replaced_takes_its_records_with_it() -> None:

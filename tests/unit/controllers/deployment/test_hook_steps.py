@@ -8,7 +8,7 @@ from rukpak_py.api.hook_status import HookRecord, HookResult
 from rukpak_py.controllers.deployment.hooks.steps import EventHooksDone, EventHooksFailed, ExecuteHook, next_step
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
-from tests.unit.controllers.fakes import NOW
+from tests.unit.controllers.values import hook_record
 
 BEFORE, SUCCEEDED, FAILED = DeletePolicy.BEFORE_HOOK_CREATION, DeletePolicy.HOOK_SUCCEEDED, DeletePolicy.HOOK_FAILED
 ASKED = "now"  # by the annotation; nobody has asked for anything since a record has it
@@ -32,10 +32,7 @@ def record(
     of: Hook, result: HookResult = HookResult.SUCCEEDED, *, asked: str = ASKED, namespace: str = "ns"
 ) -> HookRecord:
     head = of.object.head
-    return HookRecord(
-        revision="r",
-        run="m",
-        event="pre-install",
+    return hook_record(
         group=head.gvk.group,
         version=head.gvk.version,
         kind=head.gvk.kind,
@@ -43,8 +40,6 @@ def record(
         name=head.name,
         uid=f"uid-of-{head.name}",
         result=result,
-        started_at=NOW,
-        finished_at=NOW,
         reconcile_at=asked,
     )
 

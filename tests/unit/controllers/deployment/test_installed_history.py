@@ -35,7 +35,7 @@ from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.unit.apply.lives import live, owned
 from tests.unit.controllers.deployment.parts import BASKET, attempt, content_key, kinds, ours, settled, with_status
 from tests.unit.controllers.fakes import LATER, NOW
-from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, unpacked
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment, hook_record, unpacked
 
 HERE = ours("a", "b")
 SECRET = live(gvk=SECRETS.gvk, **owned("s"))
@@ -159,20 +159,7 @@ def test_hooks_of_what_was_installed_before_are_forgotten_once_it_is_replaced() 
 
 
 def hook_records(one: Attempt, *others: str) -> tuple[HookRecord, ...]:
-    return tuple(
-        HookRecord(
-            revision=revision,
-            run="m",
-            event="pre-install",
-            version="v1",
-            kind="ConfigMap",
-            name="a",
-            result="Succeeded",
-            started_at=NOW,
-            finished_at=NOW,
-        )
-        for revision in (key_of(one), *others)
-    )
+    return tuple(hook_record(revision=revision) for revision in (key_of(one), *others))
 
 
 # The history

@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
-from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.apply.wakes import namespace_wake
@@ -24,22 +23,12 @@ from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS, HELD_BACK_S
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
 from tests.unit.controllers.result.concluding import fact, installed, progress
-from tests.unit.controllers.values import DIGEST, START, conditions, deployment
+from tests.unit.controllers.values import DIGEST, START, conditions, deployment, hook_record
 
 WRITE = "status BundleDeployment shop"
 BEGIN = 1000.0  # the loop's time
 MISSING = frozenset({namespace_wake("n")})
-RECORD = HookRecord(
-    revision="r",
-    run="m",
-    event="pre-install",
-    version="v1",
-    kind="ConfigMap",
-    name="a",
-    result="Succeeded",
-    started_at=NOW,
-    finished_at=NOW,
-)
+RECORD = hook_record()
 ENTRY = Installation(revision=1, bundle="b1", digest=DIGEST, time=NOW, outcome="Healthy")
 
 

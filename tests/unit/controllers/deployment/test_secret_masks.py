@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HELM_CLASS
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
@@ -25,23 +24,12 @@ from tests.unit.apply.lives import key
 from tests.unit.controllers.deployment.parts import ToldEvents
 from tests.unit.controllers.fakes import FakeClient, FakeDigestKeys, FakeValuesObjects
 from tests.unit.controllers.result.concluding import fact, installed, progress
-from tests.unit.controllers.values import conditions, deployment
+from tests.unit.controllers.values import conditions, deployment, hook_record
 
 CANARY = "canary-hunter22"
 REFUSAL = f'ConfigMap shop/{CANARY.upper()}: metadata.labels: Invalid value: "{CANARY}": no'
 SHOWN = 'ConfigMap shop/***: metadata.labels: Invalid value: "***": no'
-FAILED_HOOK = HookRecord(
-    revision="r",
-    run="1",
-    event="pre-install",
-    version="v1",
-    kind="Pod",
-    name="a",
-    result="Failed",
-    message=CANARY,
-    started_at="",
-    finished_at="",
-)
+FAILED_HOOK = hook_record(kind="Pod", result="Failed", message=CANARY)
 SECRET, MAP = {"kind": "Secret", "name": "s"}, {"kind": "ConfigMap", "name": "m"}
 
 

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, InstalledKind
-from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, RECONCILE_AT_ANNOTATION
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
@@ -27,20 +26,10 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached
 from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError, StaleError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.result.concluding import fact, installed, progress
-from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, START, UID, conditions, deployment
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, START, UID, conditions, deployment, hook_record
 
 KINDS = (InstalledKind(version="v1", kind="ConfigMap"),)
-RECORD = HookRecord(
-    revision="r",
-    run="m",
-    event="pre-install",
-    version="v1",
-    kind="ConfigMap",
-    name="a",
-    result="Succeeded",
-    started_at=NOW,
-    finished_at=NOW,
-)
+RECORD = hook_record()
 WRITE = ["status BundleDeployment shop"]
 
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, BundleTemplate, Installation
 from rukpak_py.api.conditions import BRIEF_CHARACTERS, Condition
-from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, config_digest, recorded
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
@@ -35,25 +34,14 @@ from rukpak_py.kube.resources import Resource
 from tests.unit.controllers.deployment.parts import ToldEvents
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.result.concluding import fact, installed, progress
-from tests.unit.controllers.values import DIGEST, START, conditions, deployment, spec
+from tests.unit.controllers.values import DIGEST, START, conditions, deployment, hook_record, spec
 
 CONFIG = {"values": "a: 1"}
 LIMIT = 8_000
 REFUSED = TooLargeError(ErrorAnswer(subject="patch", status=500, message="etcdserver: request is too large"))
 TOO_LONG = (ErrorCause(reason="FieldValueTooLong", field="status.conditions[0].message"),)
 TEMPLATE = BundleTemplate(spec=spec(), metadata=TemplateMeta(annotations={"large": "x" * LIMIT}))
-RECORD = HookRecord(
-    revision="r",
-    run="m",
-    event="pre-install",
-    version="v1",
-    kind="ConfigMap",
-    name="a",
-    result="Failed",
-    message="line\n" * 1000,
-    started_at=NOW,
-    finished_at=NOW,
-)
+RECORD = hook_record(result="Failed", message="line\n" * 1000)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rukpak_py.api.conditions import find_condition
-from rukpak_py.api.hook_status import HookRecord, RunningHook
+from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.api.notes import Note
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
@@ -28,7 +28,7 @@ from tests.unit.controllers.result.concluding import (
     fact,
     progress,
 )
-from tests.unit.controllers.values import START
+from tests.unit.controllers.values import START, hook_record
 
 REFUSED = fact(Cause.REFUSED, "no", MAP, OTHER_MAP)
 
@@ -145,18 +145,7 @@ def test_a_timestamp_is_in_whole_seconds_of_utc() -> None:
 
 def test_what_hooks_say_is_masked_and_recorded() -> None:
     running = RunningHook(revision="r", run="1", event="pre-install", version="v1", kind="Job", name="j")
-    failed = HookRecord(
-        revision="r",
-        run="1",
-        event="pre-install",
-        version="v1",
-        kind="Job",
-        name="j",
-        result="Failed",
-        message="token=hunter2",
-        started_at="2026-01-01T00:00:00Z",
-        finished_at="2026-01-01T00:00:00Z",
-    )
+    failed = hook_record(run="1", kind="Job", name="j", result="Failed", message="token=hunter2")
     change = progress(fact(Cause.APPLYING), hooks=(failed,), running_hook=running)
     status = case("", FRESH, change, hide=hide).conclusion().status
     assert status.running_hook == running
