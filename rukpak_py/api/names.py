@@ -200,6 +200,7 @@ class EventReason(StrEnum):
     SUSPENDED = "Suspended"
     RESUMED = "Resumed"
     KEPT = "Kept"
+    COPIED = "Copied"
     PRUNED = "Pruned"
     RELEASED = "Released"
     REPLACED = "Replaced"

@@ -17,6 +17,7 @@ from rukpak_py.api.names import (
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
 )
+from rukpak_py.apply.identity import applied_value, identity
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, phase_of
 from rukpak_py.apply.owner import Owner
@@ -83,20 +84,21 @@ def desire(
     override = override_of(overrides, head.key, install_namespace=default_namespace)
     may_prune = flag(annotations, PRUNE_ANNOTATION, override=override.prune)
     outlives = outlives or may_prune is False or (may_prune is None and lasting)
-    payload = _payload(manifest, owner, outlives=outlives)
+    identified = identity(owner.uid, head.key)
+    payload = _payload(manifest, owner, identified, outlives=outlives)
     spares = obj.head.gvk.group_kind in OUTLIVES_WHEN_TAKEN and not outlives
     return Desired(
         head=head,
         phase=phase_of(obj.head.gvk, custom=custom),
         payload=payload,
         force=flag(annotations, FORCE_ANNOTATION, override=override.force) is True,
-        payload_when_taken=_payload(manifest, owner, outlives=True) if spares else payload,
+        payload_when_taken=_payload(manifest, owner, identified, outlives=True) if spares else payload,
         defines=frozenset(custom_kinds_of([manifest])),
         warnings=normal.warnings,
     )
 
 
-def _payload(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Payload:
+def _payload(manifest: dict[str, Any], owner: Owner, identified: str, *, outlives: bool) -> Payload:
     metadata: dict[str, Any] = dict(manifest["metadata"])
     metadata["labels"] = {**(metadata.get("labels") or {}), **owner.labels}
     annotations = dict(metadata.get("annotations") or {})
@@ -108,5 +110,5 @@ def _payload(manifest: dict[str, Any], owner: Owner, *, outlives: bool) -> Paylo
         "sha256:"
         + hashlib.sha256(canonical_json({**manifest, "metadata": {**metadata, "annotations": annotations}})).hexdigest()
     )
-    metadata["annotations"] = {**annotations, APPLIED_ANNOTATION: digest}
+    metadata["annotations"] = {**annotations, APPLIED_ANNOTATION: applied_value(identified, digest)}
     return Payload(body=canonical_json({**manifest, "metadata": metadata}), digest=digest)

@@ -19,8 +19,9 @@ import orjson
 
 from rukpak_py.apply.health import HealthStatus
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.marks import lost_marks
 from rukpak_py.apply.object_failures import failure_of
-from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase, is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import WRITES, Action, Change, Plan, not_checkable
@@ -63,23 +64,30 @@ class Engine:
 
         async def try_out(change: Change) -> None:
             try:
-                await self._try_out(target, change)
+                failure = await self._try_out(target, change)
             except FieldConflictError:
                 return  # the name was taken just now: the real apply tells
             except RukPakError as error:
-                if not (isinstance(error, InvalidError) and await self._may_replace(target, change)):
-                    failures.append(failure_of_change(change, error))
+                if isinstance(error, InvalidError) and await self._may_replace(target, change):
+                    return
+                failure = failure_of_change(change, error)
+            if failure is not None:
+                failures.append(failure)
 
         await run_bounded(try_out, [change for change in plan.writes if not skip(change)])
         return sorted(failures, key=lambda failure: failure.key)
 
-    async def _try_out(self, target: Target, change: Change) -> None:
+    async def _try_out(self, target: Target, change: Change) -> Failure | None:
+        """What is wrong with the answer."""
         try:
-            await self._send(target, change, _body(change), force=change.action is not Action.CREATE, dry_run=True)
+            force = change.action is not Action.CREATE
+            answer = await self._send(target, change, _body(change), force=force, dry_run=True)
         except InvalidError as error:
             refused = _switchable(target, change, error)
             if refused is None or not await refused.try_switched():
                 raise
+            return None
+        return lost_marks(_observed(change, answer), target.owner)
 
     async def apply(
         self,
@@ -278,6 +286,11 @@ class Engine:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _take_in(self, target: Target, change: Change, applied: ApplyAnswer, change_set: ChangeSet) -> None:
+        lost = lost_marks(_observed(change, applied), target.owner)
+        if lost is not None:  # no watch may show it: what came of it is asked for again
+            target.last_applied.uids[change.key] = applied.metadata.uid
+            change_set.failures.append(lost)
+            return
         live = self._inventory.observe(change.desired.head.gvk, applied.object)
         if live.is_deleted:
             change_set.waiting.append(f"{change.key} is being deleted")
@@ -297,6 +310,10 @@ class Engine:
                 change_set.updated.append(change.key)
             case _:
                 change_set.corrected.append(change.key)
+
+
+def _observed(change: Change, answer: ApplyAnswer) -> ObservedObject:
+    return observed_object(change.key, change.desired.head.gvk, answer.metadata)
 
 
 def _has_refused(change_set: ChangeSet) -> bool:

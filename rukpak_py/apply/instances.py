@@ -86,7 +86,8 @@ async def foreign_instances(
 
     def stays(resource: Resource, one: LiveObject) -> bool:
         live = observed_object(one.key, resource.gvk, one.metadata)
-        return live.owner_uid != owner_uid or live.key in wanted or policy.fate(live).fate is not PruneFate.PRUNE
+        is_ours = live.owner_uid == owner_uid and live.is_proven_of(owner_uid)
+        return not is_ours or live.key in wanted or policy.fate(live).fate is not PruneFate.PRUNE
 
     return {crd.key: await _foreign(client, versions_of(crd.key.name), stays) for crd in crds}
 

@@ -1,7 +1,8 @@
 """The cluster is the inventory: label-selected watches over the kinds in use show what every deployment owns.
 
 * One watch per kind, for all deployments; of kinds without health only metadata travels.
-* `owned_by(uid)` is the ground for pruning: label *and* owner uid, as the API server shows them.
+* `owned_by(uid)`: label *and* owner uid, as the API server shows them. Copies that clients made have both; what is not
+  desired must be proven (`ObservedObject.is_proven_of`) before anything is done to it.
 * `observe` puts the answer to our own apply in, so that the next look does not miss it; an older event never
   overwrites a newer answer, and a late answer never brings back an object whose deletion was seen. When a watch itself
   goes back to an older version, etcd was restored, and that is the truth.
@@ -11,7 +12,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -118,12 +119,23 @@ class Inventory:
     def get(self, key: ObjectKey) -> ObservedObject | None:
         return self._objects.get(key)
 
-    def shows_orphans_of(self, name: str) -> bool:
-        """Whether the collector took our owner reference off an object of the deployment of this name."""
+    def shows_orphans_of(self, name: str, uid: str) -> bool:
+        """Whether the collector took the owner reference of this deployment off an object of its.
+
+        Objects with its labels alone prove nothing: Kubernetes copies those of a Service to its Endpoints.
+        """
         return any(
-            live.labelled_for == name and live.controller is None and not live.owner_uid
+            live.labelled_for == name and live.controller is None and not live.owner_uid and live.is_proven_of(uid)
             for live in self._objects.values()
         )
+
+    def ours(self, uid: str, known: Container[ObjectKey]) -> dict[ObjectKey, ObservedObject]:
+        """What a deployment has. `known`: what it has applied, which needs no proof."""
+        return {key: live for key, live in self.owned_by(uid).items() if key in known or live.is_proven_of(uid)}
+
+    def copies(self, uid: str, known: Container[ObjectKey]) -> list[ObjectKey]:
+        """What carries the marks of a deployment and is not of it."""
+        return [key for key, live in self.owned_by(uid).items() if key not in known and not live.is_proven_of(uid)]
 
     def owned_by(self, uid: str) -> Mapping[ObjectKey, ObservedObject]:
         return self._owned.get(uid, {})

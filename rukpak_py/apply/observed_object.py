@@ -1,8 +1,8 @@
 """What is known of an object in the cluster: just what decisions look at, never its body.
 
-`owner_uid` is the ground on which anything is changed or pruned: the uid of the BundleDeployment that controls the
-object, or, for objects that outlive their deployment, the uid in our annotation while nobody controls the object.
-Labels alone never make an object ours.
+`owner_uid` is the ground on which a desired object is changed: the uid of the BundleDeployment that controls it, or,
+where it has no owner reference, the uid in our annotation while nobody controls it. Labels alone never make an object
+ours. All these travel with copies, so what is not desired is deleted only when it `is_proven_of` its deployment.
 """
 
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from rukpak_py.api.names import (
     field_manager,
 )
 from rukpak_py.apply.health import Health
+from rukpak_py.apply.identity import identity, read_applied
 from rukpak_py.apply.tools import other_tool
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.metadata import Metadata, field_hash
@@ -40,6 +41,7 @@ class ObservedObject:
     labelled_for: str  # the deployment that our labels name; empty: none
     controller: OwnerReference | None
     applied: str  # digest of what was sent last
+    identity: str  # what our annotation says for which object it was written; empty: it is of a former release
     fields: str  # hash of the fields that the deployment named by the labels owns
     is_deleted: bool
     outlives: bool  # no owner reference: it stays when its deployment goes
@@ -54,6 +56,10 @@ class ObservedObject:
     @property
     def is_controlled_by_deployment(self) -> bool:
         return self.controller is not None and is_deployment(self.controller)
+
+    def is_proven_of(self, uid: str) -> bool:
+        """Whether this very object, and not one that it was copied from, was applied for the deployment of this uid."""
+        return bool(self.applied and self.fields) and self.identity in {"", identity(uid, self.key)}
 
 
 def is_deployment(owner: OwnerReference) -> bool:
@@ -70,7 +76,7 @@ def observed_object(
         owner_uid = controller.uid if is_deployment(controller) else ""
     else:
         owner_uid = annotations.get(OWNER_UID_ANNOTATION, "") if labelled_for else ""
-    applied = annotations.get(APPLIED_ANNOTATION, "")
+    identified, applied = read_applied(annotations.get(APPLIED_ANNOTATION, ""))
     name = controller.name if controller is not None and is_deployment(controller) else labelled_for
     return ObservedObject(
         key=key,
@@ -81,6 +87,7 @@ def observed_object(
         labelled_for=labelled_for,
         controller=controller,
         applied=applied,
+        identity=identified,
         fields=(field_hash(metadata, field_manager(name)) or "") if name else "",
         ca_fields=(field_hash(metadata, ca_field_manager(name)) or "") if name and key.group in CALLER_GROUPS else "",
         is_deleted=metadata.is_deleted,

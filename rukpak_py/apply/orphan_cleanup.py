@@ -6,8 +6,8 @@ kinds that they brought, and their objects stay that long. A second after the de
 * Only after a deletion that certainly did not orphan (`ProvenDeletions`), and when a GET shows that the deployment does
   not exist.
 * Only objects that the collector would delete: controlled by the deployment's uid, with no other owner and none of
-  the collector's finalizers. The request carries the uid and the resourceVersion on which this was decided; an object
-  that changed meanwhile is read and judged again.
+  the collector's finalizers. Copies that clients made of them are left to it. The request carries the uid and the
+  resourceVersion on which this was decided; an object that changed meanwhile is read and judged again.
 * Each object is asked to go once. What its own finalizers hold is theirs to release.
 """
 
@@ -54,7 +54,8 @@ class StillExists(Protocol):
 def is_left_behind(live: ObservedObject, uid: str) -> bool:
     """Whether the collector would delete this object when the deployment with this uid is gone."""
     is_controlled = live.controller is not None and live.controller.uid == uid and live.is_controlled_by_deployment
-    return is_controlled and not live.outlives and not live.is_left_to_collector and not live.is_deleted
+    is_ours = is_controlled and live.is_proven_of(uid)
+    return is_ours and not live.is_left_to_collector and not live.is_deleted
 
 
 def owned_by(inventory: Inventory, uid: str) -> Iterator[Leftover]:

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from enum import Enum, auto
 
 from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.apply.identity import identity
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import ObjectKey
@@ -17,7 +18,7 @@ class OwnershipSituation(Enum):
     OURS = auto()  # our uid
     OTHER_DEPLOYMENT = auto()  # another BundleDeployment controls it, or our labels name one that exists
     OTHER_CONTROLLER = auto()
-    OURS_BY_LABEL = auto()  # our labels and no controller: bootstrapped, orphaned or restored
+    OURS_BY_LABEL = auto()  # our labels or identity, and no controller: bootstrapped, orphaned, restored or stripped
     MISSING_DEPLOYMENT = auto()  # labels of a BundleDeployment that does not exist: renamed, or orphaned
     OTHER_TOOL = auto()  # no controller, but marks of Helm, Flux, Argo CD or another tool
     UNOWNED = auto()
@@ -37,7 +38,7 @@ def situation(
             if live.is_controlled_by_deployment
             else OwnershipSituation.OTHER_CONTROLLER
         )
-    if live.labelled_for == owner.name:
+    if live.labelled_for == owner.name or live.identity == identity(owner.uid, live.key):
         return OwnershipSituation.OURS_BY_LABEL
     if live.labelled_for:
         is_missing = live.labelled_for in missing_deployments

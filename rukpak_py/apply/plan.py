@@ -156,8 +156,12 @@ def make_plan(
 def left_content(
     owned: Mapping[ObjectKey, ObservedObject], wanted: Collection[ObjectKey], owner: Owner
 ) -> list[ObservedObject]:
-    """What the deployment owns and the content does not have."""
-    return [live for key, live in owned.items() if key not in wanted and live.owner_uid == owner.uid]
+    """What is proven to be the deployment's and the content does not have."""
+    return [
+        live
+        for key, live in owned.items()
+        if key not in wanted and live.owner_uid == owner.uid and live.is_proven_of(owner.uid)
+    ]
 
 
 def not_checkable(plan: Plan, makes_namespace: str = "") -> Callable[[Change], bool]:

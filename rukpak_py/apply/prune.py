@@ -91,9 +91,9 @@ async def _delete(target: Target, live: ObservedObject) -> Metadata | None:
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _grounds(live: ObservedObject) -> tuple[str, str, bool, bool | None]:
+def _grounds(live: ObservedObject) -> tuple[str, str, bool, bool | None, bool]:
     """Why it may be deleted."""
-    return live.uid, live.owner_uid, live.outlives, live.prune
+    return live.uid, live.owner_uid, live.outlives, live.prune, live.is_proven_of(live.owner_uid)
 
 
 async def release(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:

@@ -37,12 +37,12 @@ async def read_live(target: Target, inventory: Inventory, keys: Iterable[ObjectK
 
 
 async def owned_but_unlabelled(target: Target, keys: Iterable[ObjectKey]) -> list[ObservedObject]:
-    """Those of these names that are ours by uid although the watch does not show them: a label was stripped."""
+    """Those of these names that are proven to be ours although the watch does not show them: a label was stripped."""
     found: list[ObservedObject] = []
 
     async def get(key: ObjectKey) -> None:
         live = await _get(target, key)
-        if live is not None and live.owner_uid == target.owner.uid:
+        if live is not None and live.owner_uid == target.owner.uid and live.is_proven_of(target.owner.uid):
             found.append(live)
 
     await run_bounded(get, keys)

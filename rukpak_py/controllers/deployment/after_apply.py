@@ -159,7 +159,7 @@ class AfterApply:
         if kept_for_instances(kept):
             facts.append(look_again(KEPT_CRDS_SECONDS))
         history = change.installed.history if change.installed else ()
-        facts += [*_notes(kept, history), *self._unmatched(attempt)]
+        facts += [*_notes(kept, history), *self._copies(attempt), *self._unmatched(attempt)]
         reached = Reached.FINISHED if is_finished else Reached.APPLIED
         return Progress(facts=tuple(facts), change=change, reached=reached)
 
@@ -183,6 +183,11 @@ class AfterApply:
             leaving = tuple(live.key for live in planned.plan.prune)
             yield Fact(cause=Cause.PRUNE_HELD_BACK, detail=details.HeldBack(), objects=leaving, since=since)
 
+    def _copies(self, attempt: Attempt) -> Iterator[Fact]:
+        copies = self._inventory.copies(attempt.deployment.metadata.uid, attempt.state.applied.fields)
+        if copies:
+            yield Fact(cause=Cause.COPIED, detail=details.Copied(), objects=tuple(sorted(copies)))
+
     def _unmatched(self, attempt: Attempt) -> Iterator[Fact]:
         """Overrides of the spec that are about nothing that the deployment has; of other options they say nothing."""
         spec = attempt.deployment.spec
@@ -193,7 +198,7 @@ class AfterApply:
             yield Fact(cause=Cause.OVERRIDE_UNMATCHED, detail=details.UnmatchedOverride(line=line))
 
     def _owned(self, attempt: Attempt) -> Mapping[ObjectKey, ObservedObject]:
-        return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
+        return self._inventory.ours(attempt.deployment.metadata.uid, attempt.state.applied.fields)
 
 
 class PruneStep(Enum):

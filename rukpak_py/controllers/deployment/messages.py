@@ -103,6 +103,14 @@ def kept_text(kept: Collection[KeptObject]) -> str:
     )
 
 
+def copied(keys: Collection[ObjectKey]) -> str:
+    return (
+        f"{named(keys)}: with the labels or the owner reference of this BundleDeployment and not applied for it, "
+        "as copies have them; left alone. Remove them (the garbage collector deletes what has the owner reference "
+        "with the BundleDeployment)"
+    )
+
+
 def released(keys: Collection[ObjectKey], why: str) -> str:
     """`why`: who said that they stay; empty: they existed before, or outlive the deployment for another reason."""
     return f"left {named(keys)} in the cluster, no longer managed{f' ({why})' if why else ''}"

@@ -49,8 +49,8 @@ class Planner:
         self._kinds = kinds
 
     def owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
-        """What the watches show of the deployment."""
-        return dict(self._inventory.owned_by(attempt.deployment.metadata.uid))
+        """What the watches show of the deployment, without copies that clients made."""
+        return self._inventory.ours(attempt.deployment.metadata.uid, attempt.state.applied.fields)
 
     def target_of(self, attempt: Attempt, resolution: Resolution | None = None) -> Target:
         """By whose identity and in which versions the objects of a deployment are written."""
@@ -110,5 +110,5 @@ class Planner:
         self, attempt: Attempt, hidden: HiddenKinds, apart: set[ObjectKey]
     ) -> Mapping[ObjectKey, ObservedObject]:
         """What the deployment owns, without what is set apart: it is still wanted, or cannot be seen."""
-        owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
+        owned = self.owned(attempt)
         return {key: live for key, live in owned.items() if key not in hidden and key not in apart}

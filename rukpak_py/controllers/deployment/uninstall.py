@@ -63,8 +63,8 @@ class Uninstall:
         hidden, unlisted = await self._hidden(deployment)
         if unlisted:  # what is orphaned might be among them
             return Progress(facts=(unlisted.fact(Cause.DELETING),))
-        ours = [one for one in self._inventory.owned_by(metadata.uid).values() if not one.outlives]
-        if state.deletion.is_orphaning or self._inventory.shows_orphans_of(metadata.name):
+        ours = [one for one in self._inventory.ours(metadata.uid, state.applied.fields).values() if not one.outlives]
+        if state.deletion.is_orphaning or self._inventory.shows_orphans_of(metadata.name, metadata.uid):
             state.deletion.is_orphaning = True
             return await self._orphan(deployment, ours, hidden)
         content = await self._hooks.content(deployment, state)

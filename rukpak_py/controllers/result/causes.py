@@ -114,6 +114,7 @@ class Cause(StrEnum):
     HOOKS_BEGIN_AGAIN = "HooksBeginAgain"
     FORMER_HOOK_LEFT = "FormerHookLeft"
     KEPT = "Kept"
+    COPIED = "Copied"
     HISTORY_CUT = "HistoryCut"
     PRUNE_HELD_BACK = "PruneHeldBack"
     CONTENT_MISSING = "ContentMissing"

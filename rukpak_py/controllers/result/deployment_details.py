@@ -154,6 +154,13 @@ class Kept(Detail, frozen=True, kw_only=True):
         return messages.kept_text(self.kept)
 
 
+class Copied(Detail, frozen=True, kw_only=True):
+    """Objects that carry the marks of the deployment and were not applied for it."""
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.copied(objects)
+
+
 class ReducedHistory(Detail, frozen=True, kw_only=True):
     """`line`: as `history_size.reduced_text` has it."""
 

@@ -259,6 +259,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.HOOKS_BEGIN_AGAIN: _note(EventReason.HOOKS_BEGIN_AGAIN, None),
     Cause.FORMER_HOOK_LEFT: _note(EventReason.HOOK_ENDED, None),
     Cause.KEPT: _note(EventReason.KEPT, is_warning=False),
+    Cause.COPIED: _note(EventReason.COPIED),
     Cause.HISTORY_CUT: _note(None),
     Cause.PRUNE_HELD_BACK: Row(kind=Kind.NOTE, aspect=_H, quiet=HELD_BACK_SECONDS),
     Cause.CONTENT_MISSING: Row(kind=Kind.NOTE, aspect=_U, event=Reason.UNPACK_FAILED),

@@ -7,6 +7,7 @@ import orjson
 from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.names import (
     API_VERSION,
+    APPLIED_ANNOTATION,
     BUNDLE_DEPLOYMENT_KIND,
     OWNER_KIND_LABEL,
     OWNER_NAME_LABEL,
@@ -48,10 +49,12 @@ def live(
 
 
 def owned(name: str = "a", *, by: Owner = OWNER, **fields: Any) -> dict[str, Any]:
-    """Metadata of an object that a deployment controls."""
+    """Metadata of an object that was applied for a deployment."""
+    annotations = {APPLIED_ANNOTATION: "sha256:former", **fields.pop("annotations", {})}
     return {
         "name": name,
         "labels": by.labels,
+        "annotations": annotations,
         "ownerReferences": [by.reference],
         "managedFields": [managed(by)],
         **fields,

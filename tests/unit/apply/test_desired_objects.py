@@ -18,6 +18,7 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.identity import identity
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.errors import ContentError
@@ -43,7 +44,7 @@ def test_an_owned_object_carries_labels_reference_and_digest() -> None:
     metadata = sent(want)["metadata"]
     assert metadata["labels"] == OUR_LABELS
     assert metadata["ownerReferences"] == [OWNER.reference]
-    assert metadata["annotations"] == {APPLIED_ANNOTATION: want.payload.digest}
+    assert metadata["annotations"] == {APPLIED_ANNOTATION: f"v2:{identity(OWNER.uid, want.key)}:{want.payload.digest}"}
     assert metadata["namespace"] == want.key.namespace == "ns"
     assert sent(want)["data"] == {"x": "1"}
     assert want.payload == want.payload_when_taken

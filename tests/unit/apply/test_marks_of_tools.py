@@ -49,7 +49,7 @@ def test_marks_count_only_where_nothing_else_says_whose_it_is() -> None:
 def test_only_helms_release_of_our_name_under_our_labels_is_the_original_operators() -> None:
     release = {"meta.helm.sh/release-name": OWNER.name}
     assert live(labels=OUR_LABELS, annotations=release).is_from_upstream
-    assert live(**owned(annotations=release)).is_from_upstream
+    assert live(**owned(annotations={**release, "core.rukpak.io/applied": ""})).is_from_upstream
     assert not live(labels=OUR_LABELS).is_from_upstream
     assert not live(annotations=release).is_from_upstream
     assert not live(labels=OUR_LABELS, annotations=HELM).is_from_upstream, "somebody's chart with our labels in it"

@@ -37,7 +37,7 @@ OUTDATED: dict[str, Any] = {"annotations": {APPLIED_ANNOTATION: "sha256:former"}
 BY_TOOL = {"app.kubernetes.io/managed-by": "kustomize"}
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 NAMES = "abcd"
-RELEASE: dict[str, Any] = {"annotations": {HELM_RELEASE_ANNOTATION: OWNER.name}}
+RELEASE: dict[str, Any] = {"annotations": {HELM_RELEASE_ANNOTATION: OWNER.name, APPLIED_ANNOTATION: ""}}
 LABELS_OF_MISSING = {**OUR_LABELS, OWNER_NAME_LABEL: "renamed"}
 DECISIONS: list[tuple[str, dict[str, Any] | None, Action, Action, Action]] = [
     ("free", None, Action.CREATE, Action.CREATE, Action.CREATE),

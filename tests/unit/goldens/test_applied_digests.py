@@ -42,6 +42,7 @@ def observed(kind: str, name: str, *, group: str = "", namespace: str = "ns", fi
         labelled_for="shop",
         controller=None,
         applied=f"sha256:{name}",
+        identity="",
         fields=fields,
         is_deleted=False,
         outlives=False,

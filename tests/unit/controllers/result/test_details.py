@@ -87,6 +87,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (deployments.SUSPENDED, (), "spec.suspend is true: nothing is applied, corrected or pruned"),
     (deployments.ClassNotServed(class_name="x"), (), messages.class_not_served("x")),
     (deployments.STATUS_TOO_LARGE, (), messages.STATUS_TOO_LARGE),
+    (deployments.Copied(), (A, B), messages.copied((A, B))),
     (deployments.ReducedHistory(line="status.history …"), (), "status.history …"),
     (deployments.ObjectFailures(messages=("x", "y")), (A, B), "x && y"),
     (deployments.MissingResources(messages=("x", "y")), (A, B), "required resource not found: x && y"),

@@ -167,6 +167,7 @@ INSTALLED = [
     Seen(C.HOOKS_BEGIN_AGAIN, IS_INSTALLED, SUCCEEDED, "Warning HooksBeginAgain"),
     Seen(C.FORMER_HOOK_LEFT, IS_INSTALLED, SUCCEEDED, "Warning HookEnded"),
     Seen(C.KEPT, IS_INSTALLED, SUCCEEDED, "Normal Kept"),
+    Seen(C.COPIED, IS_INSTALLED, SUCCEEDED, "Warning Copied"),
     Seen(C.HISTORY_CUT, IS_INSTALLED, SUCCEEDED, ""),
     Seen(C.PRUNE_HELD_BACK, "Healthy True Healthy", SUCCEEDED, "", WOKEN, 600),
     Seen(C.DRIFT_CORRECTED, IS_INSTALLED, SUCCEEDED, "Normal DriftCorrected"),
