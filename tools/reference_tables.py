@@ -32,26 +32,47 @@ MARKS = {
         "operator, on Secrets that it makes for a bundle's webhooks",
         "Name of the BundleDeployment whose webhooks serve by the certificate.",
     ),
-    "APPLIED_ANNOTATION": ("operator, on installed objects", "SHA-256 digest of the manifest that was applied last."),
+    "APPLIED_ANNOTATION": (
+        "operator, on installed objects",
+        (
+            "For which object of which BundleDeployment it was written, and the SHA-256 digest of the manifest that was"
+            " applied last."
+        ),
+    ),
     "OWNER_UID_ANNOTATION": (
-        "operator, on installed objects that outlive their BundleDeployment",
+        (
+            "operator, on Namespaces, PersistentVolumeClaims, PersistentVolumes and CRDs, and on other installed objects"
+            " that outlive their BundleDeployment"
+        ),
         "UID of the BundleDeployment. These objects have no owner reference, so Kubernetes does not delete them.",
+    ),
+    "DELETION_POLICY_ANNOTATION": (
+        "operator, beside `owner-uid`",
+        (
+            "`Delete`: the operator deletes the object when its BundleDeployment is deleted. Without it, the object"
+            " outlives the BundleDeployment."
+        ),
     ),
     "UNPACK_POD_ANNOTATION": ("unpack pods", "the digest of its spec: the pod is made again when another is wanted"),
     "PRUNE_ANNOTATION": (
         "you, on an object, in the bundle or in the cluster",
         (
             "`true`: delete the object when it leaves the content, also a Namespace, a PersistentVolumeClaim, a"
-            " PersistentVolume or a CRD with instances. `false`: keep it when it leaves the content; set in the bundle,"
+            " PersistentVolume or a CRD with instances (of these only where it is set in the cluster, not in the"
+            " bundle). `false`: keep it when it leaves the content; set in the bundle,"
             " keep it also when the BundleDeployment is deleted. `spec.overrides[].prune` wins over it."
         ),
     ),
     "FORCE_ANNOTATION": (
         "you, on an object, in the bundle",
         (
-            "`true`: delete and re-create the object when an immutable field changed. `spec.overrides[].force` wins"
-            " over it."
+            "`true`: delete and re-create the object when an immutable field changed; not of Namespaces,"
+            " PersistentVolumeClaims, PersistentVolumes and CRDs. `spec.overrides[].force` wins over it."
         ),
+    ),
+    "ALLOW_DATA_LOSS_ANNOTATION": (
+        "you, on a BundleDeployment",
+        ("`true`: its deletion may delete instances of its CRDs and contents of its Namespaces that are not its own."),
     ),
     "RECONCILE_AT_ANNOTATION": (
         "you, on a BundleDeployment; operator, on objects of hooks",
@@ -92,8 +113,14 @@ MARKS = {
         "`namespace/name` of the Secret whose CA the API server has to trust.",
     ),
     "ORDERED_DELETION_FINALIZER": (
-        "operator, on BundleDeployments whose content has CRDs, custom resources, or hooks for its deletion",
-        "Custom resources are deleted first, then CRDs, then everything else; hooks before and after that.",
+        (
+            "operator, on BundleDeployments whose content has custom resources, Namespaces, PersistentVolumeClaims,"
+            " PersistentVolumes, CRDs, or hooks for its deletion"
+        ),
+        (
+            "Custom resources are deleted first, then CRDs, then everything else, Namespaces last; hooks before and"
+            " after that."
+        ),
     ),
     "UPSTREAM_BUNDLE_FINALIZER": (
         "the original RukPak, on Bundles",

@@ -98,7 +98,8 @@ class Override(ApiType, frozen=True, kw_only=True):
         bool | None,
         doc(
             "Delete and re-create it when an immutable field changed. It wins over the annotation"
-            " `core.rukpak.io/force`."
+            " `core.rukpak.io/force`, and alone counts for a Namespace, a claim, a volume or a CRD: what is in it, or"
+            " all its instances, are lost with it."
         ),
     ] = None
 

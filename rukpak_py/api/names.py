@@ -31,11 +31,13 @@ SERVING_CERTIFICATE_LABEL = f"{GROUP}/serving-certificate-of"  # on Secrets that
 
 # Annotations
 APPLIED_ANNOTATION = f"{GROUP}/applied"
-OWNER_UID_ANNOTATION = f"{GROUP}/owner-uid"
+OWNER_UID_ANNOTATION = f"{GROUP}/owner-uid"  # who owns what has no owner reference, and so is never collected
+DELETION_POLICY_ANNOTATION = f"{GROUP}/deletion-policy"  # beside it: `Delete`, else the object outlives its deployment
 UNPACK_POD_ANNOTATION = f"{GROUP}/unpack-pod"  # on an unpack pod: the digest of its spec
 PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
+ALLOW_DATA_LOSS_ANNOTATION = f"{GROUP}/allow-data-loss"  # on a deployment: its deletion may delete what others have
 SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
 HOSTS_ANNOTATION = f"{GROUP}/hosts"  # on Secrets of the system namespace: where sources may send them
 HOOK_RUN_ANNOTATION = f"{GROUP}/hook-run"  # on objects of hooks: for which event of which installation
@@ -209,6 +211,7 @@ class EventReason(StrEnum):
     FIELDS_LEFT_OUT = "FieldsLeftOut"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
     WITHDRAWN = "Withdrawn"
+    ORPHANED = "Orphaned"
     ORDER_NOT_KEPT = "OrderNotKept"
     HOOKS_SKIPPED = "HooksSkipped"
     HOOKS_BEGIN_AGAIN = "HooksBeginAgain"

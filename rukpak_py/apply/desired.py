@@ -1,7 +1,11 @@
 """What a deployment wants an object to be: the bytes that are sent, and the digest that stands in the cluster.
 
-The digest covers everything that is sent except the annotation that carries it. Same content, same owner, same
-digest: comparing it with the annotation of the live object says whether the object must be applied again.
+The digest covers the manifest, our labels, and whether the object goes with its deployment or outlives it. Same
+content, same owner, same digest: comparing it with the annotation of the live object says whether the object must be
+applied again. In which form the ownership is written does not count: what changed its form stays current.
+
+The form is a controller owner reference, or, where the object outlives the deployment or holds what others may have put
+into it, annotations: the garbage collector knows no policy, and takes whatever has the reference.
 """
 
 import hashlib
@@ -13,25 +17,17 @@ from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.install_options import flag, override_of
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
+    DELETION_POLICY_ANNOTATION,
     FORCE_ANNOTATION,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.identity import applied_value, identity
+from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, phase_of
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import GroupKind, Head, Object, ObjectKey, canonical_json
-
-# What cannot be had again: when it was there before us, the collector must never take it with our deployment.
-OUTLIVES_WHEN_TAKEN = frozenset(
-    {
-        GroupKind("", "Namespace"),
-        GroupKind("", "PersistentVolume"),
-        GroupKind("", "PersistentVolumeClaim"),
-        GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"),
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,30 +81,40 @@ def desire(
     may_prune = flag(annotations, PRUNE_ANNOTATION, override=override.prune)
     outlives = outlives or may_prune is False or (may_prune is None and lasting)
     identified = identity(owner.uid, head.key)
-    payload = _payload(manifest, owner, identified, outlives=outlives)
-    spares = obj.head.gvk.group_kind in OUTLIVES_WHEN_TAKEN and not outlives
+    holds = holds_what_cannot_be_had_again(head.gvk.group_kind)
+    payload = _payload(manifest, owner, identified, outlives=outlives, by_annotation=holds)
+    taken = _payload(manifest, owner, identified, outlives=True) if holds and not outlives else payload
+    ignored = [name for name in (PRUNE_ANNOTATION, FORCE_ANNOTATION) if holds and annotations.get(name) == "true"]
     return Desired(
         head=head,
         phase=phase_of(obj.head.gvk, custom=custom),
         payload=payload,
-        force=flag(annotations, FORCE_ANNOTATION, override=override.force) is True,
-        payload_when_taken=_payload(manifest, owner, identified, outlives=True) if spares else payload,
+        force=flag({} if holds else annotations, FORCE_ANNOTATION, override=override.force) is True,
+        payload_when_taken=taken,
         defines=frozenset(custom_kinds_of([manifest])),
-        warnings=normal.warnings,
+        warnings=(*normal.warnings, *(_ignored(head.key, name) for name in ignored)),
     )
 
 
-def _payload(manifest: dict[str, Any], owner: Owner, identified: str, *, outlives: bool) -> Payload:
+def _ignored(key: ObjectKey, annotation: str) -> str:
+    field = annotation.rpartition("/")[2]
+    return f'{key}: {annotation}: "true" in a bundle is ignored for this kind; use {field} in spec.overrides'
+
+
+def _payload(
+    manifest: dict[str, Any], owner: Owner, identified: str, *, outlives: bool, by_annotation: bool = False
+) -> Payload:
     metadata: dict[str, Any] = dict(manifest["metadata"])
     metadata["labels"] = {**(metadata.get("labels") or {}), **owner.labels}
     annotations = dict(metadata.get("annotations") or {})
-    if outlives:
-        annotations[OWNER_UID_ANNOTATION] = owner.uid
-    else:
-        metadata["ownerReferences"] = [owner.reference]
-    digest = (
-        "sha256:"
-        + hashlib.sha256(canonical_json({**manifest, "metadata": {**metadata, "annotations": annotations}})).hexdigest()
-    )
-    metadata["annotations"] = {**annotations, APPLIED_ANNOTATION: applied_value(identified, digest)}
-    return Payload(body=canonical_json({**manifest, "metadata": metadata}), digest=digest)
+    by_uid = {**annotations, OWNER_UID_ANNOTATION: owner.uid}
+    referring = {**metadata, "annotations": annotations, "ownerReferences": [owner.reference]}
+    # Of what goes with its deployment always the form with the reference, which earlier releases sent.
+    digested = {**metadata, "annotations": by_uid} if outlives else referring
+    digest = f"sha256:{hashlib.sha256(canonical_json({**manifest, 'metadata': digested})).hexdigest()}"
+    sent = digested
+    if by_annotation and not outlives:
+        sent = {**metadata, "annotations": {**by_uid, DELETION_POLICY_ANNOTATION: DELETE}}
+    applied = {APPLIED_ANNOTATION: applied_value(identified, digest)}
+    sent = {**sent, "annotations": {**sent["annotations"], **applied}}
+    return Payload(body=canonical_json({**manifest, "metadata": sent}), digest=digest)

@@ -27,7 +27,14 @@ from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import WRITES, Action, Change, Plan, not_checkable
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.repair import without_fields
-from rukpak_py.apply.replacing import failure_of_change, why_not_deleted, why_replaced
+from rukpak_py.apply.replacing import (
+    failure_for_instances,
+    failure_of_change,
+    is_replaceable,
+    propagation_of,
+    why_not_deleted,
+    why_replaced,
+)
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
 from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target, run_bounded
@@ -45,7 +52,7 @@ from rukpak_py.kube.errors import (
     SchemaError,
     StaleError,
 )
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import CRDS, Resource
 
 LOG = logging.getLogger(__name__)
 _REFUSALS = frozenset({FailureKind.CONTENT, FailureKind.REFUSED, FailureKind.ACCESS})
@@ -68,9 +75,11 @@ class Engine:
             except FieldConflictError:
                 return  # the name was taken just now: the real apply tells
             except RukPakError as error:
-                if isinstance(error, InvalidError) and await self._may_replace(target, change):
-                    return
-                failure = failure_of_change(change, error)
+                failure = (
+                    await self._why_not_replaced(target, change, error)
+                    if isinstance(error, InvalidError)
+                    else failure_of_change(change, error)
+                )
             if failure is not None:
                 failures.append(failure)
 
@@ -160,10 +169,12 @@ class Engine:
         try:
             applied = await self._written(target, change, change_set)
         except InvalidError as error:
-            if change.live is None or not await self._may_replace(target, change):
-                change_set.failures.append(failure_of_change(change, error))
+            failure = await self._why_not_replaced(target, change, error)
+            if failure is not None or change.live is None:
+                change_set.failures.append(failure or failure_of_change(change, error))
                 return
-            await delete(target, change.live, change_set)
+            kind = change.desired.head.gvk.group_kind
+            await delete(target, change.live, change_set, propagation=propagation_of(kind))
             change_set.waiting.append(f"{change.key} is being replaced")
             if change.key in change_set.pruned:
                 why = why_replaced(error)
@@ -175,19 +186,22 @@ class Engine:
         else:
             self._take_in(target, change, applied, change_set)
 
-    async def _may_replace(self, target: Target, change: Change) -> bool:
-        """Whether only the past of the object stands in the way: as a new one, the server would take it."""
-        if not change.desired.force or change.live is None or why_not_deleted(change):
-            return False
+    async def _why_not_replaced(self, target: Target, change: Change, error: InvalidError) -> Failure | None:
+        """None: only the past of the object stands in the way; as a new one, the server would take it."""
+        refusal, live = failure_of_change(change, error), change.live
+        if not change.desired.force or live is None or why_not_deleted(change) or not is_replaceable(error):
+            return refusal
         try:
             await target.client.create(
                 _resource(target, change), change.key.namespace, change.payload.body, dry_run=True
             )
         except AlreadyExistsError:
-            return True  # the name is looked at last
+            pass  # the name is looked at last
         except RukPakError:
-            return False
-        return True
+            return refusal
+        if live.gvk.group_kind != CRDS.group_kind:
+            return None
+        return failure_for_instances(change, error, await target.foreign_instances(live))
 
     async def _written(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
         match change.action:
@@ -293,7 +307,7 @@ class Engine:
             return
         live = self._inventory.observe(change.desired.head.gvk, applied.object)
         if live.is_deleted:
-            change_set.waiting.append(f"{change.key} is being deleted")
+            change_set.waiting.append(live.going)
             return
         target.last_applied.applied(live)
         if change.action is not Action.CORRECT:  # once for each content

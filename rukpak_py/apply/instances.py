@@ -11,7 +11,7 @@ from functools import partial
 
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.prune_policy import ForeignInstances, Instances, PruneFate, UnlistedInstances
-from rukpak_py.apply.removed_objects import PrunePolicy
+from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, PrunePolicy
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import PAGE, Client
 from rukpak_py.kube.discovery_documents import Served
@@ -31,14 +31,19 @@ def versions_of(served: Served, crd: str) -> list[Resource]:
 
 
 async def instances_of(
-    client: Client, resource: Resource, *, at_most: int = NAMED, counts: Callable[[LiveObject], bool] | None = None
+    client: Client,
+    resource: Resource,
+    *,
+    namespace: str = "",
+    at_most: int = NAMED,
+    counts: Callable[[LiveObject], bool] | None = None,
 ) -> Instances:
     """The instances that count; with `counts`, no more are looked for than are named."""
     limit = at_most if counts is None else PAGE
     found: list[LiveObject] = []
     token = ""
     while True:
-        page = await client.list_page(resource, limit=limit, token=token)
+        page = await client.list_page(resource, namespace, limit=limit, token=token)
         found += [one for one in page.items if counts is None or counts(one)]
         if not page.token or counts is None or len(found) >= at_most:
             break
@@ -47,6 +52,7 @@ async def instances_of(
     return Instances(
         kind=resource.gvk.kind,
         first=tuple(one.key for one in found[:at_most]),
+        held_by=tuple(tuple(one.metadata.finalizers) if one.metadata.is_deleted else () for one in found[:at_most]),
         count=len(found) + (rest or 0),
         is_exact=not page.token or bool(rest),
     )
@@ -67,6 +73,16 @@ async def with_foreign_instances(
         client, crds, policy=policy, versions_of=versions_of, owner_uid=owner_uid, wanted=wanted
     )
     return replace(policy, instances=found)
+
+
+async def foreign_instances_of(
+    client: Client, crd: ObservedObject, *, versions_of: VersionsOf, owner_uid: str
+) -> ForeignInstances:
+    """Those that this deployment does not own, or would not delete."""
+    found = await foreign_instances(
+        client, [crd], policy=DEFAULT_PRUNE_POLICY, versions_of=versions_of, owner_uid=owner_uid, wanted=()
+    )
+    return found[crd.key]
 
 
 async def foreign_instances(

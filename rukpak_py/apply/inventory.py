@@ -129,6 +129,10 @@ class Inventory:
             for live in self._objects.values()
         )
 
+    def left_by(self, name: str, uid: str) -> list[ObjectKey]:
+        """What a deletion of this deployment that orphans leaves in the cluster."""
+        return [live.key for live in self._objects.values() if live.labelled_for == name and live.is_proven_of(uid)]
+
     def ours(self, uid: str, known: Container[ObjectKey]) -> dict[ObjectKey, ObservedObject]:
         """What a deployment has. `known`: what it has applied, which needs no proof."""
         return {key: live for key, live in self.owned_by(uid).items() if key in known or live.is_proven_of(uid)}

@@ -12,6 +12,7 @@ from rukpak_py.api.metadata import OwnerReference
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     BUNDLE_DEPLOYMENT_KIND,
+    DELETION_POLICY_ANNOTATION,
     GROUP,
     HELM_RELEASE_ANNOTATION,
     OWNER_KIND_LABEL,
@@ -23,8 +24,11 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.apply.health import Health
 from rukpak_py.apply.identity import identity, read_applied
+from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
+from rukpak_py.apply.managed_entries import fields_in, is_ours
 from rukpak_py.apply.tools import other_tool
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.core.wording import with_finalizers
 from rukpak_py.kube.metadata import Metadata, field_hash
 
 CALLER_GROUPS = frozenset({"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"})
@@ -44,9 +48,10 @@ class ObservedObject:
     identity: str  # what our annotation says for which object it was written; empty: it is of a former release
     fields: str  # hash of the fields that the deployment named by the labels owns
     is_deleted: bool
-    outlives: bool  # no owner reference: it stays when its deployment goes
+    outlives: bool  # it stays when its deployment goes
+    is_annotated: bool = False  # ours by annotations, without an owner reference: the garbage collector leaves it
     ca_fields: str = ""  # hash of the `caBundle` fields that the signer owns for that deployment; empty: none
-    prune: bool | None = None  # what the annotation says of deleting it; None: nothing
+    prune: bool | None = None  # what an annotation that counts says of deleting it; None: nothing
     other_tool: str = ""  # who else manages it, when no controller and no label of ours says whose it is
     is_from_upstream: bool = False  # the original operator installed it, for the deployment that our labels name
     is_left_to_collector: bool = False  # other owners, or a finalizer of the garbage collector: it alone deletes this
@@ -56,6 +61,11 @@ class ObservedObject:
     @property
     def is_controlled_by_deployment(self) -> bool:
         return self.controller is not None and is_deployment(self.controller)
+
+    @property
+    def going(self) -> str:
+        """What is said of an object that is being deleted."""
+        return f"{self.key} is being deleted{with_finalizers(self.held_by)}"
 
     def is_proven_of(self, uid: str) -> bool:
         """Whether this very object, and not one that it was copied from, was applied for the deployment of this uid."""
@@ -76,6 +86,9 @@ def observed_object(
         owner_uid = controller.uid if is_deployment(controller) else ""
     else:
         owner_uid = annotations.get(OWNER_UID_ANNOTATION, "") if labelled_for else ""
+    is_annotated = controller is None and bool(owner_uid)
+    lasts = holds_what_cannot_be_had_again(gvk.group_kind)
+    may_prune = flag(annotations, PRUNE_ANNOTATION)
     identified, applied = read_applied(annotations.get(APPLIED_ANNOTATION, ""))
     name = controller.name if controller is not None and is_deployment(controller) else labelled_for
     return ObservedObject(
@@ -91,8 +104,9 @@ def observed_object(
         fields=(field_hash(metadata, field_manager(name)) or "") if name else "",
         ca_fields=(field_hash(metadata, ca_field_manager(name)) or "") if name and key.group in CALLER_GROUPS else "",
         is_deleted=metadata.is_deleted,
-        outlives=controller is None and bool(owner_uid),
-        prune=flag(annotations, PRUNE_ANNOTATION),
+        outlives=is_annotated and annotations.get(DELETION_POLICY_ANNOTATION) != DELETE,
+        is_annotated=is_annotated,
+        prune=None if may_prune and lasts and _is_shipped(metadata, name) else may_prune,
         other_tool=other_tool(labels, annotations) if controller is None and not labelled_for else "",
         is_from_upstream=bool(labelled_for)
         and not applied
@@ -101,3 +115,10 @@ def observed_object(
         held_by=tuple(metadata.finalizers) if metadata.is_deleted else (),
         health=health,
     )
+
+
+def _is_shipped(metadata: Metadata, deployment: str) -> bool:
+    """Whether the annotation `prune` came with the content, which has no say in this."""
+    entries = (one for one in metadata.managed_fields if is_ours(one, field_manager(deployment)))
+    paths = (fields_in(one).get("f:metadata", {}).get("f:annotations", {}) for one in entries)
+    return any(f"f:{PRUNE_ANNOTATION}" in annotations for annotations in paths)

@@ -103,7 +103,7 @@ def decide(
         # What was there before us keeps the payload that it was taken with.
         payload = desired.payload_when_taken if live.outlives else desired.payload
         if live.is_deleted:
-            return change(Action.WAIT, f"{live.key} is being deleted", payload)
+            return change(Action.WAIT, live.going, payload)
         if live.is_from_upstream and live.labelled_for == owner.name:
             return change(Action.TAKE, "the original operator installed it", payload)
         if live.applied != payload.digest:
@@ -114,7 +114,7 @@ def decide(
     if not may_take(found, adopt):
         return change(Action.REFUSE, refusal(live, found, owner))
     if live.is_deleted:
-        return change(Action.WAIT, f"{live.key} is being deleted")
+        return change(Action.WAIT, live.going)
     is_our_work = found is OwnershipSituation.OURS_BY_LABEL and not live.outlives
     payload = desired.payload if is_our_work else desired.payload_when_taken
     return change(Action.TAKE, "it is taken over", payload)

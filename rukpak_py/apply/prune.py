@@ -14,7 +14,13 @@ from typing import Any
 
 import msgspec
 
-from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
+from rukpak_py.api.names import (
+    APPLIED_ANNOTATION,
+    DELETION_POLICY_ANNOTATION,
+    OWNER_KIND_LABEL,
+    OWNER_NAME_LABEL,
+    OWNER_UID_ANNOTATION,
+)
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase
@@ -22,7 +28,7 @@ from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import ObjectKey, canonical_json
+from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.metadata import Metadata
 
@@ -36,27 +42,29 @@ async def prune(target: Target, lives: Iterable[ObservedObject], change_set: Cha
     for phase, group in groupby(lives, key=deletion_phase):
         remaining = await _prune_phase(target, list(group), change_set)
         if phase is ApplyPhase.CUSTOM_RESOURCES and remaining and any(deletion_phase(one) in _SERVING for one in lives):
-            change_set.waiting += [f"{key} is being deleted" for key in remaining]
+            change_set.waiting += [live.going for live in remaining]
             return
 
 
-async def _prune_phase(target: Target, lives: list[ObservedObject], change_set: ChangeSet) -> list[ObjectKey]:
+async def _prune_phase(target: Target, lives: list[ObservedObject], change_set: ChangeSet) -> list[ObservedObject]:
     """What is still there after it: held by finalizers, or by a delete that failed."""
-    remaining: list[ObjectKey] = []
+    remaining: list[ObservedObject] = []
 
     async def prune_one(live: ObservedObject) -> None:
         if live.is_deleted or await delete(target, live, change_set):
-            remaining.append(live.key)
+            remaining.append(live)
 
     for _, group in groupby(lives, key=lambda live: live.gvk.group_kind):
         await run_bounded(prune_one, group)
-    return sorted(remaining)
+    return sorted(remaining, key=lambda live: live.key)
 
 
-async def delete(target: Target, live: ObservedObject, change_set: ChangeSet) -> bool:
+async def delete(
+    target: Target, live: ObservedObject, change_set: ChangeSet, *, propagation: str = "Background"
+) -> bool:
     """True while it is still there."""
     try:
-        is_there = await _delete(target, live) is not None
+        is_there = await _delete(target, live, propagation) is not None
     except (NotFoundError, KindNotServedError):
         is_there = False  # gone already: what we wanted
     except RukPakError as error:
@@ -69,7 +77,7 @@ async def delete(target: Target, live: ObservedObject, change_set: ChangeSet) ->
     return is_there
 
 
-async def _delete(target: Target, live: ObservedObject) -> Metadata | None:
+async def _delete(target: Target, live: ObservedObject, propagation: str) -> Metadata | None:
     resource = target.resource_of(live.key)
     for attempt in range(LOOKS + 1):
         try:
@@ -79,7 +87,7 @@ async def _delete(target: Target, live: ObservedObject) -> Metadata | None:
                 live.key.name,
                 uid=live.uid,
                 resource_version=str(live.version),
-                propagation="Background",
+                propagation=propagation,
             )
         except StaleError:
             now = observed_object(
@@ -100,7 +108,7 @@ async def release(target: Target, live: ObservedObject, change_set: ChangeSet) -
     """Remove our labels, annotations and owner reference: nobody manages the object from then on."""
     marks = {
         "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
-        "annotations": {OWNER_UID_ANNOTATION: None, APPLIED_ANNOTATION: None},
+        "annotations": dict.fromkeys((OWNER_UID_ANNOTATION, DELETION_POLICY_ANNOTATION, APPLIED_ANNOTATION)),
     }
     if await _disown(target, live, marks, change_set):
         change_set.released.append(live.key)

@@ -3,7 +3,7 @@
 * What cannot be had again is kept until somebody allows its deletion: a Namespace, a PersistentVolumeClaim, a
   PersistentVolume, and a CRD whose deletion would delete instances that stay. Where nobody could list the instances,
   there may be some.
-* A kept object keeps our labels and its owner reference: with its BundleDeployment it goes.
+* A kept object keeps our labels and its owner: with its BundleDeployment it goes.
 * A released object loses both, and stays for good: it said `prune: "false"`, or was never ours to delete.
 * `prune` of an override wins over the annotation of the live object. Neither gets an object deleted that the
   deployment does not control.
@@ -21,6 +21,7 @@ from rukpak_py.api.names import PRUNE_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.wording import with_finalizers
 
 _KEPT_KINDS: Mapping[GroupKind, KeptReason] = {
     GroupKind("", "Namespace"): KeptReason.HOLDS_OBJECTS,
@@ -43,10 +44,14 @@ class PruneFate(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Instances:
-    """Objects of one CRD. `first` are some of them; `count` is a lower bound unless `is_exact`."""
+    """Objects of one kind. `first` are some of them; `count` is a lower bound unless `is_exact`.
+
+    `held_by`: of those that are being deleted, in the order of `first`, the finalizers that they wait for.
+    """
 
     kind: str
     first: tuple[ObjectKey, ...] = ()
+    held_by: tuple[tuple[str, ...], ...] = ()
     count: int = 0
     is_exact: bool = True
 
@@ -55,7 +60,11 @@ class Instances:
         number = (
             f"{'' if self.is_exact else 'at least '}{self.count} {self.kind} object{'s' if self.count != 1 else ''}"
         )
-        names = [f"{key.namespace}/{key.name}" if key.namespace else key.name for key in self.first]
+        held = dict(zip(self.first, self.held_by, strict=False))
+        names = [
+            (f"{key.namespace}/{key.name}" if key.namespace else key.name) + with_finalizers(held.get(key, ()))
+            for key in self.first
+        ]
         if self.count > len(names) or not self.is_exact:
             names.append("…")
         return f"{number} ({', '.join(names)})"

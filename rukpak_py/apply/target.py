@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.prune_policy import NOT_LISTED, ForeignInstances
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
@@ -17,12 +19,17 @@ AT_ONCE = 16  # requests of one deployment; the client bounds the process
 Item = TypeVar("Item")
 
 
+async def _not_listed(_: ObservedObject, /) -> ForeignInstances:
+    return NOT_LISTED
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     owner: Owner
     last_applied: LastApplied
     resource_of: Callable[[ObjectKey], Resource]
     adopts: bool = False  # also what was left by a deployment of another name
+    foreign_instances: Callable[[ObservedObject], Awaitable[ForeignInstances]] = _not_listed  # of a CRD
     client: Client  # with the identity of the target: whoever looks, applies, prunes or releases uses it
 
 

@@ -1,6 +1,6 @@
 """How a message names several things: some by name, the rest by number, and one separator between statements."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 NAMED = 10  # objects that a line names; the others are counted
 
@@ -18,3 +18,10 @@ def named(names: Iterable[object], most: int = NAMED) -> str:
 def joined(messages: Iterable[str]) -> str:
     """Messages about several objects, each with its own advice, with the original's separator between them."""
     return " && ".join(messages)
+
+
+def with_finalizers(finalizers: Sequence[str]) -> str:
+    """What stands behind the name of an object whose deletion waits for them."""
+    if not finalizers:
+        return ""
+    return f" ({'finalizer' if len(finalizers) == 1 else 'finalizers'} {named(finalizers)})"

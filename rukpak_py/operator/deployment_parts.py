@@ -27,6 +27,7 @@ from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kind_visibility import KindVisibility
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.masks import MaskingRecorder
+from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
@@ -102,10 +103,13 @@ class DeploymentParts:
         )
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
         hooks, given_up = self._hook_parts(around)
+        record = KindRecord(around.client, deployments, self._writer)
+        form = OwnershipForm(around.client, around.inventory, Kinds(around.cluster), record)
         uninstall = Uninstall(
             around.client,
             around.inventory,
             Kinds(around.cluster),
+            templates,
             DeletionHooks(
                 hooks,
                 given_up,
@@ -121,7 +125,10 @@ class DeploymentParts:
             templates=templates,
             values=self._values,
             attempts=attempts,
-            content=self._content_reconciler(around, rendering, existence, ReleaseHooks(hooks, given_up)),
+            content=self._content_reconciler(
+                around, rendering, existence, ReleaseHooks(hooks, given_up), record=record, form=form
+            ),
+            ownership_form=form,
             uninstall=uninstall,
             reporting=Reporting(self._writer, around.router.waiting, around.events),
             classes=CLASSES,
@@ -169,6 +176,9 @@ class DeploymentParts:
         rendering: RenderingStage,
         existence: Existence[BundleDeployment],
         hooks: ReleaseHooks,
+        *,
+        record: KindRecord,
+        form: OwnershipForm,
     ) -> ContentReconciler:
         kinds, inventory = Kinds(around.cluster), around.inventory
         deployments = around.router.deployments.cache
@@ -179,6 +189,7 @@ class DeploymentParts:
         )
         return ContentReconciler(
             visibility=KindVisibility(inventory, kinds),
+            ownership_form=form,
             rendering=rendering,
             planner=planner,
             gates=Gates(
@@ -191,7 +202,7 @@ class DeploymentParts:
             ),
             applier=Applier(
                 engine,
-                KindRecord(around.client, deployments, self._writer),
+                record,
                 certificates,
                 has_namespace=around.cluster.has_namespace,
             ),

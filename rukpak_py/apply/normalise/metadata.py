@@ -9,7 +9,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from rukpak_py.api.names import APPLIED_ANNOTATION, GROUP, HOOK_RUN_ANNOTATION, OWNER_UID_ANNOTATION
+from rukpak_py.api.names import (
+    APPLIED_ANNOTATION,
+    DELETION_POLICY_ANNOTATION,
+    GROUP,
+    HOOK_RUN_ANNOTATION,
+    OWNER_UID_ANNOTATION,
+)
 from rukpak_py.apply.normalise.notes import Notes
 
 _KEPT = ("name", "namespace", "labels", "annotations", "finalizers")
@@ -26,7 +32,7 @@ _SERVER_OWNED = {
     "selfLink",
     "uid",
 }
-_OUR_ANNOTATIONS = (APPLIED_ANNOTATION, OWNER_UID_ANNOTATION, HOOK_RUN_ANNOTATION)
+_OUR_ANNOTATIONS = (APPLIED_ANNOTATION, OWNER_UID_ANNOTATION, DELETION_POLICY_ANNOTATION, HOOK_RUN_ANNOTATION)
 _REVISION_ANNOTATION = "deployment.kubernetes.io/revision"  # written back by its controller: we would fight for ever
 
 

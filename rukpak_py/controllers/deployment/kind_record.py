@@ -24,12 +24,16 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 
 def needs_order(desired: Iterable[Desired], hooks: Iterable[Hook] = ()) -> bool:
-    """Instances would wait for ever for a controller that went before them; and hooks of the deletion are to be run."""
+    """Instances would wait for ever for a controller that went before them; hooks of the deletion are to be run; and
+    what has no owner reference is deleted by us alone.
+    """
+    desired = tuple(desired)
     phases = {one.phase for one in desired}
     return (
         ApplyPhase.CUSTOM_RESOURCES in phases
         or {ApplyPhase.CRDS, ApplyPhase.WORKLOADS} <= phases
         or has_delete_hooks(hooks)
+        or any(one.payload != one.payload_when_taken for one in desired)
     )
 
 
@@ -44,7 +48,7 @@ class KindRecord:
     ) -> None:
         """NotFoundError, StaleError: the deployment went or was changed, and nothing may be written for it."""
         if needs_order(desired, hooks) and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
-            deployment = await self._add_finalizer(deployment)
+            deployment = await self.add_finalizer(deployment)
         known = {(kind.group, kind.kind): kind for kind in deployment.status.kinds}
         used = {one.head.gvk.group_kind: one.head.gvk for one in desired}
         delete_hooks = deployment.status.delete_hooks or has_delete_hooks(hooks)
@@ -57,7 +61,7 @@ class KindRecord:
         change = StatusChange(kinds=tuple(kind for _, kind in sorted(kinds.items())), delete_hooks=delete_hooks)
         await self._writer.record(deployment, change, ready=messages.applying(len(desired)))
 
-    async def _add_finalizer(self, deployment: BundleDeployment) -> BundleDeployment:
+    async def add_finalizer(self, deployment: BundleDeployment) -> BundleDeployment:
         metadata = await add_finalizer(
             self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, ORDERED_DELETION_FINALIZER
         )

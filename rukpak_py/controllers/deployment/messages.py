@@ -5,6 +5,7 @@ from typing import Protocol
 
 from rukpak_py.api.bundle_deployment import KeptReason, Override
 from rukpak_py.api.install_options import matches
+from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.wording import NAMED, counted, named
 from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
@@ -98,8 +99,23 @@ def kept_text(kept: Collection[KeptObject]) -> str:
         return ""
     names = (_place(one) + _KEPT_NOTES.get(one.reason, "") for one in kept)
     return (
-        f"kept {counted(len(kept))} no longer in the bundle: {named(names)}; to delete, "
-        'set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in spec.overrides'
+        f"kept {counted(len(kept))} no longer in the bundle: {named(names)}; deleted with the BundleDeployment; "
+        'to delete earlier, set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in '
+        "spec.overrides"
+    )
+
+
+def data_loss(losses: Sequence[str]) -> str:
+    return (
+        f"the deletion waits, because it would delete what others have: {'; '.join(losses)}. Delete or move that, or "
+        f'set the annotation {ALLOW_DATA_LOSS_ANNOTATION}: "true" on the BundleDeployment'
+    )
+
+
+def orphaned(keys: Collection[ObjectKey]) -> str:
+    return (
+        f"left {counted(len(keys))} in the cluster, as a deletion that orphans asks: {named(keys)}; "
+        "a BundleDeployment of the same name takes them again"
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.instances import versions_of, with_foreign_instances
+from rukpak_py.apply.instances import foreign_instances_of, versions_of, with_foreign_instances
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.missing_deployments import missing_deployments
@@ -59,6 +59,12 @@ class Planner:
             last_applied=attempt.state.applied,
             resource_of=self._kinds.resource_of(resolution),
             adopts=attempt.deployment.spec.adopt is not Adopt.NEVER,
+            foreign_instances=partial(
+                foreign_instances_of,
+                self._client,
+                versions_of=partial(versions_of, self._kinds.cluster.discovery.served),
+                owner_uid=attempt.owner.uid,
+            ),
             client=self._client,
         )
 

@@ -17,7 +17,8 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
-from rukpak_py.controllers.deployment.facts import error_fact, with_failed_request
+from rukpak_py.controllers.deployment.facts import error_fact, look_again, with_failed_request
+from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates, UnmadeBundle
@@ -35,7 +36,7 @@ from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST, SUSPEN
 from rukpak_py.controllers.result.detail import Detail
 from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
-from rukpak_py.controllers.result.table import Kind
+from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS, Kind
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
 
@@ -50,6 +51,7 @@ class DeploymentReconciler:
         values: ExternalValues,
         attempts: AttemptFactory,
         content: ContentReconciler,
+        ownership_form: OwnershipForm,
         uninstall: Uninstall,
         reporting: Reporting,
         classes: Collection[str],
@@ -60,6 +62,7 @@ class DeploymentReconciler:
         self._values = values
         self._attempts = attempts
         self._content = content
+        self._ownership_form = ownership_form
         self._uninstall = uninstall
         self._reporting = reporting
         self._classes = classes
@@ -80,7 +83,8 @@ class DeploymentReconciler:
             progress = await with_failed_request(self._uninstall.proceed(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=progress)
         if deployment.spec.suspend:
-            return await self._reporting.report(deployment, state, turn, wanted=_about(_SUSPENDED))
+            converted = await with_failed_request(self._suspended(deployment, state))
+            return await self._reporting.report(deployment, state, turn, wanted=_about(_SUSPENDED) + converted)
         found = await self._values.of(deployment, state)
         wanted = await self._bundle(deployment, state, turn)
         if isinstance(wanted, Progress):
@@ -99,6 +103,10 @@ class DeploymentReconciler:
         # Last, because a delete that is denied must not stop anything else.
         await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
         return schedule
+
+    async def _suspended(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
+        await self._ownership_form.convert(deployment, state)
+        return NO_PROGRESS if state.is_converted else _about(look_again(WAIT_QUIET_SECONDS))
 
     async def _bundle(
         self, deployment: BundleDeployment, state: DeploymentState, turn: Turn

@@ -38,6 +38,7 @@ from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
+from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
@@ -56,6 +57,7 @@ class ContentReconciler:
         self,
         *,
         visibility: KindVisibility,
+        ownership_form: OwnershipForm,
         rendering: RenderingStage,
         planner: Planner,
         gates: Gates,
@@ -65,6 +67,7 @@ class ContentReconciler:
         after_apply: AfterApply,
     ) -> None:
         self._visibility = visibility
+        self._ownership_form = ownership_form
         self._rendering = rendering
         self._planner = planner
         self._gates = gates
@@ -101,6 +104,7 @@ class ContentReconciler:
         unfinished = await self._rendering.recall(attempt, active, self._owned(attempt))
         if unfinished is not None:
             return unfinished
+        await self._ownership_form.convert(attempt.deployment, attempt.state)
         untouched = self._as_applied(attempt, hidden)
         if untouched is not None:
             return await self._kept(untouched, hidden)

@@ -211,6 +211,7 @@ class DeploymentState:
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
     deletion: Deletion = field(default_factory=Deletion)
+    is_converted: bool = False  # nothing that must outlive it has an owner reference, as releases before wrote it
     has_ended: bool = False  # the deployment is gone; what still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
 

@@ -83,6 +83,16 @@ class Templates:
         controller = bundle.metadata.controller if bundle is not None else None
         return bundle if controller is not None and controller.uid == deployment.metadata.uid else None
 
+    def shows_orphaning(self, deployment: BundleDeployment) -> bool:
+        """Whether the Bundle of what is installed lost its owner, as a deletion that orphans leaves it.
+
+        It is there after a restart, too, and where no object of the content has an owner reference.
+        """
+        bundle = self._bundles.get(deployment.status.active_bundle)
+        if bundle is None or bundle.metadata.labels.get(OWNER_NAME_LABEL) != deployment.metadata.name:
+            return False
+        return all(one.uid != deployment.metadata.uid for one in bundle.metadata.owner_references)
+
     async def restore_active(self, deployment: BundleDeployment) -> str:
         """Make the missing Bundle of what is installed again, as the history records it. The answer: why not."""
         name, as_installed = deployment.status.active_bundle, _as_installed(deployment)

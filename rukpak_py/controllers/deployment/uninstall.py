@@ -1,27 +1,34 @@
-"""Ordered deletion: custom resources, then the CRDs, then the rest by owner references.
+"""Ends a deployment whose deletion needs an order, or has a say of its owner in it.
 
-It is needed where content has CRDs together with the workloads that serve them, or custom resources: the collector
-knows no order, and instances would wait for ever for a controller that went first. Only such deployments have our
-finalizer. Each look deletes what can go now and says what it waits for; the watches bring it back. A kind that is
-gone has no objects; one that cannot be seen is waited for. Hooks of a chart come before all that, and after everything.
+The collector knows no order, and instances would wait for ever for a controller that went first; and what holds things
+of others (Namespaces, CRDs, claims, volumes) has no owner reference, so it is deleted here or not at all. Only such
+deployments have our finalizer. Each look deletes what can go now and says what it waits for; the watches bring it back.
+A kind that is gone has no objects; one that cannot be seen is waited for. Hooks of a chart come before all that, and
+after everything.
+
+Instances of a CRD and contents of a Namespace that are not of the deployment go with them: that waits until they are
+gone, or until an annotation of the deployment allows it.
 
 Nothing is deleted of a deployment whose finalizers ever showed `orphan`. The collector strips the references and
 takes that finalizer away; of kinds younger than its last look for kinds (30 s) it knows nothing: the rest is ours to
-strip. A process that did not see it knows by what the collector has stripped already.
+strip. A process that did not see it knows by what the collector has stripped already, the Bundle among it.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
+from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION, ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
-from rukpak_py.apply.instances import instances_of, versions_of
+from rukpak_py.apply.instances import foreign_instances_of, instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.namespace_contents import foreign_contents
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.prune import orphan, prune
+from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
@@ -30,22 +37,27 @@ from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, Dele
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, GoingObjects
+from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, DataLoss, GoingObjects, Orphaned
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.wording import with_finalizers
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS, NAMESPACES
 
 
 class Uninstall:
-    def __init__(self, client: Client, inventory: Inventory, kinds: Kinds, hooks: DeletionHooks) -> None:
+    def __init__(
+        self, client: Client, inventory: Inventory, kinds: Kinds, templates: Templates, hooks: DeletionHooks
+    ) -> None:
         self._client = client
         self._inventory = inventory
         self._kinds = kinds
+        self._templates = templates
         self._hooks = hooks
 
     async def proceed(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
@@ -64,7 +76,11 @@ class Uninstall:
         if unlisted:  # what is orphaned might be among them
             return Progress(facts=(unlisted.fact(Cause.DELETING),))
         ours = [one for one in self._inventory.ours(metadata.uid, state.applied.fields).values() if not one.outlives]
-        if state.deletion.is_orphaning or self._inventory.shows_orphans_of(metadata.name, metadata.uid):
+        if (
+            state.deletion.is_orphaning
+            or self._templates.shows_orphaning(deployment)
+            or self._inventory.shows_orphans_of(metadata.name, metadata.uid)
+        ):
             state.deletion.is_orphaning = True
             return await self._orphan(deployment, ours, hidden)
         content = await self._hooks.content(deployment, state)
@@ -89,8 +105,8 @@ class Uninstall:
         if isinstance(before, Progress):
             return before
         unfinished = await self._delete_in_order(deployment, ours, hidden)
-        if unfinished is None and ours and content.has(HookEvent.POST_DELETE):
-            unfinished = await self._delete(deployment, ours, "object", hidden)
+        if unfinished is None and (content.has(HookEvent.POST_DELETE) or any(one.is_annotated for one in ours)):
+            unfinished = await self._delete_rest(deployment, ours, hidden)
         if unfinished is not None:
             return unfinished + Progress(facts=before.facts)
         after = await self._hooks.run(content, HookEvent.POST_DELETE)
@@ -115,9 +131,50 @@ class Uninstall:
         if hidden:
             return Progress(facts=(hidden.fact(Cause.DELETING),))
         crds = [one for one in ours if one.gvk.group_kind == CRDS.group_kind]
-        if crds:
-            return await self._delete(deployment, crds, "CRD", hidden, await self._left(crds))
-        return None
+        if not crds:
+            return None
+        if lost := await self._lost_instances(deployment, crds):
+            return lost
+        return await self._delete(deployment, crds, "CRD", hidden, await self._left(crds))
+
+    async def _delete_rest(
+        self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: HiddenKinds
+    ) -> Progress | None:
+        """Namespaces last: what is in them then is not of the deployment. None: nothing is left."""
+        namespaces = [one for one in ours if one.gvk.group_kind == NAMESPACES.group_kind]
+        others = [one for one in ours if one not in namespaces]
+        if others:
+            return await self._delete(deployment, others, "object", hidden)
+        if not namespaces:
+            return None
+        if lost := await self._lost_contents(deployment, namespaces):
+            return lost
+        return await self._delete(deployment, namespaces, "Namespace", hidden)
+
+    async def _lost_instances(self, deployment: BundleDeployment, crds: Sequence[ObservedObject]) -> Progress | None:
+        if _allows_data_loss(deployment):
+            return None
+        served, losses = self._kinds.cluster.discovery.served, []
+        for crd in crds:
+            if not crd.is_deleted:
+                uid = deployment.metadata.uid
+                found = await foreign_instances_of(
+                    self._client, crd, versions_of=partial(versions_of, served), owner_uid=uid
+                )
+                losses += _losses(crd, [found])
+        return _would_lose(crds, losses)
+
+    async def _lost_contents(
+        self, deployment: BundleDeployment, namespaces: Sequence[ObservedObject]
+    ) -> Progress | None:
+        if _allows_data_loss(deployment):
+            return None
+        losses: list[str] = []
+        for namespace in namespaces:
+            if not namespace.is_deleted:
+                found = await foreign_contents(self._client, namespace.key.name, deployment.metadata.uid)
+                losses += _losses(namespace, found)
+        return _would_lose(namespaces, losses)
 
     async def _end(self, deployment: BundleDeployment) -> Progress:
         await remove_finalizer(self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, ORDERED_DELETION_FINALIZER)
@@ -129,9 +186,11 @@ class Uninstall:
         if hidden:
             return Progress(facts=(hidden.fact(Cause.ORPHANING),))
         change_set, target = ChangeSet(), self._target(deployment)
-        await run_bounded(lambda live: orphan(target, live, change_set), lives)
+        await run_bounded(lambda live: orphan(target, live, change_set), [one for one in lives if not one.is_annotated])
         if not change_set.failures:
-            return await self._end(deployment)
+            left = self._inventory.left_by(deployment.metadata.name, deployment.metadata.uid)
+            happened = Fact(cause=Cause.ORPHANED, detail=Orphaned(), objects=tuple(sorted(left)))
+            return await self._end(deployment) + Progress(facts=(happened,) if left else ())
         return Progress(facts=(fact_of(Cause.ORPHANING_FAILED, change_set.failures),))
 
     async def _delete(
@@ -147,7 +206,7 @@ class Uninstall:
         await prune(self._target(deployment), sorted(lives, key=_deletion_order), change_set)
         going = GoingObjects(
             what=what,
-            objects=tuple(map(_with_finalizers, lives)),
+            objects=tuple(f"{one.key}{with_finalizers(one.held_by)}" for one in lives),
             left=tuple(left),
             hidden=hidden.detail if hidden else None,
         )
@@ -169,7 +228,7 @@ class Uninstall:
             except ApiError:
                 continue
             if instances.count:
-                found.append(f"{instances.count} {instances.kind} left: {', '.join(map(str, instances.first))}")
+                found.append(f"{instances} left")
         return found
 
     def _target(self, deployment: BundleDeployment) -> Target:
@@ -183,7 +242,21 @@ def _deletion_order(live: ObservedObject) -> tuple[int, ObjectKey]:
     return -deletion_phase(live), live.key
 
 
-def _with_finalizers(live: ObservedObject) -> str:
-    if not live.held_by:
-        return str(live.key)
-    return f"{live.key} ({'finalizer' if len(live.held_by) == 1 else 'finalizers'} {', '.join(live.held_by)})"
+def _allows_data_loss(deployment: BundleDeployment) -> bool:
+    return deployment.metadata.annotations.get(ALLOW_DATA_LOSS_ANNOTATION) == "true"
+
+
+def _losses(live: ObservedObject, found: Sequence[ForeignInstances]) -> list[str]:
+    texts = [one.why if isinstance(one, UnlistedInstances) else str(one) for one in found if _may_be_lost(one)]
+    return [f"{live.key}: {', '.join(texts)}"] if texts else []
+
+
+def _may_be_lost(found: ForeignInstances) -> bool:
+    return isinstance(found, UnlistedInstances) or bool(found.count)
+
+
+def _would_lose(lives: Sequence[ObservedObject], losses: Sequence[str]) -> Progress | None:
+    if not losses:
+        return None
+    keys = tuple(one.key for one in lives)
+    return Progress(facts=(Fact(cause=Cause.DATA_LOSS, detail=DataLoss(losses=tuple(losses)), objects=keys),))

@@ -51,6 +51,7 @@ class Cause(StrEnum):
     HOOK_NOT_RUN = "HookNotRun"
     DELETION_FAILED = "DeletionFailed"
     ORPHANING_FAILED = "OrphaningFailed"
+    DATA_LOSS = "DataLoss"
     CONFLICT = "Conflict"
     KINDS_HELD_BACK = "KindsHeldBack"
     # the BundleDeployment of a BundleInstance cannot be made, or kept as the instance says
@@ -125,6 +126,7 @@ class Cause(StrEnum):
     RELEASED = "Released"
     REPLACED = "Replaced"
     ADOPTED = "Adopted"
+    ORPHANED = "Orphaned"
     WITHDRAWN = "Withdrawn"
     FORMER_HOOK_ENDED = "FormerHookEnded"
     FORMER_HOOK_FAILED = "FormerHookFailed"

@@ -114,6 +114,20 @@ class GoingObjects(Detail, frozen=True, kw_only=True):
         return "; ".join([going, *self.left, *hidden])
 
 
+class DataLoss(Detail, frozen=True, kw_only=True):
+    """`losses`: what of others a deletion would delete, each with what it is in or of."""
+
+    losses: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return messages.data_loss(self.losses)
+
+
+class Orphaned(Detail, frozen=True, kw_only=True):
+    def text(self, objects: Objects, /) -> str:
+        return messages.orphaned(objects)
+
+
 # Health and what left the bundle
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
+    DELETION_POLICY_ANNOTATION,
     FORCE_ANNOTATION,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
@@ -78,10 +79,25 @@ def test_only_the_word_false_keeps_an_object(text: str) -> None:
 )
 def test_what_cannot_be_had_again_has_two_forms(api_version: str, kind: str) -> None:
     want = desired({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
-    assert "ownerReferences" in json.loads(want.payload.body)["metadata"]
+    made = json.loads(want.payload.body)["metadata"]
     taken = json.loads(want.payload_when_taken.body)["metadata"]
-    assert "ownerReferences" not in taken
-    assert taken["annotations"][OWNER_UID_ANNOTATION] == OWNER.uid
+    for metadata in (made, taken):
+        assert "ownerReferences" not in metadata
+        assert metadata["annotations"][OWNER_UID_ANNOTATION] == OWNER.uid
+    assert made["annotations"][DELETION_POLICY_ANNOTATION] == "Delete"
+    assert DELETION_POLICY_ANNOTATION not in taken["annotations"]
+
+
+def test_what_a_bundle_says_of_the_deletion_of_such_objects_is_ignored_and_told() -> None:
+    shipped = namespace()
+    shipped["metadata"]["annotations"] = {PRUNE_ANNOTATION: "true", FORCE_ANNOTATION: "true"}
+    want = desired(shipped)
+    assert not want.force
+    assert want.warnings == (
+        'Namespace a: core.rukpak.io/prune: "true" in a bundle is ignored for this kind; use prune in spec.overrides',
+        'Namespace a: core.rukpak.io/force: "true" in a bundle is ignored for this kind; use force in spec.overrides',
+    )
+    assert desired(shipped, overrides=(Override(kind="Namespace", name="a", force=True),)).force
 
 
 def test_nothing_else_has_and_one_that_outlives_us_has_one() -> None:

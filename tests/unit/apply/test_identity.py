@@ -1,5 +1,7 @@
 """No copy under another name, and of no other deployment, is taken for an object of a deployment."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ NAMES = st.text("ab./-", max_size=4)
 KEYS = st.builds(ObjectKey, NAMES, NAMES, NAMES, NAMES)
 
 
-def applied_as(of: ObjectKey, uid: str = OWNER.uid, name: str = "a", **more: object) -> ObservedObject:
+def applied_as(of: ObjectKey, uid: str = OWNER.uid, name: str = "a", **more: Any) -> ObservedObject:
     return live(**owned(name, annotations={APPLIED_ANNOTATION: applied_value(identity(uid, of), "sha256:1")}, **more))
 
 

@@ -18,7 +18,7 @@ from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
-from rukpak_py.kube.answers import Listing, live_object
+from rukpak_py.kube.answers import Listing, Page, live_object
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ErrorAnswer, NotFoundError, StaleError
 from rukpak_py.kube.metadata import LiveObject, Metadata
@@ -80,6 +80,13 @@ class FakeClient:
         self._called("list", resource, "")
         found = [one for (kind, _), one in self.objects.items() if kind == resource.gvk.kind]
         return Listing(items=[self._answer(resource, one) for one in found], resource_version=str(next(self.versions)))
+
+    async def list_page(self, resource: Resource, namespace: str = "", *, limit: int, token: str = "") -> Page:
+        """All in one page."""
+        assert limit
+        assert not token
+        items = [one for one in (await self.list_metadata(resource)).items if namespace in {"", one.key.namespace}]
+        return Page(items=items, resource_version="1", token="")
 
     async def delete(
         self, resource: Resource, _namespace: str, name: str, *, uid: str = "", propagation: str = "", **_: Any

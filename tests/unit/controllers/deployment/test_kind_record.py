@@ -14,7 +14,7 @@ from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from tests.manifests import config_map
-from tests.unit.apply.lives import desired
+from tests.unit.apply.lives import desired, namespace
 from tests.unit.controllers.fakes import Clock, FakeClient
 from tests.unit.controllers.values import conditions, deployment
 
@@ -126,8 +126,9 @@ async def test_without_its_record_nothing_may_be_written(
     [
         ([], False),
         ([config_map(), WORKLOAD], False),
-        ([CRD], False),
-        ([CRD, config_map()], False),
+        ([namespace()], True),
+        ([CRD], True),
+        ([CRD, config_map()], True),
         ([CRD, WORKLOAD], True),
         ([BASKET], True),
         ([config_map(), BASKET], True),

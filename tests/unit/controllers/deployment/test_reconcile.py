@@ -131,6 +131,13 @@ class FakeContentStage:
         return self.results.get(name) or self.results.get(stage) or self.result_of(attempt)
 
 
+class FakeOwnershipForm:
+    """Everything has the form of this release."""
+
+    async def convert(self, _deployment: BundleDeployment, state: DeploymentState) -> None:
+        state.is_converted = True
+
+
 @dataclass
 class FakeUninstall:
     asked: list[str] = field(default_factory=list)
@@ -179,7 +186,11 @@ class Bench:
             client, BUNDLE_DEPLOYMENTS, self.deployments, on_gone=lambda one: self.gone.append(one.metadata.name)
         )
         writer = DeploymentStatusWriter(client=client, deployments=self.deployments, pace=self.clock)
-        stages: dict[str, Any] = {"content": self.content, "uninstall": self.uninstall}
+        stages: dict[str, Any] = {
+            "content": self.content,
+            "ownership_form": FakeOwnershipForm(),
+            "uninstall": self.uninstall,
+        }
         ports: Any = inventory
         self.reconciler = DeploymentReconciler(
             deployments=self.deployments,

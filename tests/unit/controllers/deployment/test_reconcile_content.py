@@ -34,7 +34,17 @@ from tests.unit.controllers.fakes import refusal
 from tests.unit.controllers.values import conditions, deployment
 
 ERROR = refusal(ForbiddenError, "may not get widgets")
-PARTS = ("visibility", "rendering", "planner", "gates", "applier", "certificates", "hooks", "after_apply")
+PARTS = (
+    "visibility",
+    "ownership_form",
+    "rendering",
+    "planner",
+    "gates",
+    "applier",
+    "certificates",
+    "hooks",
+    "after_apply",
+)
 SECRET = ObjectKey("", "Secret", "ns", "cert")
 THEIRS = Failure(key=SECRET, kind=FailureKind.CONFLICT, message="theirs")
 REFUSED = Refusal(kind=FailureKind.REFUSED, message="no")
@@ -91,6 +101,9 @@ class Stages:
 
     def of_content(self, *_: object) -> HiddenKinds:
         return HiddenKinds()
+
+    async def convert(self, *_: object) -> None:
+        return None
 
     # what is wanted
 

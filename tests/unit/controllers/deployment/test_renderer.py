@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, Override, Prune
-from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
+from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, HELM_CLASS, PLAIN_CLASS
 from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment import rendering as module
@@ -265,7 +265,7 @@ async def test_the_namespace_that_is_made_is_as_content_ships_it() -> None:
     assert len(by_name) == 3
     assert b"restricted" in by_name["Namespace", "ns"].payload.body
     assert b"ownerReferences" not in by_name["Namespace", "ns"].payload.body
-    assert b"ownerReferences" in by_name["Namespace", "another"].payload.body
+    assert DELETION_POLICY_ANNOTATION.encode() in by_name["Namespace", "another"].payload.body
 
 
 # Kinds that come, go and are missing

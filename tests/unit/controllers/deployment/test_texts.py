@@ -21,7 +21,10 @@ class Kept:
     reason: str = ""
 
 
-HOW = 'to delete, set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in spec.overrides'
+HOW = (
+    'deleted with the BundleDeployment; to delete earlier, set the annotation core.rukpak.io/prune: "true" on the '
+    "object, or prune: true in spec.overrides"
+)
 
 
 @pytest.mark.parametrize(

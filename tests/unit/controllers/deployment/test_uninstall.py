@@ -6,9 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
+from rukpak_py.api.names import (
+    ALLOW_DATA_LOSS_ANNOTATION,
+    APPLIED_ANNOTATION,
+    DELETION_POLICY_ANNOTATION,
+    ORDERED_DELETION_FINALIZER,
+    OWNER_UID_ANNOTATION,
+    PRUNE_ANNOTATION,
+)
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.wakes import kind_wakes
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent
@@ -24,7 +32,7 @@ from rukpak_py.core.objects import GroupVersionKind, Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, ServerUnavailableError
 from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.manifests import config_map
 from tests.unit.apply.lives import OUR_LABELS, OWNER, key
 from tests.unit.apply.watches import Watches, watches_of
@@ -84,11 +92,17 @@ class Bench:
     client: FakeClient
     hooks: Hooks = field(default_factory=Hooks)
     state: DeploymentState = field(default_factory=DeploymentState)
+    bundle_is_orphaned: bool = False
 
     def __post_init__(self) -> None:
         kinds = self.cluster.as_kinds()
         hooks: Any = self.hooks
-        self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, hooks)
+        templates: Any = self
+        self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, templates, hooks)
+
+    def shows_orphaning(self, _deployment: BundleDeployment) -> bool:
+        """Of the Bundle of what is installed."""
+        return self.bundle_is_orphaned
 
     def deleted(self, *finalizers: str, recorded: tuple[GroupVersionKind, ...] = KINDS) -> BundleDeployment:
         found = deployment(
@@ -127,7 +141,7 @@ class Bench:
 @pytest.fixture
 async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     watches = watches_of(monkeypatch)
-    cluster = FakeCluster(resources=[CONFIG_MAPS, CRDS, BASKETS], crds=crd_facts(BASKETS))
+    cluster = FakeCluster(resources=[CONFIG_MAPS, CRDS, NAMESPACES, BASKETS], crds=crd_facts(BASKETS))
     found = Bench(watches=watches, cluster=cluster, client=FakeClient())
     found.lists(CONFIG_MAPS, CRDS, BASKETS)
     yield found
@@ -153,6 +167,7 @@ def ready(progress: Progress) -> tuple[str, str, str]:
     return found.status, found.reason, found.message
 
 
+ANNOTATED = {OWNER_UID_ANNOTATION: OWNER.uid, DELETION_POLICY_ANNOTATION: "Delete"}
 FINALIZER_GOES = ["patch BundleDeployment shop"]
 
 
@@ -353,17 +368,65 @@ async def test_nothing_is_deleted_of_a_deployment_that_was_ever_orphaning(bench:
     bench.has(CRDS, CRD_NAME)
     bench.client.put("Basket", {"metadata": {"name": "x", "uid": "u", "ownerReferences": [OWNER.reference]}})
     bench.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
-    assert await bench.proceed(bench.deleted()) == NO_PROGRESS
+    result = await bench.proceed(bench.deleted())
+    assert causes(result) == [Cause.ORPHANED]
+    assert text(result) == (
+        f"left 2 objects in the cluster, as a deletion that orphans asks: CustomResourceDefinition {CRD_NAME}, "
+        "Basket ns/x; a BundleDeployment of the same name takes them again"
+    )
     assert not any("delete" in call for call in bench.client.calls)
     assert not bench.client.objects["Basket", "x"]["metadata"].get("ownerReferences")
     assert bench.writes[-1:] == FINALIZER_GOES
+
+
+async def test_a_bundle_without_its_owner_says_so_where_nothing_has_a_reference(bench: Bench) -> None:
+    bench.has(CRDS, CRD_NAME, ownerReferences=[], annotations=ANNOTATED)
+    bench.bundle_is_orphaned = True
+    assert causes(await bench.proceed(bench.deleted())) == [Cause.ORPHANED]
+    assert bench.writes == FINALIZER_GOES
+
+
+async def test_labels_alone_prove_no_orphaning(bench: Bench) -> None:
+    """Kubernetes copies those of a Service to its Endpoints."""
+    bench.has(BASKETS, "x")
+    bench.has(CONFIG_MAPS, "copied", ownerReferences=[], managedFields=[], annotations={APPLIED_ANNOTATION: ""})
+    assert causes(await bench.proceed(bench.deleted())) == [Cause.DELETING]
+
+
+async def test_what_has_no_owner_reference_is_deleted_by_us_with_all_else_before_namespaces(bench: Bench) -> None:
+    bench.lists(NAMESPACES)
+    bench.has(NAMESPACES, "n", ownerReferences=[], annotations=ANNOTATED)
+    bench.has(CONFIG_MAPS, "m")
+    of = bench.deleted(recorded=(*KINDS, NAMESPACES.gvk))
+    await bench.proceed(of)
+    assert bench.writes == ["delete ConfigMap m"]
+    bench.watches.informer(CONFIG_MAPS).say(key("m", CONFIG_MAPS.gvk), shown(name="m"), None)
+    await bench.proceed(of)
+    assert bench.writes == ["delete ConfigMap m", "delete Namespace n"]
+
+
+async def test_what_others_have_of_a_crd_holds_the_deletion_until_it_is_allowed(bench: Bench) -> None:
+    bench.has(CRDS, CRD_NAME, ownerReferences=[], annotations=ANNOTATED)
+    bench.client.put("Basket", {"metadata": {"name": "theirs", "namespace": "shop", "uid": "v"}})
+    of = bench.deleted()
+    result = await bench.proceed(of)
+    assert bench.writes == []
+    assert causes(result) == [Cause.DATA_LOSS]
+    assert text(result) == (
+        "the deletion waits, because it would delete what others have: "
+        f"CustomResourceDefinition {CRD_NAME}: 1 Basket object (shop/theirs). Delete or move that, or set the "
+        'annotation core.rukpak.io/allow-data-loss: "true" on the BundleDeployment'
+    )
+    allowed = replace(of, metadata=replace(of.metadata, annotations={ALLOW_DATA_LOSS_ANNOTATION: "true"}))
+    await bench.proceed(allowed)
+    assert bench.writes == [f"delete CustomResourceDefinition {CRD_NAME}"]
 
 
 async def test_what_the_collector_has_orphaned_says_so_to_a_process_that_did_not_see_it(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     bench.client.put("Basket", {"metadata": {"name": "x", "uid": "u", "ownerReferences": [OWNER.reference]}})
     bench.has(CONFIG_MAPS, "stripped", ownerReferences=[])
-    assert await bench.proceed(bench.deleted()) == NO_PROGRESS
+    assert causes(await bench.proceed(bench.deleted())) == [Cause.ORPHANED]
     assert not any("delete" in call for call in bench.client.calls)
     assert not bench.client.objects["Basket", "x"]["metadata"].get("ownerReferences")
 

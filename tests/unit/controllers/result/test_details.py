@@ -141,6 +141,8 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (deployments.Pruned(), (A, B), "deleted ConfigMap ns/a, ConfigMap ns/b, no longer in the bundle"),
     (deployments.Released(why="x"), (A,), "left ConfigMap ns/a in the cluster, no longer managed (x)"),
     (deployments.Replaced(why="x"), (A,), "deleted and re-created ConfigMap ns/a: x"),
+    (deployments.DataLoss(losses=("x", "y")), (A,), messages.data_loss(("x", "y"))),
+    (deployments.Orphaned(), (A, B), messages.orphaned((A, B))),
     (deployments.Adopted(), (B, A), "adopted 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
     (
         deployments.Withdrawn(),

@@ -1,0 +1,89 @@
+"""From an owner reference to owner annotations: what releases before wrote on Namespaces, CRDs, claims and volumes.
+
+The garbage collector takes whatever has the reference when the deployment goes, and asks for no policy. Nothing is
+applied for this: one patch takes the reference off and puts the annotations on; the next moves these, in
+`managedFields`, from the `Update` entry that the first leaves into our `Apply` entry, where an apply would have put
+them: an annotation that is dropped later would stay otherwise. Both name the version that was read.
+"""
+
+from typing import Any
+
+from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, OWNER_UID_ANNOTATION
+from rukpak_py.apply.field_sets import FieldSet, subtract, union
+from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
+from rukpak_py.apply.managed_entries import Entry, entry_with, fields_in, is_ours
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.target import Target
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import JSON_PATCH
+from rukpak_py.kube.metadata import LiveObject, Metadata
+
+_MARKS: FieldSet = {
+    "f:metadata": {"f:annotations": {f"f:{OWNER_UID_ANNOTATION}": {}, f"f:{DELETION_POLICY_ANNOTATION}": {}}}
+}
+
+
+def has_former_form(live: ObservedObject, owner_uid: str) -> bool:
+    lasts = holds_what_cannot_be_had_again(live.gvk.group_kind)
+    is_ours = live.owner_uid == owner_uid and live.is_proven_of(owner_uid)
+    return lasts and is_ours and live.controller is not None and not live.is_deleted
+
+
+async def annotate(target: Target, live: ObservedObject) -> LiveObject:
+    """The object after it; as it is where it is being deleted, or where another client has changed its owner."""
+    found = await _read(target, live)
+    references = [index for index, one in enumerate(found.metadata.owner_references) if one.uid == target.owner.uid]
+    if not references or found.metadata.is_deleted or found.metadata.uid != live.uid:
+        return found
+    (at, *_) = references
+    patched = await _patch(
+        target,
+        found.metadata,
+        live,
+        [
+            {"op": "test", "path": f"/metadata/ownerReferences/{at}/uid", "value": target.owner.uid},
+            {"op": "remove", "path": f"/metadata/ownerReferences/{at}"},
+            {"op": "add", "path": _annotation(OWNER_UID_ANNOTATION), "value": target.owner.uid},
+            {"op": "add", "path": _annotation(DELETION_POLICY_ANNOTATION), "value": DELETE},
+        ],
+    )
+    if patched.metadata.is_deleted:
+        return patched
+    entries = entries_with_marks(patched.metadata, target.owner.manager)
+    return await _patch(
+        target, patched.metadata, live, [{"op": "add", "path": "/metadata/managedFields", "value": entries}]
+    )
+
+
+def entries_with_marks(metadata: Metadata, manager: str) -> list[Entry]:
+    """`managedFields` in which our `Apply` entry alone has the annotations."""
+    entries: list[Entry] = []
+    for entry in metadata.managed_fields:
+        fields = fields_in(entry)
+        if is_ours(entry, manager):
+            entries.append(entry_with(entry, union(fields, _MARKS)))
+        elif left := subtract(fields, _MARKS):
+            entries.append(entry_with(entry, left))
+    return entries
+
+
+async def _read(target: Target, live: ObservedObject) -> LiveObject:
+    key = live.key
+    metadata = await target.client.get_metadata(target.resource_of(key), key.namespace, key.name)
+    return LiveObject(key=key, metadata=metadata)
+
+
+async def _patch(target: Target, read: Metadata, live: ObservedObject, changes: list[dict[str, Any]]) -> LiveObject:
+    patch = [
+        {"op": "test", "path": "/metadata/uid", "value": live.uid},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": read.resource_version},
+        *changes,
+    ]
+    key = live.key
+    return await target.client.patch(
+        target.resource_of(key), key.namespace, key.name, canonical_json(patch), content_type=JSON_PATCH
+    )
+
+
+def _annotation(name: str) -> str:
+    return f"/metadata/annotations/{name.replace('~', '~0').replace('/', '~1')}"
