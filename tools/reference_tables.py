@@ -41,8 +41,8 @@ MARKS = {
     ),
     "OWNER_UID_ANNOTATION": (
         (
-            "operator, on Namespaces, PersistentVolumeClaims, PersistentVolumes and CRDs, and on other installed objects"
-            " that outlive their BundleDeployment"
+            "operator, on Namespaces, PersistentVolumeClaims, PersistentVolumes and CRDs, and on other objects"
+            " of a bundle that outlive their BundleDeployment"
         ),
         "UID of the BundleDeployment. These objects have no owner reference, so Kubernetes does not delete them.",
     ),
