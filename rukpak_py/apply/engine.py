@@ -322,8 +322,10 @@ class Engine:
                 change_set.taken.append(change.key)
             case Action.UPDATE:
                 change_set.updated.append(change.key)
-            case _:
+            case _ if change.live is None or change.live.version != live.version:
                 change_set.corrected.append(change.key)
+            case _:
+                pass  # it was as it should be
 
 
 def _observed(change: Change, answer: ApplyAnswer) -> ObservedObject:

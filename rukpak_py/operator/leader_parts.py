@@ -48,6 +48,7 @@ from rukpak_py.operator.housekeeping import Housekeeping
 from rukpak_py.operator.instance_parts import instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
 from rukpak_py.operator.quota_watch import QuotaWatch
+from rukpak_py.operator.reapplying import Reapplying
 from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.source_parts import sources_of
@@ -224,6 +225,12 @@ class LeaderParts:
             owned=self._owned_by,
             still_exists=self._deployment_exists,
             done=self.housekeeping.soon,
+        )
+        self.reapplying = Reapplying(
+            self.router.deployments.cache,
+            self.deployments.states,
+            every=settings.reapply_interval,
+            look=self.router.deployments.queue.add,
         )
         self._attach()
 

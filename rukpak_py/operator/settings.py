@@ -54,6 +54,7 @@ class Settings:
     unpack_pods: PodSettings
     helm: str
     hook_timeout: float
+    reapply_interval: float
     limits: Limits
 
     @property
@@ -102,6 +103,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         unpack_pods=pod_settings(given),
         helm=given["helm"],
         hook_timeout=given["hook_timeout"],
+        reapply_interval=given["reapply_interval"],
         limits=limits,
     )
 
@@ -212,6 +214,12 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "seconds in which a hook of a chart must end; a Job with a longer activeDeadlineSeconds has that time",
         type=_hook_timeout,
     )
+    add(
+        "--reapply-interval",
+        "86400",
+        "seconds after which everything of a BundleDeployment is applied again, also what looks unchanged; 0 for never",
+        type=_interval,
+    )
     add("--log-level", "info", "debug, info, warning or error", type=one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=one_of("text", "json"))
     for name in LIMIT_NAMES:
@@ -265,6 +273,12 @@ def _delay(text: str) -> float:
 def _hook_timeout(text: str) -> float:
     if not re.fullmatch(r"[1-9][0-9]{0,4}", text) or int(text) > LONGEST_HOOK:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to {LONGEST_HOOK}")
+    return float(text)
+
+
+def _interval(text: str) -> float:
+    if not re.fullmatch(r"0|[1-9][0-9]{0,6}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 9999999")
     return float(text)
 
 

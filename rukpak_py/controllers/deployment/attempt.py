@@ -100,6 +100,13 @@ class Attempt:
         return self.state.is_applied(self.content)
 
     @property
+    def applies_all(self) -> bool:
+        """What looks as it was applied is applied once more: a webhook may have changed it in a request of another
+        client, which leaves no trace in `managedFields`.
+        """
+        return self.is_settled and self.state.applies_all
+
+    @property
     def is_untouched(self) -> bool:
         """Nothing of any other content was applied since this one was: what differs is drift."""
         return self.state.is_untouched(self.content)

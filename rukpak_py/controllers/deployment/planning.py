@@ -87,7 +87,7 @@ class Planner:
             usable,
             live=live,
             owned=owned,
-            fields=attempt.state.applied.fields,
+            fields={} if attempt.applies_all else attempt.state.applied.fields,
             owner=target.owner,
             adopt=attempt.deployment.spec.adopt,
             missing_deployments=await missing_deployments(self._client, live.values(), target.owner),

@@ -98,6 +98,9 @@ class ContentReconciler:
         self._rendering.drop_superseded(deployment.metadata.uid)
 
     async def _stages(self, attempt: Attempt, active: Attempt | None) -> Progress:
+        deployment = attempt.deployment
+        asked = deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
+        attempt.state.asked_for(asked, deployment.status.last_handled_reconcile_at)
         hidden = await self._visibility.of_owned(attempt.deployment, attempt.state)
         if isinstance(hidden, Progress):
             return hidden
@@ -211,7 +214,7 @@ class ContentReconciler:
 
     def _as_applied(self, attempt: Attempt, hidden: HiddenKinds) -> AppliedContent | None:
         """The watches show what was applied, but for what another client keeps changing and is left alone for now."""
-        if not attempt.is_settled or must_judge_kept_crds(attempt, monotonic()):
+        if not attempt.is_settled or attempt.applies_all or must_judge_kept_crds(attempt, monotonic()):
             return None
         status, owned = attempt.deployment.status, self._owned(attempt)
         for key in done_and_gone(attempt.completed, owned):

@@ -211,6 +211,8 @@ class DeploymentState:
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
     deletion: Deletion = field(default_factory=Deletion)
+    applies_all: bool = False  # once all is applied: also what looks as it was applied
+    asked: str = ""  # the latest request to reconcile for which that was said
     is_converted: bool = False  # nothing that must outlive it has an owner reference, as releases before wrote it
     has_ended: bool = False  # the deployment is gone; what still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
@@ -244,6 +246,11 @@ class DeploymentState:
         if not self.is_untouched(content):
             self.untouched = None
 
+    def asked_for(self, request: str, handled: str) -> None:
+        """A request to reconcile, and the latest that the status says was acted on."""
+        if request not in {"", handled, self.asked}:
+            self.asked, self.applies_all = request, True
+
     def mark_applied(self, content: ContentKey, keys: set[ObjectKey], hidden: Container[ObjectKey]) -> None:
         """All of this content is applied. What is not part of it any more is looked for before pruning ends."""
         former = {key for key in self.applied.fields.keys() - keys if key not in hidden}
@@ -254,6 +261,7 @@ class DeploymentState:
         self.applied.expect(key for key in keys if key in hidden)
         self.content = self.untouched = content
         self.begun = None
+        self.applies_all = False
         self.conflicts = frozenset()
         self.created.clear()
 

@@ -37,6 +37,7 @@ FITTING = [
     ("--bind-secrets-to-hosts", "true", "logins", LoginPolicy(bind_secrets_to_hosts=True)),
     ("--image-unpack", "pod", "image_unpack", ImageUnpack.POD),
     ("--hook-timeout", "60", "hook_timeout", 60.0),
+    ("--reapply-interval", "0", "reapply_interval", 0.0),
     ("--log-level", "debug", "log_level", "debug"),
     ("--log-format", "json", "log_format", "json"),
 ]
@@ -60,6 +61,7 @@ WRONG = [
     ("--bind-secrets-to-hosts", "git.example.com"),
     ("--image-unpack", "pods"),
     ("--hook-timeout", "0"),
+    ("--reapply-interval", "1d"),
     ("--hook-timeout", "5m"),
     ("--hook-timeout", "86401"),
     ("--unpack-pods", "delete"),
