@@ -63,7 +63,7 @@ def test_a_hook_that_fails_leaves_what_was_installed(kubectl: Kubectl) -> None:
         one for one in kubectl.get("bundledeployment", NAME)["status"]["conditions"] if one["type"] == "Installed"
     )
     assert installed["reason"] == "UpgradeFailed"
-    assert f"the pre-upgrade hook Job {NAME}/{NAME}-migrate failed" in installed["message"]
+    assert f"the pre-upgrade hook Job.batch/{NAME}/{NAME}-migrate failed" in installed["message"]
     assert records(kubectl) == {"pre-upgrade": "Failed"}
     assert greeting(kubectl) == "hello"
 

@@ -234,7 +234,7 @@ def test_uninstalling_waits_for_the_gadget_of_a_user_and_names_it(
     """Its webhooks work until it has gone: whoever holds it can still write it."""
     gadgets.set_finalizers("v2", "old", ["example.com/backed-up"])
     kubectl.run("delete", "bundledeployment", installation.name, "--wait=false")
-    told = "1 Gadget left: Gadget default/old"
+    told = f"1 Gadget left: Gadget.{installation.group}/default/old"
     eventually(lambda: installation.condition_with(told), what="the deployment names what it waits for")
     gadgets.set_finalizers("v1", "old", [])
 

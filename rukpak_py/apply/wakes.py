@@ -34,7 +34,7 @@ def wakes_of(failure: Failure) -> Wakes:
     key, found = failure.key, set[ObjectKey]()
     match failure.kind:
         case FailureKind.MISSING | FailureKind.LAGGING:
-            found.add(kind_wake(GroupKind(key.group, key.kind)))
+            found.add(kind_wake(key.group_kind))
             found |= {namespace_wake(key.namespace)} if key.namespace else set()
         case FailureKind.UNAVAILABLE if key.namespace:  # it may be going, and be created again
             found.add(namespace_wake(key.namespace))

@@ -18,6 +18,10 @@ class GroupKind(NamedTuple):
     group: str
     kind: str
 
+    def __str__(self) -> str:
+        """`Secret`, `Secret.ecr.example.com`: a kind of another group than the core one may be of several."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
 
 class GroupVersionKind(NamedTuple):
     group: str
@@ -39,7 +43,10 @@ class GroupVersionKind(NamedTuple):
 
 
 class ObjectKey(NamedTuple):
-    """The identity of an object in a cluster; the version is how it is spelt, not what it is."""
+    """The identity of an object in a cluster; the version is how it is spelt, not what it is.
+
+    As a string it is what every message calls the object: `ConfigMap shop/settings`, `Deployment.apps/shop/web`.
+    """
 
     group: str
     kind: str
@@ -48,7 +55,11 @@ class ObjectKey(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {place}"
+        return f"{self.group_kind}{'/' if self.group else ' '}{place}"
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -84,8 +84,8 @@ class Call:
         """What this asks, for messages: `apply ConfigMap shop/settings`."""
         if self.resource is None:
             return f"{self.verb} {self.path}"
-        place = "/".join(part for part in (self.namespace if self.resource.namespaced else "", self.name) if part)
-        return f"{self.verb} {self.resource.gvk.kind} {place}".rstrip()
+        key = self.resource.key(self.namespace, self.name)
+        return f"{self.verb} {key if self.name else f'{key.group_kind} {key.namespace}'}".rstrip()
 
     @property
     def is_write(self) -> bool:

@@ -100,11 +100,10 @@ def judge(obj: Manifest, *, now: datetime | None = None) -> Health:
         return in_progress(str(odd))
 
 
-def describe(gvk: GroupVersionKind, key: ObjectKey, health: Health) -> str:
+def describe(key: ObjectKey, health: Health) -> str:
     """The line about an object that is not healthy."""
-    place = f"{key.namespace}/{key.name}" if key.namespace else key.name
-    why = health.message if gvk.group_kind == _API_SERVICE else f"object {health.status}: {health.message}"
-    return f"({gvk.group}/{gvk.version}, Kind={gvk.kind})({place}): {why}"
+    why = health.message if key.group_kind == _API_SERVICE else f"object {health.status}: {health.message}"
+    return f"{key}: {why}"
 
 
 def _group_kind(obj: Manifest) -> GroupKind:

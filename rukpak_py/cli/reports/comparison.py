@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.comparison import RenderingComparison
 from rukpak_py.cli.fields import Difference, FieldChange
@@ -44,8 +43,7 @@ def _heading(change: FieldChange, text: str, style: Style) -> str:
 
 
 def _name(key: ObjectKey) -> str:
-    kind = key.kind if is_builtin(key.group) else f"{key.kind}.{key.group}"
-    return clean(f"{kind} {key.namespace}/{key.name}" if key.namespace else f"{kind} {key.name}")
+    return clean(str(key))
 
 
 def _difference(found: Difference, style: Style) -> Iterator[str]:

@@ -265,7 +265,10 @@ def _health(unhealthy: Sequence[ObservedObject], total: int) -> Iterator[Fact]:
 def _notes(kept: Sequence[KeptObject], history: History) -> Iterator[Fact]:
     if kept:
         named = tuple(
-            details.KeptObject(kind=one.kind, namespace=one.namespace, name=one.name, reason=one.reason) for one in kept
+            details.KeptObject(
+                group=one.group, kind=one.kind, namespace=one.namespace, name=one.name, reason=one.reason
+            )
+            for one in kept
         )
         yield Fact(cause=Cause.KEPT, detail=details.Kept(kept=named))
     if line := reduced_text(history):
@@ -285,4 +288,4 @@ def _has_failed(live: ObservedObject) -> bool:
 def _line(live: ObservedObject) -> str:
     if live.health is None:
         return f"{live.key} has not been observed since it was applied"
-    return describe(live.gvk, live.key, live.health)
+    return describe(live.key, live.health)

@@ -34,7 +34,7 @@ class HiddenKinds:
         return bool(self.unserved or self.unlisted)
 
     def __contains__(self, key: object) -> bool:
-        kind = GroupKind(key.group, key.kind) if isinstance(key, ObjectKey) else None
+        kind = key.group_kind if isinstance(key, ObjectKey) else None
         return kind in self.unserved or kind in self.unlisted
 
     @property
@@ -79,4 +79,4 @@ class KindVisibility:
 
 
 def names_of(kinds: Iterable[GroupKind]) -> tuple[str, ...]:
-    return tuple(sorted(f"{kind.kind}.{kind.group}" if kind.group else kind.kind for kind in kinds))
+    return tuple(sorted(map(str, kinds)))

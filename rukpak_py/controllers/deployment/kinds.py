@@ -126,11 +126,9 @@ class ResourceOf:
         self._known = known
 
     def __call__(self, key: ObjectKey) -> Resource:
-        resource = self._known.get(GroupKind(key.group, key.kind)) or self._kinds.cluster.discovery.preferred(
-            key.group, key.kind
-        )
+        resource = self._known.get(key.group_kind) or self._kinds.cluster.discovery.preferred(key.group, key.kind)
         if resource is None:
-            text = f'the cluster does not serve the kind "{key.kind}" of group "{key.group}"'
+            text = f"the cluster does not serve the kind {key.group_kind}"
             raise KindNotServedError(ErrorAnswer(subject=str(key), status=404, message=text))
         return resource
 

@@ -49,6 +49,8 @@ class KeptObject(Protocol):
     """An object that left the content and that nobody may delete without being told to."""
 
     @property
+    def group(self) -> str: ...
+    @property
     def kind(self) -> str: ...
     @property
     def namespace(self) -> str: ...
@@ -222,7 +224,7 @@ def unhealthy_text(lines: Sequence[str], total: int, example: str) -> str:
 
 
 def _place(one: KeptObject | Override) -> str:
-    return f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}"
+    return str(ObjectKey(one.group, one.kind, one.namespace, one.name))
 
 
 def _subject(managers: Sequence[str]) -> str:

@@ -113,7 +113,7 @@ class CreatedByThisInstall:
         self._uids: dict[ObjectKey, str] = {}
 
     def record(self, keys: Iterable[ObjectKey], uids: Mapping[ObjectKey, str]) -> None:
-        self._uids = {key: uids[key] for key in keys if GroupKind(key.group, key.kind) not in FILLED_BY_OTHERS}
+        self._uids = {key: uids[key] for key in keys if key.group_kind not in FILLED_BY_OTHERS}
 
     def among(self, owned: Mapping[ObjectKey, ObservedObject]) -> dict[ObjectKey, ObservedObject]:
         return {key: owned[key] for key, uid in self._uids.items() if key in owned and owned[key].uid == uid}

@@ -154,7 +154,8 @@ class OverBudget(Detail, frozen=True, kw_only=True):
         return messages.over_budget(objects, self.most)
 
 
-class KeptObject(Detail, frozen=True, kw_only=True):
+class KeptObject(Detail, frozen=True, kw_only=True, omit_defaults=True):
+    group: str = ""
     kind: str
     namespace: str
     name: str

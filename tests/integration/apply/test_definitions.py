@@ -5,14 +5,14 @@ from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
 from tests.integration.apply.room import Room, names, only
 from tests.integration.apply.things import brought, definition, thing
-from tests.manifests import config_map
+from tests.manifests import config_map, crd, manifest, strings
 
 
 async def test_a_definition_and_its_instance_are_installed_in_one_go(room: Room, group: str) -> None:
     rounds = await brought(room, definition(group, "a"), thing(group, a="1"), config_map("c"))
     assert not any(change_set.failures for change_set in rounds)
     waits = {wait for change_set in rounds for wait in change_set.waiting}
-    assert waits <= {f"CustomResourceDefinition things.{group} is not established yet"}
+    assert waits <= {f"CustomResourceDefinition.apiextensions.k8s.io/things.{group} is not established yet"}
     assert names(key for change_set in rounds for key in change_set.created) == ["c", "t", f"things.{group}"]
     assert (await room.read(thing(group)))["spec"] == {"a": "1"}
 
@@ -25,6 +25,15 @@ async def test_an_unknown_field_of_a_custom_resource_is_refused(room: Room, grou
     assert ".spec.nonsense: field not declared in schema" in failure.message
     assert not change_set.warnings
     assert (await room.read(thing(group)))["spec"] == {"a": "1"}
+
+
+async def test_a_refused_secret_of_another_group_is_not_taken_for_a_core_secret(room: Room, group: str) -> None:
+    crds = crd(group, kind="Secret", schema=strings("a"))
+    login = manifest(f"{group}/v1", "Secret", "login", spec={"a": "1"})
+    await brought(room, crds, login)
+    (failure,) = (await room.bring(crds, login | {"spec": {"nonsense": "1"}})).failures
+    assert failure.message.startswith(f"Secret.{group}/{room.namespace}/login: ")
+    assert "field not declared in schema" in failure.message
 
 
 async def test_a_definition_and_an_instance_with_a_new_field_arrive_together(room: Room, group: str) -> None:

@@ -117,7 +117,7 @@ async def test_instances_are_gone_before_their_crd_goes(room: Room, group: str) 
     held["metadata"] |= HELD["metadata"]
     await brought(room, definition(group, "a"), held, config_map("c"), config_map("leaves"))
     change_set = await carry_out(room, await room.plan(config_map("c")))
-    assert change_set.waiting == [f"Thing {room.namespace}/held is being deleted"]
+    assert change_set.waiting == [f"Thing.{group}/{room.namespace}/held is being deleted"]
     assert "deletionTimestamp" not in (await room.read(definition(group)))["metadata"]
     await until(lambda: any(one.is_deleted for one in room.inventory.owned_by(room.owner.uid).values()))
     assert (await carry_out(room, await room.plan(config_map("c")))).waiting == change_set.waiting

@@ -113,7 +113,9 @@ async def test_what_else_is_wrong_with_an_upgrade_is_told_and_nothing_is_changed
     new = workload("d", ports=[{"containerPort": 0, "name": "http"}])
     new["spec"]["strategy"] = {"type": "Recreate"}
     plan = await room.plan(new)
-    told = f"Deployment {room.namespace}/d: spec.template.spec.containers[0].ports[0].containerPort: Required value"
+    told = (
+        f"Deployment.apps/{room.namespace}/d: spec.template.spec.containers[0].ports[0].containerPort: Required value"
+    )
     failures = await room.engine.dry_run(room.target, plan, skip=lambda _change: False)
     assert [failure.message for failure in failures] == [told]
     assert (await room.bring(new)).failures == failures

@@ -114,8 +114,8 @@ def claim(mode: str) -> Manifest:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (deployment(app="a"), deployment(app="b"), "Deployment {}/d: spec.selector: field is immutable; set "),
-        (job("one"), job("two"), "Job {}/migrate: spec.template: field is immutable; set "),
+        (deployment(app="a"), deployment(app="b"), "Deployment.apps/{}/d: spec.selector: field is immutable; set "),
+        (job("one"), job("two"), "Job.batch/{}/migrate: spec.template: field is immutable; set "),
         (
             claim("ReadWriteOnce"),
             claim("ReadOnlyMany"),
@@ -143,7 +143,7 @@ async def test_an_immutable_field_and_our_annotation_replace_the_object(room: Ro
     uid = (await room.read(deployment()))["metadata"]["uid"]
     change_set = await room.bring(forced(deployment(app="b")))
     assert not change_set.failures
-    assert change_set.waiting == [f"Deployment {room.namespace}/d is being replaced"]
+    assert change_set.waiting == [f"Deployment.apps/{room.namespace}/d is being replaced"]
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     change_set = await room.installed(forced(deployment(app="b")))
     assert names(change_set.created) == ["d"]
@@ -238,7 +238,7 @@ async def test_what_was_changed_to_fit_the_server_is_told_with_the_content_and_n
     twice = deployment(env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}])
     change_set = await room.installed(twice)
     (warning,) = change_set.warnings
-    assert f"Deployment {room.namespace}/d" in warning
+    assert f"Deployment.apps/{room.namespace}/d" in warning
     await room.somebody_patches(twice, {"spec": {"replicas": 7}})
     await room.seen(twice)
     assert only(await room.plan(twice)).action is Action.CORRECT

@@ -39,7 +39,8 @@ async def test_ordered_deletion_goes_on_after_a_kill(tenant: Tenant, operator: O
     await admin.patch(kind, tenant.namespace, "one", HELD, field_manager="somebody")
 
     await admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
-    waits = f"waiting for 1 custom resource to be deleted: Thing {tenant.namespace}/one (finalizer rukpak.test/held)"
+    held = f"{kind.key(tenant.namespace, 'one')} (finalizer rukpak.test/held)"
+    waits = f"waiting for 1 custom resource to be deleted: {held}"
     for _ in range(2):
         told = await tenant.until(lambda one: waits in condition(one, "Ready").get("message", ""), what="it waits")
         assert condition(told, "Ready")["reason"] == "Deleting"

@@ -132,7 +132,7 @@ async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
     operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}", "--hook-timeout=2"])
     await operator.start()
     await deploy(tenant, await publish(tenant, job_hook("hangs", "pre-install")))
-    text = f"the pre-install hook Job {tenant.namespace}/hangs failed: it did not end within 2 s"
+    text = f"the pre-install hook Job.batch/{tenant.namespace}/hangs failed: it did not end within 2 s"
     found = await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is told")
     assert condition(found, "Stalled")["reason"] == "InstallFailed"
     uid = (await tenant.admin.get_metadata(JOBS, tenant.namespace, "hangs")).uid
@@ -170,7 +170,7 @@ async def test_a_hook_that_goes_while_no_operator_is_there_has_failed(
     await tenant.admin.delete(JOBS, tenant.namespace, "goes", propagation="Background")
     await until_gone(tenant.admin, JOBS, tenant.namespace, "goes")
     await operator.start()
-    text = f"the pre-install hook Job {tenant.namespace}/goes failed: it was deleted before it ended"
+    text = f"the pre-install hook Job.batch/{tenant.namespace}/goes failed: it was deleted before it ended"
     await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is told")
     assert len([one for one in proxy.writes if is_hook(one) and one.status == 201]) == 1
 
@@ -182,7 +182,7 @@ async def test_another_leader_waits_for_the_hook_that_runs(
     first, second = (operators(kubeconfig=proxy.kubeconfig, arguments=arguments) for _ in range(2))
     await first.start()
     await deploy(tenant, await publish(tenant, f"{hook('first', 'pre-install', weight='-1')}---\n{JOB_HOOK}"))
-    text = f"the pre-install hook Job {tenant.namespace}/second is running"
+    text = f"the pre-install hook Job.batch/{tenant.namespace}/second is running"
     await tenant.until(lambda seen: text in condition(seen, "Ready").get("message", ""), what="it runs")
     await second.start()
     await first.stop()
@@ -201,7 +201,7 @@ async def test_hooks_begin_again_when_the_rendering_is_lost_between_two_of_them(
     operator = operators(arguments=[f"--helm={helm.path}"])
     await operator.start()
     await deploy(tenant, await publish(tenant, PASSWORD))
-    text = f"the pre-install hook Job {tenant.namespace}/second is running"
+    text = f"the pre-install hook Job.batch/{tenant.namespace}/second is running"
     await tenant.until(lambda seen: text in condition(seen, "Ready").get("message", ""), what="the first one has run")
     before = await tenant.read(CONFIG_MAPS, tenant.namespace, "first")
     await operator.stop()
@@ -230,7 +230,7 @@ async def test_hooks_of_the_deletion_run_also_when_the_rendering_is_lost(
     shutil.rmtree(operator.store)
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
     await operator.start()
-    text = f"Deleting: the pre-delete hook Job {tenant.namespace}/last is running"
+    text = f"Deleting: the pre-delete hook Job.batch/{tenant.namespace}/last is running"
     await tenant.until(lambda seen: condition(seen, "Ready").get("message", "") == text, what="it waits")
     assert (await tenant.admin.get_metadata(CONFIG_MAPS, tenant.namespace, "settings")).uid
     node = asyncio.create_task(end_pods(tenant))

@@ -13,7 +13,7 @@ async def test_names_that_are_taken(stage: Stage) -> None:
     theirs = with_short_name(definition(stage.group, "Gadget"))
     await stage.create(CRDS, "", theirs)
     await stage.deploy(await stage.content(with_short_name(definition(stage.group))))
-    key = f"CustomResourceDefinition widgets.{stage.group}"
+    key = f"CustomResourceDefinition.apiextensions.k8s.io/widgets.{stage.group}"
     told = says("Installed", "False", "InstallFailed", f"{key} is not established", '"short" is already in use')
     await stage.until_deployment(stage.name, told)
     await stage.client.delete(CRDS, "", f"gadgets.{stage.group}")

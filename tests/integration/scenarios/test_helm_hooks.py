@@ -52,7 +52,7 @@ def has_run(*names: str) -> Check:
 
 
 async def until_running(stage: Stage, name: str, event: str, job: str) -> None:
-    text = f"Waiting: the {event} hook Job {stage.namespace}/{job} is running"
+    text = f"Waiting: the {event} hook Job.batch/{stage.namespace}/{job} is running"
     await stage.until_deployment(name, says("Ready", "Unknown", "Progressing", text))
 
 
@@ -98,7 +98,7 @@ async def test_nothing_but_definitions_is_applied_before_the_first_hooks_have_en
         "templates/settings.yaml": settings(a="1"),
     }
     name = await deploy(stage, await chart_source(stage, files))
-    text = f"Waiting: the pre-install hook Job {stage.namespace}/before is running"
+    text = f"Waiting: the pre-install hook Job.batch/{stage.namespace}/before is running"
     await stage.until_deployment(name, says("Ready", "Unknown", "Progressing", text))
     assert await stage.exists(CRDS, "", crd["metadata"]["name"])
     assert not await stage.has_settings()
@@ -129,7 +129,7 @@ async def test_a_hook_that_fails_leaves_the_old_version_running_until_somebody_a
     await stage.until(JOBS, stage.namespace, "migrate", lambda found: found["metadata"]["uid"] != hanging)
     await stage.until_deployment(name, lambda found: found["status"].get("lastHandledReconcileAt") == "while it runs")
     await end_pod(stage, "migrate", "Failed")
-    text = f"the pre-upgrade hook Job {stage.namespace}/migrate failed: BackoffLimitExceeded: "
+    text = f"the pre-upgrade hook Job.batch/{stage.namespace}/migrate failed: BackoffLimitExceeded: "
     advice = "set the annotation core.rukpak.io/reconcile-at to a new value, or change spec.template or spec.config"
     await stage.until_deployment(
         name, says("Installed", "False", "UpgradeFailed", text, advice), says("Stalled", "True"), has_run("migrate")
@@ -160,7 +160,8 @@ async def test_the_hook_of_an_upgrade_that_is_given_up_is_named_and_waited_for(s
     await until_running(stage, name, "pre-upgrade", "migrate")
 
     await stage.edit_template(name, before)
-    text = f"the pre-upgrade hook Job {stage.namespace}/migrate of an installation that was given up is still running"
+    migrate = f"Job.batch/{stage.namespace}/migrate"
+    text = f"the pre-upgrade hook {migrate} of an installation that was given up is still running"
     await stage.until_deployment(name, says("Ready", "Unknown", "Progressing", text), says("Installed", "True"))
     await until_told(stage, name, "HookGivenUp", "Warning: ", text)
     another = {"templates/b.yaml": hook("another", "pre-upgrade"), "templates/a.yaml": settings(a="3")}
@@ -206,7 +207,7 @@ async def test_what_a_former_run_left_is_replaced_where_the_policy_says_so(stage
     await stage.until_ready(name)
     lasting = {"templates/job.yaml": job_hook("migrate", "pre-upgrade", delete_policy="hook-failed")}
     await change(stage, name, lasting, "lasting")
-    text = f"Job {stage.namespace}/migrate was left by a former hook"
+    text = f"Job.batch/{stage.namespace}/migrate was left by a former hook"
     await stage.until_deployment(name, says("Ready", "False", "Conflict", text))
     second = await job_uid(stage, "migrate")
     await stage.client.delete(JOBS, stage.namespace, "migrate", propagation="Background")
@@ -278,7 +279,7 @@ async def test_hooks_of_the_deletion_come_first_and_last(stage: Stage) -> None:
     assert (await stage.deployment(name))["metadata"]["finalizers"] == ["core.rukpak.io/ordered-deletion"]
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
     await end_pod(stage, "before", "Failed")
-    text = f"Deleting: the pre-delete hook Job {stage.namespace}/before failed"
+    text = f"Deleting: the pre-delete hook Job.batch/{stage.namespace}/before failed"
     await stage.until_deployment(name, says("Stalled", "True", "Deleting", text, "skip-hooks"))
     assert await stage.has_settings()
     assert not await stage.has_settings("after")

@@ -74,7 +74,8 @@ async def test_scenarios_45_and_46_a_kind_that_another_deployment_brings(stage: 
         stage.name, says("Installed", "False", "InstallFailed", "required resource not found: ", missing)
     )
     assert condition(found, "Ready")["message"] == (
-        f"Widget one: the cluster has no kind Widget ({stage.group}/v1); install its CRD or add it to the bundle"
+        f"Widget.{stage.group}/one: the cluster has no kind Widget ({stage.group}/v1); "
+        "install its CRD or add it to the bundle"
     )
     assert says("Healthy", "False", "InstallationStatusFalse", "Installed condition is false")(found)
     assert says("Reconciling", "True")(found)

@@ -77,7 +77,7 @@ async def test_scenario_51_instances_go_before_definitions_and_the_rest(stage: S
 
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
     await stage.until(kind, "", "one", lambda found: "deletionTimestamp" in found["metadata"])
-    await stage.until_deployment(name, says("Ready", "Unknown", "Deleting", "Widget one"))
+    await stage.until_deployment(name, says("Ready", "Unknown", "Deleting", f"Widget.{stage.group}/one"))
     crd = await stage.get(CRDS, "", f"widgets.{stage.group}")
     assert "deletionTimestamp" not in crd["metadata"]
     assert await stage.has_settings()
@@ -103,7 +103,9 @@ async def test_scenario_51_instances_of_other_origin_are_named_and_waited_for(st
     await stage.create(kind, "", stray)
 
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
-    await stage.until_deployment(name, says("Ready", "Unknown", "Deleting", "1 Widget left: Widget stray"))
+    await stage.until_deployment(
+        name, says("Ready", "Unknown", "Deleting", f"1 Widget left: Widget.{stage.group}/stray")
+    )
     patch = b'[{"op":"remove","path":"/metadata/finalizers"}]'
     await stage.client.patch(kind, "", "stray", patch, content_type=JSON_PATCH)
     await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)

@@ -38,7 +38,8 @@ def hooks(stage: Stage, *, replicas: int) -> list[Document]:
 async def test_a_custom_resource_waits_for_the_workload_that_converts_it(stage: Stage) -> None:
     crd, one = converting(stage), widget(stage.group)
     await stage.deploy(await stage.content(crd, *hooks(stage, replicas=1), one))
-    waiting = f"Widget one comes after Deployment {stage.namespace}/hooks, which serves its webhook"
+    workload = f"Deployment.apps/{stage.namespace}/hooks"
+    waiting = f"Widget.{stage.group}/one comes after {workload}, which serves its webhook"
     await stage.until_deployment(stage.name, says("Ready", "Unknown", "", waiting))
     assert await stage.exists(DEPLOYMENTS, stage.namespace, "hooks")
     assert not await stage.exists(widgets(stage.group), "", "one")

@@ -129,7 +129,7 @@ async def test_a_refusal_is_told_as_an_event(stage: Stage) -> None:
 async def test_a_deployment_without_pods_is_not_healthy(stage: Stage) -> None:
     """Installed all the same; it is waited for, and that never stalls."""
     name = await stage.deploy(await stage.content(pods(stage.namespace)))
-    text = f"(apps/v1, Kind=Deployment)({stage.namespace}/sleeper): object InProgress: "
+    text = f"Deployment.apps/{stage.namespace}/sleeper: object InProgress: "
     found = await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", text, "Available: 0/1"))
     assert says("Installed", "True", "InstallationSucceeded")(found)
     assert says("Ready", "Unknown", "Unhealthy", text)(found)

@@ -66,7 +66,7 @@ def test_an_immutable_field_is_told_with_what_helps() -> None:
     message = 'Deployment.apps "web" is invalid: spec.selector: Invalid value: {"a":null}: field is immutable'
     error = errors.InvalidError(ErrorAnswer(subject="s", status=422, reason="Invalid", message=message, causes=[cause]))
     web = key("web", gvk=GroupVersionKind("apps", "v1", "Deployment"), namespace="shop")
-    text = "Deployment shop/web: spec.selector: field is immutable"
+    text = "Deployment.apps/shop/web: spec.selector: field is immutable"
     assert failure_of(web, error, when_immutable="put it back").message == f"{text}; put it back"
     assert failure_of(web, error).message == text
 

@@ -100,7 +100,8 @@ def test_missing_kinds_are_told_in_one_line_too() -> None:
     baskets = [Head(gvk=BASKET, namespace="shop", name=name) for name in "abcd"]
     policy = Head(gvk=GroupVersionKind("policy", "v1beta1", "PodSecurityPolicy"), namespace="", name="p")
     assert missing_kinds_brief([*baskets, policy]) == (
-        "Basket shop/a, Basket shop/b, Basket shop/c and 1 more: the cluster has no kind Basket (shop.example.org/v1); "
-        "install its CRD or add it to the bundle && PodSecurityPolicy p: the cluster has no kind PodSecurityPolicy "
+        "Basket.shop.example.org/shop/a, Basket.shop.example.org/shop/b, Basket.shop.example.org/shop/c and 1 more: "
+        "the cluster has no kind Basket (shop.example.org/v1); install its CRD or add it to the bundle && "
+        "PodSecurityPolicy.policy/p: the cluster has no kind PodSecurityPolicy "
         "(policy/v1beta1); use a version that the cluster serves, or remove it from the bundle"
     )

@@ -88,13 +88,13 @@ def test_the_text_says_all_of_it() -> None:
         printed(old, new)
         == """\
 - ConfigMap apps/gone
-- ClusterRole old
+- ClusterRole.rbac.authorization.k8s.io/old
 + Service apps/fresh
-+ ClusterRole new
-~ Deployment apps/d
++ ClusterRole.rbac.authorization.k8s.io/new
+~ Deployment.apps/apps/d
     ~ spec.replicas: 1 → 2
     + spec.paused: true
-~ ClusterRoleBinding b
+~ ClusterRoleBinding.rbac.authorization.k8s.io/b
     ~ roleRef.name: "old" → "new"
 
 Permissions gained

@@ -39,9 +39,20 @@ def test_an_api_version_survives_the_way_there_and_back(group: str, version: str
     assert GroupVersionKind.parse(gvk.api_version, "Kind") == gvk
 
 
-@pytest.mark.parametrize(("namespace", "text"), [("shop", "ConfigMap shop/a"), ("", "ConfigMap a")])
-def test_a_key_reads_like_kubectl(namespace: str, text: str) -> None:
-    assert str(ObjectKey("", "ConfigMap", namespace, "a")) == text
+@pytest.mark.parametrize(
+    ("group", "kind", "namespace", "text"),
+    [
+        ("", "Secret", "shop", "Secret shop/a"),
+        ("", "Namespace", "", "Namespace a"),
+        ("ecr.example.com", "Secret", "shop", "Secret.ecr.example.com/shop/a"),
+        ("apps", "Deployment", "shop", "Deployment.apps/shop/a"),
+        ("rbac.authorization.k8s.io", "ClusterRole", "", "ClusterRole.rbac.authorization.k8s.io/a"),
+    ],
+)
+def test_a_kind_that_another_group_may_have_is_named_with_its_group(
+    group: str, kind: str, namespace: str, text: str
+) -> None:
+    assert str(ObjectKey(group, kind, namespace, "a")) == text
 
 
 @given(key=st.text(), value=JSON)

@@ -90,7 +90,7 @@ def test_several_schema_errors_name_all_their_fields() -> None:
         '  .spec.template.spec.containers[name="c"].envv: field not declared in schema\n'
         "  .spec.replicas: expected numeric (int or float), got string"
     )
-    error = error_of("apply Deployment n/a", 500, status(500, "", message))
+    error = error_of("apply Deployment.apps/n/a", 500, status(500, "", message))
 
     assert isinstance(error, errors.SchemaError)
     assert error.unknown_fields == (".spec.nonsense", '.spec.template.spec.containers[name="c"].envv')

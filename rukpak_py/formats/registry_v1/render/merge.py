@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.objects import canonical_json
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.formats.registry_v1.bundle import Json
 
 
@@ -47,8 +47,8 @@ def _combined(first: MergedObject, second: MergedObject) -> MergedObject:
 
 
 def _difference(first: MergedObject, second: MergedObject) -> str:
-    _, kind, namespace, name = _identity(first.manifest)
-    named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+    api_version, kind, namespace, name = _identity(first.manifest)
+    named = ObjectKey(GroupVersionKind.parse(api_version, kind).group, kind, namespace, name)
     places = list(dict.fromkeys(entry.file or "what is generated for the CSV" for entry in (first, second)))
     where = f"in {places[0]} and in {places[1]}" if len(places) == 2 else f"twice in {places[0]}"
     return f"{named} is defined differently {where}; keep one of the two, or give one another name"

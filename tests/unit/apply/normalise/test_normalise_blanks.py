@@ -85,5 +85,5 @@ def test_endless_nesting_is_refused(wrap: Any) -> None:
     value: Any = "x"
     for _ in range(5000):  # far beyond what the interpreter could follow
         value = wrap(value)
-    with pytest.raises(ContentError, match=r"^Deployment shop/x: is nested too deeply$"):
+    with pytest.raises(ContentError, match=r"^Deployment.apps/shop/x: is nested too deeply$"):
         normal({"apiVersion": "apps/v1", "kind": "Deployment", "spec": value if isinstance(value, dict) else [value]})

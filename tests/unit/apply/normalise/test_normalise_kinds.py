@@ -217,14 +217,14 @@ class TestInjectedAuthorities:
             {"data": 1, "stringData": {"a": "b"}},
             "Secret shop/x: data must be a mapping, got a number",
         ),
-        ("batch/v1", "Job", {"spec": "x"}, "Job shop/x: spec must be a mapping, got a string"),
+        ("batch/v1", "Job", {"spec": "x"}, "Job.batch/shop/x: spec must be a mapping, got a string"),
         ("v1", "Service", {"spec": {"ports": {}}}, "Service shop/x: spec.ports must be a list, got a mapping"),
         ("v1", "Service", {"spec": {"ports": [80]}}, "Service shop/x: spec.ports[0] must be a mapping, got a number"),
         (
             "apps/v1",
             "Deployment",
             {"spec": {"template": {"spec": {"containers": [None]}}}},
-            "Deployment shop/x: spec.template.spec.containers[0] must be a mapping, got null",
+            "Deployment.apps/shop/x: spec.template.spec.containers[0] must be a mapping, got null",
         ),
     ],
 )

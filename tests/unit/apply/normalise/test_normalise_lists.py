@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.apply.normalise import Normalised, normalise
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 
 DEPLOYMENT = ("apps/v1", "Deployment", ("spec", "template", "spec"))
 WITH_POD_TEMPLATE = [
@@ -50,8 +51,9 @@ def test_the_last_value_of_a_variable_counts_wherever_a_pod_is_described(
     # at the first place: B still finds A
     assert spec == {containers: [{"name": "c", "env": [{"name": "A", "value": "2"}, {"name": "B", "value": "$(A)"}]}]}
     where = ".".join(path)
+    name = ObjectKey(GroupVersionKind.parse(api_version, kind).group, kind, "shop", "x")
     assert result.warnings == (
-        f"{kind} shop/x: {where}.{containers}[0].env: env A is given more than once; the last one is used",
+        f"{name}: {where}.{containers}[0].env: env A is given more than once; the last one is used",
     )
 
 
@@ -70,7 +72,7 @@ def test_ports_are_the_same_when_number_and_protocol_are() -> None:
         {"containerPort": 81},
     ]
     assert len(warnings) == 2  # b after a, c after b
-    where = "Deployment shop/x: spec.template.spec.containers[0].ports"
+    where = "Deployment.apps/shop/x: spec.template.spec.containers[0].ports"
     told = f"{where}: port 80/TCP is given more than once; the last one is used, and its name {{!r}} is lost: "
     assert [warning.startswith(told.format(name)) for warning, name in zip(warnings, "ab", strict=True)] == [True] * 2
 

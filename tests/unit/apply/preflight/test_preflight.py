@@ -261,7 +261,8 @@ async def test_everything_that_is_refused_before_looking_is_named() -> None:
     assert 'kind "Basket"' in no_kind.message
     assert 'Namespace "ns" not found' in no_namespace.message
     assert no_kind.brief == (
-        "Basket ns/b: the cluster has no kind Basket (shop.example.org/v1); install its CRD or add it to the bundle"
+        "Basket.shop.example.org/ns/b: the cluster has no kind Basket (shop.example.org/v1); "
+        "install its CRD or add it to the bundle"
     )
     assert no_namespace.brief == (
         'Namespace "ns" not found (needed by ConfigMap ns/a); create it or add it to the bundle'

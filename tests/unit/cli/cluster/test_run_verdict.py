@@ -89,7 +89,7 @@ async def test_one_that_stays_away_is_told() -> None:
     async with serving(AWAY) as (client, _):
         found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0.3)
     assert not found.is_ready
-    assert found.text.startswith("not within 0.3 s: get BundleDeployment d: ")
+    assert found.text.startswith("not within 0.3 s: get BundleDeployment.core.rukpak.io/d: ")
 
 
 async def test_one_that_never_answers_is_not_waited_for_longer() -> None:

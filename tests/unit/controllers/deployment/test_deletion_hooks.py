@@ -230,7 +230,7 @@ async def test_hooks_that_cannot_be_deleted_are_named(bench: Bench) -> None:
     assert found is not None
     (fact,) = found.facts
     assert (fact.cause, fact.objects) == (Cause.DELETION_FAILED, (key,))
-    assert fact.text == "could not delete the hook Job ns/j: the server is down"
+    assert fact.text == "could not delete the hook Job.batch/ns/j: the server is down"
 
 
 async def test_hooks_of_content_that_its_bundle_does_not_have_any_more_are_those_of_the_deployment(

@@ -41,7 +41,7 @@ from tests.waiting import until
 LATER = "2026-01-01T00:10:00Z"  # than the time limit
 SILENT = "has failed: its status does not say why"
 BOTH = ("hook-failed", "hook-succeeded")
-TEXT = "the pre-upgrade hook Job ns/j of an installation that was given up "
+TEXT = "the pre-upgrade hook Job.batch/ns/j of an installation that was given up "
 AT_WORK = f"{TEXT}is still running, and is not stopped; it is waited for. To go on now, look at its logs and delete it"
 JOB: dict[str, Any] = {"kind": "Job", "metadata": {"name": "j", "uid": "of-j", "creationTimestamp": NOW}}
 
@@ -162,7 +162,9 @@ async def test_a_deletion_that_is_refused_is_told_and_tried_again_and_holds_nobo
         assert isinstance(found, HooksOver)
         assert causes(found) == [Cause.FORMER_HOOK_LEFT]
     (text,) = texts(found)
-    assert text.startswith("Job ns/j, a pre-upgrade hook of an installation that was given up, has ended and cannot")
+    assert text.startswith(
+        "Job.batch/ns/j, a pre-upgrade hook of an installation that was given up, has ended and cannot"
+    )
     assert "says the policy" in text
     progress = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
     assert (pause(progress), progress.reached, causes(progress)) == (30, Reached.FINISHED, [Cause.FORMER_HOOK_LEFT])
@@ -510,4 +512,4 @@ async def test_what_may_not_be_deleted_is_named() -> None:
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
     of = deployment(status=BundleDeploymentStatus(hooks=(RECORD,)), deletion_timestamp=NOW)
     ((key, error),) = await bench.given_up.delete_uncollected(of, bench.state.hooks)
-    assert (str(key), str(error)) == ("Job ns/j", str(bench.client.failing["delete"]))
+    assert (str(key), str(error)) == ("Job.batch/ns/j", str(bench.client.failing["delete"]))

@@ -157,7 +157,7 @@ async def test_what_was_left_and_does_not_go_is_told(bench: Bench, monkeypatch: 
     monkeypatch.setattr(bench.client, "delete", stays)
     with pytest.raises(UnavailableError) as told:
         await bench.run(made(JOB, JOBS, mark="another"))
-    text = "Job ns/a, which was left by a former hook, does not go: held by example.com/hold"
+    text = "Job.batch/ns/a, which was left by a former hook, does not go: held by example.com/hold"
     assert str(told.value) == text
     assert bench.clock.now >= GONE_SECONDS
 

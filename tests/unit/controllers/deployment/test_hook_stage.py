@@ -109,7 +109,7 @@ async def test_what_failed_of_a_rendering_that_is_lost_is_not_run_again_before_s
     await run_one(bench, JOB_HOOK, LOST)
     found = await bench.look(bench.attempt(), JOB_HOOK)
     assert causes(found) == [Cause.HOOK_FAILED]
-    assert "Job ns/j failed: Why: so, and the rendering that it is of is lost" in texts(found)[0]
+    assert "Job.batch/ns/j failed: Why: so, and the rendering that it is of is lost" in texts(found)[0]
     assert bench.writes == ["create Job j"]
     asked = {RECONCILE_AT_ANNOTATION: "now"}
     assert is_running(await bench.look(bench.attempt(**asked), JOB_HOOK))
@@ -147,7 +147,7 @@ async def test_what_another_process_has_begun_and_nobody_saw_end_is_not_begun_ag
     await run_one(later, JOB_HOOK)
     found = await later.look(later.attempt(), JOB_HOOK)
     assert causes(found) == [Cause.HOOK_FAILED]
-    assert "Job ns/j failed: it was deleted before it ended" in texts(found)[0]
+    assert "Job.batch/ns/j failed: it was deleted before it ended" in texts(found)[0]
     assert ([one.uid for one in later.status.hooks], later.status.running_hook) == ([begun.uid], None)
     assert later.writes == []
     asked = {RECONCILE_AT_ANNOTATION: "now"}

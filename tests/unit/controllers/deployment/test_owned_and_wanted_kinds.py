@@ -176,5 +176,5 @@ async def test_a_kind_is_used_in_the_version_of_the_content_else_in_the_preferre
 
 
 def test_a_kind_that_is_not_served_has_no_resource() -> None:
-    with pytest.raises(KindNotServedError, match=r'does not serve the kind "Basket" of group "shop\.example\.org"'):
+    with pytest.raises(KindNotServedError, match=r"does not serve the kind Basket\.shop\.example\.org"):
         FakeCluster().as_kinds().resource_of()(key(gvk=BASKET))

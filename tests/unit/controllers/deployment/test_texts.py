@@ -19,6 +19,7 @@ class Kept:
     namespace: str
     name: str
     reason: str = ""
+    group: str = ""
 
 
 HOW = (
@@ -61,8 +62,11 @@ HOW = (
             ('left ConfigMap ns/c0, ConfigMap ns/c1 in the cluster, no longer managed (core.rukpak.io/prune: "false")'),
         ),
         (
-            messages.kept_text([Kept("CustomResourceDefinition", "", "x.y", "HadInstances")]),
-            (f"kept 1 object no longer in the bundle: CustomResourceDefinition x.y (its instances are gone); {HOW}"),
+            messages.kept_text([Kept("CustomResourceDefinition", "", "x.y", "HadInstances", "apiextensions.k8s.io")]),
+            (
+                "kept 1 object no longer in the bundle: CustomResourceDefinition.apiextensions.k8s.io/x.y "
+                f"(its instances are gone); {HOW}"
+            ),
         ),
         (messages.kept_text([]), ""),
         (

@@ -181,13 +181,13 @@ async def test_custom_resources_go_first_then_crds_then_the_finalizer(bench: Ben
     of = bench.deleted()
     result = await bench.proceed(of)
     assert bench.writes == ["delete Basket x"]
-    going = "Deleting: waiting for 1 custom resource to be deleted: Basket ns/x"
+    going = "Deleting: waiting for 1 custom resource to be deleted: Basket.shop.example.org/ns/x"
     assert ready(result) == ("Unknown", "Deleting", going)
     assert concluded(result).schedule.attempt_at == 105.0, "instances of other origin are not in our watches"
     bench.watches.informer(BASKETS).say(key("x", BASKET), shown(name="x"), None)
     result = await bench.proceed(of)
     assert bench.writes[1:] == [f"delete CustomResourceDefinition {CRD_NAME}"]
-    assert text(result) == f"waiting for 1 CRD to be deleted: CustomResourceDefinition {CRD_NAME}"
+    assert text(result) == f"waiting for 1 CRD to be deleted: CustomResourceDefinition.apiextensions.k8s.io/{CRD_NAME}"
     bench.watches.informer(CRDS).say(key(CRD_NAME, CRDS.gvk, ""), shown(name=CRD_NAME), None)
     assert await bench.proceed(of) == NO_PROGRESS
     assert bench.writes[2:] == FINALIZER_GOES
@@ -202,8 +202,8 @@ async def test_what_is_going_already_is_waited_for_and_not_deleted_again(bench: 
     result = await bench.proceed(bench.deleted())
     assert bench.writes == []
     assert text(result) == (
-        "waiting for 3 custom resources to be deleted: Basket ns/x (finalizer example.com/hold), "
-        "Basket ns/y (finalizers example.com/hold, other), Basket ns/z"
+        "waiting for 3 custom resources to be deleted: Basket.shop.example.org/ns/x (finalizer example.com/hold), "
+        "Basket.shop.example.org/ns/y (finalizers example.com/hold, other), Basket.shop.example.org/ns/z"
     )
 
 
@@ -213,7 +213,7 @@ async def test_a_delete_that_is_refused_is_told(bench: Bench) -> None:
     result = await bench.proceed(bench.deleted())
     assert causes(result) == [Cause.DELETING, Cause.DELETION_FAILED]
     assert ready(result)[:2] == ("False", "Deleting")
-    assert ready(result)[2].startswith("Deleting: Basket ns/x: a policy says no")
+    assert ready(result)[2].startswith("Deleting: Basket.shop.example.org/ns/x: a policy says no")
     found = concluded(result)
     assert [(event.type, event.reason) for event in found.events] == [("Warning", "Deleting")]
     assert found.schedule.failures == 1
@@ -232,7 +232,7 @@ async def test_many_are_counted_and_some_are_named(bench: Bench) -> None:
     for number in range(7):
         bench.has(BASKETS, f"x{number}")
     said = text(await bench.proceed(bench.deleted()))
-    assert said.startswith("waiting for 7 custom resources to be deleted: Basket ns/x0, ")
+    assert said.startswith("waiting for 7 custom resources to be deleted: Basket.shop.example.org/ns/x0, ")
     assert "x5" not in said
 
 
@@ -445,7 +445,7 @@ async def test_what_cannot_be_orphaned_is_told_and_tried_again(bench: Bench) -> 
     bench.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
     result = await bench.proceed(bench.deleted())
     assert ready(result)[:2] == ("False", "Deleting")
-    assert ready(result)[2].startswith("Orphaning: Basket ns/x: no")
+    assert ready(result)[2].startswith("Orphaning: Basket.shop.example.org/ns/x: no")
     assert concluded(result).schedule.failures == 1
 
 

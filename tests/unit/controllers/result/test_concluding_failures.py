@@ -239,7 +239,7 @@ REFUSALS = [
                 since=0.0,
             )
         ),
-        Ready="Unknown Progressing Waiting: the pre-install hook Job ns/j is running",
+        Ready="Unknown Progressing Waiting: the pre-install hook Job.batch/ns/j is running",
     ),
     case(
         "a hook of a superseded installation is one Warning",

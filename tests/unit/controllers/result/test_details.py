@@ -149,11 +149,11 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (B, A),
         "deleted ConfigMap ns/a, ConfigMap ns/b, created by the installation that was refused",
     ),
-    (hooks.RunningHook(event=HookEvent.PRE_INSTALL), (JOB,), "the pre-install hook Job ns/j is running"),
+    (hooks.RunningHook(event=HookEvent.PRE_INSTALL), (JOB,), "the pre-install hook Job.batch/ns/j is running"),
     (
         hooks.RunningHook(event=HookEvent.PRE_INSTALL, begins_again=True),
         (JOB,),
-        f"the pre-install hook Job ns/j is running; {messages.HOOKS_BEGIN_AGAIN}",
+        f"the pre-install hook Job.batch/ns/j is running; {messages.HOOKS_BEGIN_AGAIN}",
     ),
     (hooks.HookNotRun(event=HookEvent.PRE_INSTALL, why="x"), (JOB,), "pre-install hook: x"),
     (
@@ -179,7 +179,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     ),
     (hooks.UnknownHooks(), (), messages.HOOKS_UNKNOWN),
     (hooks.UnknownHooks(why="x"), (), f"{messages.HOOKS_UNKNOWN}: x"),
-    (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job ns/j: x"),
+    (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job.batch/ns/j: x"),
 ]
 
 

@@ -104,8 +104,8 @@ def test_what_is_shipped_and_generated_differently_is_refused() -> None:
     with pytest.raises(ContentError) as refused:
         rendered(bundle(others=[shipped]), "operators")
     assert str(refused.value) == (
-        f"Role operators/{role} is defined differently in what is generated for the CSV and in "
-        "manifests/other-0.yaml; keep one of the two, or give one another name"
+        f"Role.rbac.authorization.k8s.io/operators/{role} is defined differently in what is generated for the CSV "
+        "and in manifests/other-0.yaml; keep one of the two, or give one another name"
     )
 
 
