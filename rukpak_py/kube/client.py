@@ -122,11 +122,20 @@ class Client:
         call = _list_call(resource, namespace, params, full=False)
         return await all_pages(self._send, call, resource, full=False)
 
-    async def list_page(self, resource: Resource, namespace: str = "", *, limit: int, token: str = "") -> Page:
+    async def list_page(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        limit: int,
+        token: str = "",
+        label_selector: str = "",
+        full: bool = False,
+    ) -> Page:
         """One page. `GoneError`: the version that `token` belongs to is history; begin again without it."""
-        params = {"limit": str(limit), **({"continue": token} if token else {})}
-        call = _list_call(resource, namespace, params, full=False)
-        return read_page(resource, await self._send(call), full=False)
+        params = selection(label_selector, "") | {"limit": str(limit), **({"continue": token} if token else {})}
+        call = _list_call(resource, namespace, params, full=full)
+        return read_page(resource, await self._send(call), full=full)
 
     async def list_cached(
         self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], full: bool = False

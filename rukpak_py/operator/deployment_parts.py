@@ -208,5 +208,5 @@ class DeploymentParts:
             ),
             certificates=certificates,
             hooks=hooks,
-            after_apply=AfterApply(inventory, now=around.now),
+            after_apply=AfterApply(inventory, around.client, now=around.now),
         )

@@ -2,14 +2,16 @@
 
 The first rule that decides wins: API services by their own condition; then deletion, a generation that was not observed
 yet, the conditions Reconciling and Stalled; then the rule of the kind, or the condition Ready for kinds that have none.
-The texts are upstream's: users match on them.
+The texts are upstream's: users match on them. What is known of the cause comes after them.
 
 Nothing that an object holds makes `judge` raise: what cannot be read is in progress, and the message says what is odd.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from rukpak_py.apply.health.causes import cause_among, own_cause, pod_selector
 from rukpak_py.apply.health.fields import MalformedStatus, Manifest
 from rukpak_py.apply.health.generic import always_current, by_ready_condition, common
 from rukpak_py.apply.health.infrastructure import (
@@ -23,7 +25,7 @@ from rukpak_py.apply.health.result import Health, HealthStatus, in_progress
 from rukpak_py.apply.health.workloads import daemon_set, deployment, replica_set, stateful_set
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 
-__all__ = ["Health", "HealthStatus", "describe", "has_health", "judge"]
+__all__ = ["Health", "HealthStatus", "cause_among", "describe", "has_health", "judge"]
 
 _POD = GroupKind("", "Pod")
 _API_SERVICE = GroupKind("apiregistration.k8s.io", "APIService")
@@ -87,6 +89,13 @@ def has_health(gvk: GroupVersionKind) -> bool:
 def judge(obj: Manifest, *, now: datetime | None = None) -> Health:
     """`now` matters to a Pod that nobody schedules; it is the time of the call unless a test says otherwise."""
     kind = _group_kind(obj)
+    health = _judge(kind, obj, now)
+    if health.status not in {HealthStatus.IN_PROGRESS, HealthStatus.FAILED}:
+        return health
+    return replace(health, cause=own_cause(kind, obj), pods=pod_selector(kind, obj))
+
+
+def _judge(kind: GroupKind, obj: Manifest, now: datetime | None) -> Health:
     try:
         if kind == _API_SERVICE:
             return api_service(obj)
@@ -100,10 +109,10 @@ def judge(obj: Manifest, *, now: datetime | None = None) -> Health:
         return in_progress(str(odd))
 
 
-def describe(key: ObjectKey, health: Health) -> str:
-    """The line about an object that is not healthy."""
+def describe(key: ObjectKey, health: Health, of_pods: str = "") -> str:
+    """The line about an object that is not healthy. `of_pods`: what its pods say."""
     why = health.message if key.group_kind == _API_SERVICE else f"object {health.status}: {health.message}"
-    return f"{key}: {why}"
+    return "; ".join(part for part in (f"{key}: {why}", health.cause, of_pods) if part)
 
 
 def _group_kind(obj: Manifest) -> GroupKind:

@@ -18,6 +18,8 @@ class Health:
     status: HealthStatus
     message: str
     may_go: bool = False  # it has ended, and is deleted then without us: a Job with a time to live, a Pod
+    cause: str = ""  # why it is not healthy, as the object itself says it
+    pods: str = ""  # label selector of the pods that may know why
 
     @property
     def is_healthy(self) -> bool:

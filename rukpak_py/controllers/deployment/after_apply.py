@@ -1,15 +1,16 @@
 """After everything is applied: health, then pruning, then the final word.
 
-Health comes from the watches; nothing is asked. What left the content goes when the new content is healthy (or applied,
-if the deployment says so), within its budget. What may not be deleted is released: it loses our marks and stays. What
-cannot be had again is kept until somebody allows its deletion. None of this waits for what somebody keeps changing, or
-for kinds that cannot be seen: those are reported beside it.
+Health comes from the watches; only why a workload stays unhealthy is asked of its pods. What left the content goes
+when the new content is healthy (or applied, if the deployment says so), within its budget. What may not be deleted is
+released: it loses our marks and stays. What cannot be had again is kept until somebody allows its deletion. None of
+this waits for what somebody keeps changing, or for kinds that cannot be seen: those are reported beside it.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from time import monotonic
 
 from rukpak_py.api.bundle_deployment import InstallOutcome, KeptObject, Prune, PruneWhen
 from rukpak_py.api.install_options import options_of
@@ -29,22 +30,28 @@ from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.history_size import History, reduced_text
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result import deployment_details as details
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import read_clock
+from rukpak_py.controllers.result.judged import HEALTH_ID
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
-from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS, Kind
+from rukpak_py.controllers.result.table import TABLE, WAIT_QUIET_SECONDS, Kind
 from rukpak_py.core.metrics import PRUNED
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import Client
 
 LOG = logging.getLogger(__name__)
 KEPT_CRDS_SECONDS = 300.0  # between two looks at the instances of CRDs that are kept for theirs
 NAMED_CONFLICTS = 5
+SLACK_SECONDS = 2.0  # the time of a note has whole seconds: a cause is known when the note comes to tell it
 
 
 class AfterApply:
-    def __init__(self, inventory: Inventory, *, now: Callable[[], str]) -> None:
+    def __init__(self, inventory: Inventory, client: Client, *, now: Callable[[], str]) -> None:
         self._inventory = inventory
+        self._client = client
         self._now = now
 
     async def run(self, applied: AppliedContent, hidden: HiddenKinds) -> Progress:
@@ -64,6 +71,17 @@ class AfterApply:
         return await self._progress(applied, lives, unhealthy)
 
     # Health
+
+    async def _pod_causes(self, attempt: Attempt, unhealthy: Sequence[ObservedObject]) -> Mapping[ObjectKey, str]:
+        """Of workloads that failed, or have been unhealthy for so long that it is told as that."""
+        waits, later = attempt.state.waits, TABLE[Cause.UNHEALTHY].later
+        if not unhealthy or later is None:
+            waits.over("causes")
+            attempt.state.pod_causes.forget()
+            return {}
+        lasted = max(attempt.state.waited("causes", attempt.content), _told_for(attempt))
+        is_lasting = lasted >= later[0] - SLACK_SECONDS
+        return await attempt.state.pod_causes.ask(self._client, unhealthy, is_lasting=is_lasting, now=monotonic())
 
     def _installed(self, attempt: Attempt, hidden: HiddenKinds) -> list[ObservedObject]:
         owned = self._owned(attempt)
@@ -150,12 +168,15 @@ class AfterApply:
         )
         if change.installed:
             attempt.state.completed = change.installed.completed
-        facts = [*applied.facts, *_health(unhealthy, len(lives)), *self._held_back(attempt, unhealthy, planned)]
+        causes = await self._pod_causes(attempt, unhealthy)
+        facts = [*applied.facts, *_health(unhealthy, len(lives), causes), *self._held_back(attempt, unhealthy, planned)]
         if applied.hidden:
             facts.append(applied.hidden.fact(Cause.KINDS_HIDDEN))
         if applied.resting:
             facts.append(await self._contested(applied))
         is_finished = (planned is None or planned.is_whole) and not any(map(_is_open, facts))
+        if attempt.state.pod_causes.were_asked:
+            facts.append(look_again(ASK_AGAIN_SECONDS))
         if kept_for_instances(kept):
             facts.append(look_again(KEPT_CRDS_SECONDS))
         history = change.installed.history if change.installed else ()
@@ -250,16 +271,24 @@ def _unhealthy(lives: Sequence[ObservedObject]) -> list[ObservedObject]:
     return [live for live in lives if has_health(live.gvk) and not (live.health and live.health.is_healthy)]
 
 
-def _health(unhealthy: Sequence[ObservedObject], total: int) -> Iterator[Fact]:
+def _health(unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[ObjectKey, str]) -> Iterator[Fact]:
     if not unhealthy:
         return
     failed = [live for live in unhealthy if _has_failed(live)]
-    lines = tuple(map(_line, unhealthy))
+    lines = {live.key: _line(live, causes.get(live.key, "")) for live in unhealthy}
     yield Fact(
         cause=Cause.UNHEALTHY_FAILED if failed else Cause.UNHEALTHY,
-        detail=details.Unhealthy(lines=lines, total=total, example=_line((failed or unhealthy)[0])),
+        detail=details.Unhealthy(lines=tuple(lines.values()), total=total, example=lines[(failed or unhealthy)[0].key]),
         objects=tuple(live.key for live in unhealthy),
     )
+
+
+def _told_for(attempt: Attempt) -> float:
+    """How long the status has told, by a former process too, that this content is not healthy."""
+    if attempt.installed is None or attempt.installed.bundle != attempt.bundle.metadata.name:
+        return 0.0
+    found = (note.since for note in attempt.deployment.status.notes if note.id == HEALTH_ID)
+    return max(map(read_clock().seconds_since, found), default=0.0)
 
 
 def _notes(kept: Sequence[KeptObject], history: History) -> Iterator[Fact]:
@@ -285,7 +314,7 @@ def _has_failed(live: ObservedObject) -> bool:
     return live.health is not None and live.health.status is HealthStatus.FAILED
 
 
-def _line(live: ObservedObject) -> str:
+def _line(live: ObservedObject, of_pods: str) -> str:
     if live.health is None:
         return f"{live.key} has not been observed since it was applied"
-    return describe(live.key, live.health)
+    return describe(live.key, live.health, of_pods)

@@ -22,6 +22,7 @@ from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.deployment.hooks.state import HookState
 from rukpak_py.controllers.deployment.masks import SecretMask
+from rukpak_py.controllers.deployment.pod_causes import PodCauses
 from rukpak_py.controllers.deployment.rendering_failures import RenderingFailures
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
@@ -196,6 +197,7 @@ class DeploymentState:
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
     drift: DriftBackoff = field(default_factory=DriftBackoff)
     waits: PendingWaits = field(default_factory=PendingWaits)
+    pod_causes: PodCauses = field(default_factory=PodCauses)
     quiet: QuietFacts = field(default_factory=QuietFacts)
     failed: FailedAttempt = field(default_factory=FailedAttempt)
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)

@@ -115,7 +115,9 @@ async def test_an_install_that_goes_well_is_two_events_and_an_upgrade_two_more(s
 
 async def test_what_has_failed_is_told_at_once_and_its_recovery_too(stage: Stage) -> None:
     name = await stage.deploy(await stage.content(pods(stage.namespace, progressDeadlineSeconds=1)))
-    await until_told(stage, name, "Unhealthy", "Warning: ", f"({stage.namespace}/sleeper): object Failed: ")
+    await until_told(
+        stage, name, "Unhealthy", "Warning: ", f"Deployment.apps/{stage.namespace}/sleeper: object Failed: "
+    )
     await stage.run_kubectl("scale", "--namespace", stage.namespace, "deployment/sleeper", "--replicas=0")
     await until_told(stage, name, "Healthy", "Normal: BundleDeployment is healthy")
 

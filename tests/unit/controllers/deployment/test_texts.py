@@ -94,7 +94,7 @@ CHECK = "matches no object of the bundle and no kept object; check kind, namespa
         (Override(kind="Namespace", name="shop"), []),
         (Override(kind="ConfigMap", namespace="other", name="c0"), [f"(ConfigMap other/c0) {CHECK}"]),
         (Override(kind="Configmap", namespace="ns", name="c0"), [f"(Configmap ns/c0) {CHECK}"]),
-        (Override(group="apps", kind="ConfigMap", name="c0"), [f"(ConfigMap c0) {CHECK}"]),
+        (Override(group="apps", kind="ConfigMap", name="c0"), [f"(ConfigMap.apps/c0) {CHECK}"]),
         (Override(kind="Namespace", name="shops"), [f"(Namespace shops) {CHECK}"]),
     ],
 )

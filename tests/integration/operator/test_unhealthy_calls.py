@@ -1,0 +1,46 @@
+"""Why a workload does not run is asked of its pods once, when it has been unhealthy for long, and never at rest."""
+
+import orjson
+
+from rukpak_py.kube.resources import PODS
+from tests.integration.operator.conftest import StartOperator
+from tests.integration.operator.counting import settled
+from tests.integration.operator.tenant import Tenant, condition
+from tests.manifests import workload
+from tests.waiting import eventually
+
+SOON = "tests.integration.operator.soon_lasting"
+LISTS = ("list", "pods", "200")
+
+
+async def test_pods_are_listed_once_when_a_workload_stays_unhealthy(tenant: Tenant, operators: StartOperator) -> None:
+    operator = operators(module=SOON)
+    await operator.start()
+    broken = workload("web", tenant.namespace)
+    broken["spec"]["replicas"] = 1
+    await tenant.publish("v1", [broken, workload("idle", tenant.namespace)])
+    before = (await settled(operator))[LISTS]
+    await tenant.deploy("v1")
+    await eventually(lambda: set_waiting(tenant), what="there is a pod")
+    text = 'container "c" (image none): ErrImagePull: not found'
+    told = await tenant.until(
+        lambda one: condition(one, "Ready").get("reason") == "StillUnhealthy", what="it stays unhealthy"
+    )
+    for kind in ("Ready", "Healthy"):
+        assert text in condition(told, kind)["message"]
+    assert (await settled(operator))[LISTS] - before == 1
+
+    await tenant.publish("v2", [workload("web", tenant.namespace), workload("idle", tenant.namespace)])
+    await tenant.deploy("v2")
+    await tenant.ready()
+    assert (await settled(operator))[LISTS] - before == 1
+
+
+async def set_waiting(tenant: Tenant) -> bool:
+    page = await tenant.admin.list_page(PODS, tenant.namespace, limit=5)
+    state = {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
+    status = {"name": "c", "image": "none", "imageID": "", "ready": False, "restartCount": 0, "state": state}
+    body = orjson.dumps({"status": {"containerStatuses": [status]}})
+    for one in page.items:
+        await tenant.admin.patch_status(PODS, tenant.namespace, one.key.name, body)
+    return bool(page.items)
