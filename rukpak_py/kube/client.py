@@ -7,6 +7,7 @@ where that is harmless; where it may matter, the result says so (`ApplyAnswer.re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
@@ -39,6 +40,7 @@ class RequestSender:
     user: str | None = None  # None: the operator itself
     fence: Callable[[], None] | None = None
     lane: Lane = Lane.WORK
+    on_write: Callable[[str, float], None] | None = None  # the subject of a write, and how many seconds it took
 
 
 _OPERATOR = RequestSender()
@@ -95,6 +97,10 @@ class Client:
     def in_lane(self, lane: Lane) -> "Client":
         """The same connection for requests that must not wait behind those of other lanes."""
         return self._sending_as(replace(self._sender, lane=lane))
+
+    def timed(self, on_write: Callable[[str, float], None]) -> "Client":
+        """The same connection for one who hears how long each write took, whatever came of it."""
+        return self._sending_as(replace(self._sender, on_write=on_write))
 
     def _sending_as(self, sender: RequestSender) -> "Client":
         return Client(self._connection, transport=self._transport, sender=sender)
@@ -364,7 +370,14 @@ class Client:
             yield socket
 
     async def _send(self, call: Call) -> HttpAnswer:
-        return await self._transport.send(self._own(call))
+        on_write = self._sender.on_write
+        if on_write is None or not call.is_write:
+            return await self._transport.send(self._own(call))
+        began = monotonic()
+        try:
+            return await self._transport.send(self._own(call))
+        finally:
+            on_write(call.subject, monotonic() - began)
 
     def _own(self, call: Call) -> Call:
         return replace(call, user=self._sender.user, fence=self._sender.fence, lane=self._sender.lane)

@@ -2,7 +2,8 @@
 
 * HTTP/1.1 keep-alive; no proxy from the environment, only the kubeconfig's; answers are not compressed.
 * Each lane has places of its own, so a request never waits for those of another lane. At most that many ordinary
-  requests are in flight at once; waiting to try again does not hold a place. Watches are not bounded.
+  requests are in flight at once, beside those that are slow; waiting to try again does not hold a place. Watches are
+  not bounded.
 * A failed request is sent again only as its `Repeat` allows, at most `TRIES` times, and not when the server asks for
   a longer wait than a caller should sit through: then the error carries `retry_after`.
 * A call's fence is asked before each try of a write, after everything else that had to be waited for.
@@ -24,6 +25,7 @@ from rukpak_py.kube.backoff import Backoff
 from rukpak_py.kube.calls import Call, HttpAnswer, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.errors import ApiError, ErrorAnswer, ServerUnavailableError
+from rukpak_py.kube.places import SLOW_SECONDS, Places
 from rukpak_py.kube.status_errors import error_of
 
 TRIES = 4
@@ -47,7 +49,10 @@ class Transport:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._connection = connection
-        self._places = {lane: asyncio.Semaphore(places) for lane, places in in_flight.items()}
+        self._places = {
+            lane: Places(number, seconds=SLOW_SECONDS if lane is Lane.WORK else None)
+            for lane, number in in_flight.items()
+        }
         self._limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
         self._sleep = sleep
         self._open_session: aiohttp.ClientSession | None = None
@@ -62,7 +67,7 @@ class Transport:
         resent = False
         while True:
             try:
-                async with self._places[call.lane]:
+                async with self._places[call.lane].one():
                     return await self._try(call, resent=resent)
             except ApiError as error:
                 untouched = error.status in {401, 429} or isinstance(error.__cause__, aiohttp.ClientConnectorError)

@@ -138,3 +138,19 @@ async def test_an_identity_is_sent_as_it_is() -> None:
         await client.acting_as("CN=Jane Doe").get(CONFIG_MAPS, "n", "a")
         await client.get(CONFIG_MAPS, "n", "a")
     assert [one.headers.get("Impersonate-User") for one in api.seen] == ["CN=Jane Doe", None]
+
+
+async def test_a_request_does_not_wait_for_those_that_hang() -> None:
+    """They give up their places after a while, and go on."""
+    async with busy() as (client, _, server), asyncio.timeout(PATIENCE):
+        assert await client.get(CONFIG_MAPS, "n", "a") == OBJECT
+        assert not server.over.is_set()
+
+
+async def test_who_writes_hears_how_long_that_took() -> None:
+    heard: list[str] = []
+    async with serving(web.Response(body=OBJECT)) as (client, _):
+        timed = client.timed(lambda subject, seconds: heard.append(f"{subject} {seconds >= 0}"))
+        await timed.get(CONFIG_MAPS, "n", "a")
+        await apply(timed.in_lane(Lane.VITAL))
+    assert heard == ["apply ConfigMap n/a True"]
