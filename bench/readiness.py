@@ -57,6 +57,12 @@ class Readiness:
         except TimeoutError as error:
             raise TimeoutError(f"{len(self.since)} of {count} are {self._condition} after {seconds:.0f} s") from error
 
+    async def wait_until(self, name: str, *, seconds: float) -> None:
+        async with asyncio.timeout(seconds):
+            while name not in self.since:
+                self._changed.clear()
+                await self._changed.wait()
+
     def _see(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         if new is None or key.name in self.since:
             return

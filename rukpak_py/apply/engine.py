@@ -6,10 +6,11 @@
 * Applying to an object that is being deleted answers 200: `deletionTimestamp` is looked at in every answer.
 * A 422 may be about a union that the apply alone cannot switch (`unions`): it is switched, and the apply sent again.
 * A phase with failures is the last one: nothing is built on what is not there. All failures of it are reported.
+* Where answers are slow, a look ends before all is written (`pace`). The next one goes on with what is left.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -24,6 +25,7 @@ from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase, is_builtin
 from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.pace import Pace
 from rukpak_py.apply.plan import WRITES, Action, Change, Plan, not_checkable
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.repair import without_fields
@@ -35,7 +37,7 @@ from rukpak_py.apply.replacing import (
     why_not_deleted,
     why_replaced,
 )
-from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
+from rukpak_py.apply.results import ChangeSet, DryRun, Failure, FailureKind
 from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.apply.unions.switch import RefusedApply
@@ -66,7 +68,24 @@ class Engine:
         self._is_established = is_established
 
     async def dry_run(self, target: Target, plan: Plan, *, skip: Callable[[Change], bool]) -> list[Failure]:
-        """What the server would refuse of an upgrade: all of it, with nothing changed."""
+        """What the server would refuse: all of it, with nothing changed."""
+        failures, _ = await self._try_all_out(target, [change for change in plan.writes if not skip(change)])
+        return failures
+
+    async def dry_run_on(
+        self, target: Target, plan: Plan, *, skip: Callable[[Change], bool], tried: set[ObjectKey]
+    ) -> DryRun:
+        """The same in several looks, where answers are slow. `tried`: what the server took so far."""
+        target.pace.begin()
+        changes = [change for change in plan.writes if not skip(change) and change.key not in tried]
+        failures, left = await self._try_all_out(target, changes, pace=target.pace)
+        untried = tuple(change.key for change in left)
+        tried.update({change.key for change in changes} - {one.key for one in failures} - set(untried))
+        return DryRun(failures=tuple(failures), untried=untried)
+
+    async def _try_all_out(
+        self, target: Target, changes: Sequence[Change], *, pace: Pace | None = None
+    ) -> tuple[list[Failure], list[Change]]:
         failures: list[Failure] = []
 
         async def try_out(change: Change) -> None:
@@ -83,8 +102,8 @@ class Engine:
             if failure is not None:
                 failures.append(failure)
 
-        await run_bounded(try_out, [change for change in plan.writes if not skip(change)])
-        return sorted(failures, key=lambda failure: failure.key)
+        left = await run_bounded(try_out, changes, pace=pace)
+        return sorted(failures, key=lambda failure: failure.key), left
 
     async def _try_out(self, target: Target, change: Change) -> Failure | None:
         """What is wrong with the answer."""
@@ -112,6 +131,7 @@ class Engine:
         that all that it refuses is named.
         """
         change_set, written = ChangeSet(), set[ObjectKey]()
+        target.pace.begin()
 
         async def write(change: Change) -> None:
             if names_all and _has_refused(change_set):
@@ -128,7 +148,8 @@ class Engine:
                 else:
                     changes.append(change)
             change_set.waiting += [change.reason for change in changes if change.action is Action.WAIT]
-            await run_bounded(write, [change for change in changes if change.action in WRITES])
+            left = await run_bounded(write, [change for change in changes if change.action in WRITES], pace=target.pace)
+            change_set.postponed = [change.key for change in plan.writes if left and change.key not in written]
             if phase is ApplyPhase.CRDS:
                 for change in changes:
                     self._look_at_crd(change, change_set)

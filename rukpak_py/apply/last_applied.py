@@ -4,10 +4,11 @@
 hash was changed by somebody. It is empty for what belongs to the content and was not seen by this process yet.
 `uids`: the object that we applied, so that one whose label was stripped is told from one that somebody else put in its
 place. `absent`: names that a GET of the current attempt found free, so that an attempt that has to wait between two
-phases does not ask again. `deleted_to_replace`: objects that are created again as soon as they are gone, and why.
+phases does not ask again. `again`: objects that are to be applied once more, whatever they look like.
+`deleted_to_replace`: objects that are created again as soon as they are gone, and why.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rukpak_py.apply.observed_object import ObservedObject
@@ -19,6 +20,7 @@ class LastApplied:
     fields: dict[ObjectKey, str] = field(default_factory=dict)
     uids: dict[ObjectKey, str] = field(default_factory=dict)
     absent: set[ObjectKey] = field(default_factory=set)
+    again: set[ObjectKey] = field(default_factory=set)
     deleted_to_replace: dict[ObjectKey, str] = field(default_factory=dict)
 
     @property
@@ -30,6 +32,17 @@ class LastApplied:
         self.fields[live.key] = live.fields
         self.uids[live.key] = live.uid
         self.absent.discard(live.key)
+        self.again.discard(live.key)
+
+    @property
+    def certain(self) -> Mapping[ObjectKey, str]:
+        """`fields`, without what is to be applied again."""
+        return (
+            {key: hashed for key, hashed in self.fields.items() if key not in self.again} if self.again else self.fields
+        )
+
+    def apply_again(self) -> None:
+        self.again = set(self.fields)
 
     def trust(self, lives: Iterable[ObservedObject]) -> None:
         """What the cluster shows is what was applied: the digest in the status proves it."""
@@ -49,3 +62,4 @@ class LastApplied:
     def forget(self, key: ObjectKey) -> None:
         self.fields.pop(key, None)
         self.uids.pop(key, None)
+        self.again.discard(key)

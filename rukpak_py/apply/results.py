@@ -27,6 +27,14 @@ class Failure:
     retry_after: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DryRun:
+    """`untried`: because answers are slow, these are left for the next look."""
+
+    failures: tuple[Failure, ...] = ()
+    untried: tuple[ObjectKey, ...] = ()
+
+
 @dataclass(slots=True)
 class ChangeSet:
     """Filled while a plan is carried out. `waiting` says for what; the watch that ends the wait brings the key back."""
@@ -41,8 +49,9 @@ class ChangeSet:
     gone: list[ObservedObject] = field(default_factory=list)  # of those that were pruned, as they were
     failures: list[Failure] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+    postponed: list[ObjectKey] = field(default_factory=list)  # not written, because answers are slow
     warnings: list[str] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
-        return not self.failures and not self.waiting
+        return not self.failures and not self.waiting and not self.postponed

@@ -6,6 +6,9 @@
   try. After a failure, a look becomes an attempt when `attempt_at` has come or the key was woken, and not before.
 * `schedule` says both times, and replaces those of the last look: `attempt_at`, and `report_at`, which brings a look.
 * An attempt goes on while its job runs. A wake-up meanwhile counts for the attempt after it.
+* Keys have places: so many are with workers at a time. A key that is for long with its worker gives its place to the
+  next one, and there are more workers than places. When its schedule says that it is slow, its next looks have places
+  of a lane beside, and keep them: slow keys hold up each other and no others.
 
 Nothing here waits for anything but the next key, and no key is lost: an added key is dirty until a worker takes it.
 """
@@ -19,6 +22,9 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
+PLACES = 8
+SLOW_PLACES = 8
+WORKERS = 48  # what is for long with its worker is beside the places
 EARLY_SECONDS = 0.001  # uvloop rounds to whole milliseconds: a timer may fire half of one before its time
 
 
@@ -58,6 +64,11 @@ class Schedule:
     attempt_at: float | None = None
     report_at: float | None = None
     is_under_way: bool = False  # a job of the attempt runs
+    is_slow: bool = False  # the API server answers it slowly: other keys are not to wait for it
+
+    @property
+    def is_settled(self) -> bool:
+        return not self.failures and self.next_at is None and not self.is_under_way
 
     @property
     def next_at(self) -> float | None:
@@ -73,6 +84,20 @@ class _Timer:
     handle: asyncio.Handle
 
 
+class _Lane(Generic[Key]):
+    """Keys that wait for one of its places, and those that have one."""
+
+    def __init__(self, places: int) -> None:
+        self.ready: deque[Key] = deque()
+        self.taken: set[Key] = set()
+        self._places = places
+
+    def next(self) -> Key | None:
+        if not self.ready or len(self.taken) >= self._places:
+            return None
+        return self.ready.popleft()
+
+
 class QueueClosed(Exception):  # noqa: N818 - not an error: it is how a worker learns that its work is over
     pass
 
@@ -80,10 +105,19 @@ class QueueClosed(Exception):  # noqa: N818 - not an error: it is how a worker l
 class Queue(Generic[Key]):
     """All methods belong to the event loop's thread; from elsewhere use `loop.call_soon_threadsafe(queue.add, key)`."""
 
-    def __init__(self, *, back_off: BackOff | None = None, draw: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self,
+        *,
+        back_off: BackOff | None = None,
+        draw: Callable[[], float] = random.random,
+        places: int = PLACES,
+        slow_places: int = SLOW_PLACES,
+    ) -> None:
         self._back_off = back_off or BackOff()
         self._draw = draw
-        self._ready: deque[Key] = deque()
+        self._quick_lane: _Lane[Key] = _Lane(places)
+        self._slow_lane: _Lane[Key] = _Lane(slow_places)
+        self._slow: set[Key] = set()
         self._dirty: set[Key] = set()
         self._processing: set[Key] = set()
         self._schedules: dict[Key, Schedule] = {}  # of keys that are not settled
@@ -153,7 +187,8 @@ class Queue(Generic[Key]):
         timer = self._timers.pop(key, None)
         if timer is not None:
             timer.handle.cancel()
-        if schedule == SETTLED:
+        (self._slow.add if schedule.is_slow else self._slow.discard)(key)
+        if schedule.is_settled:
             self._schedules.pop(key, None)
             return
         self._schedules[key] = schedule
@@ -164,7 +199,7 @@ class Queue(Generic[Key]):
 
     async def get(self) -> Key:
         """The next key; raises `QueueClosed` once the queue is closed. Each `get` needs its `done`."""
-        while not self._ready and not self._closed:
+        while (key := self._take()) is None and not self._closed:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             try:
@@ -177,17 +212,20 @@ class Queue(Generic[Key]):
             finally:
                 if waiter in self._waiters:
                     self._waiters.remove(waiter)
-        if self._closed:
+        if key is None:
             raise QueueClosed
-        key = self._ready.popleft()
-        self._dirty.discard(key)
-        self._processing.add(key)
         return key
 
     def done(self, key: Key) -> None:
         self._processing.discard(key)
+        self._give_place(key)
         if key in self._dirty:
             self._push(key)
+
+    def lasts(self, key: Key) -> None:
+        """The key is for long with its worker: its place is for the next one."""
+        if key in self._quick_lane.taken:
+            self._give_place(key)
 
     def close(self) -> None:
         """No key is given out any more; workers leave at their next `get`. What a worker holds it may finish."""
@@ -214,7 +252,27 @@ class Queue(Generic[Key]):
         timers[key] = _Timer(due=due, handle=asyncio.get_running_loop().call_at(due, fired))
 
     def _push(self, key: Key) -> None:
-        self._ready.append(key)
+        self._quick_lane.ready.append(key)
+        self._wake_one()
+
+    def _take(self) -> Key | None:
+        """The next key that has a place, taken."""
+        if self._closed:
+            return None
+        while (key := self._quick_lane.next()) is not None and key in self._slow:
+            self._slow_lane.ready.append(key)
+        lane = self._quick_lane
+        if key is None:
+            key, lane = self._slow_lane.next(), self._slow_lane
+        if key is not None:
+            lane.taken.add(key)
+            self._dirty.discard(key)
+            self._processing.add(key)
+        return key
+
+    def _give_place(self, key: Key) -> None:
+        for lane in (self._quick_lane, self._slow_lane):
+            lane.taken.discard(key)
         self._wake_one()
 
     def _wake_one(self) -> None:

@@ -10,6 +10,8 @@ from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import about
 from rukpak_py.core.metrics import observe_reconcile
 
+LASTING_SECONDS = 2.0  # a reconcile that lasts longer waits for slow answers, or has much to do
+
 LOG = logging.getLogger(__name__)
 
 
@@ -21,6 +23,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
         except QueueClosed:
             return
         started, turn = perf_counter(), queue.turn(key)
+        lasting = asyncio.get_running_loop().call_later(LASTING_SECONDS, queue.lasts, key)
         with about(kind, key):
             try:
                 schedule = await reconcile(key, turn)
@@ -32,6 +35,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
                 LOG.exception("unexpected failure; this is a bug, please report it")
                 schedule, result = failed(turn), "bug"
             finally:
+                lasting.cancel()
                 queue.done(key)
         queue.schedule(key, schedule)
         observe_reconcile(kind, result, perf_counter() - started)

@@ -12,6 +12,7 @@ from typing import Any
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle
+from rukpak_py.controllers.queue import WORKERS
 from rukpak_py.controllers.worker import work
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
@@ -31,7 +32,6 @@ from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
 
 LOG = logging.getLogger(__name__)
-WORKERS = 8  # per kind
 DRAIN_SECONDS = 10.0  # seconds for what the workers have in hand ...
 EVENT_FLUSH_SECONDS = 5.0  # ... and for the Events about it
 LISTING_GRACE_SECONDS = 0.3  # seconds in which Kopf hands over what it has listed

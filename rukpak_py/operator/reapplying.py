@@ -42,7 +42,7 @@ class Reapplying:
             for deployment in list(due(self._deployments, last, passed, self._every)):
                 state = self._states.of(deployment.metadata.uid)
                 if state is not None:
-                    state.applies_all = True
+                    state.applied.apply_again()
                     self._look(deployment.metadata.name)
             last = passed
 

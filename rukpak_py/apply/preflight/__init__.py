@@ -18,9 +18,19 @@ from rukpak_py.apply.preflight import (
 )
 from rukpak_py.apply.preflight.candidate import Candidate
 from rukpak_py.apply.preflight.gate import Gate, GatePhase, without_calls
-from rukpak_py.apply.preflight.refusal import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects
+from rukpak_py.apply.preflight.refusal import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
 
-__all__ = ["GATES", "AnyRefusal", "Candidate", "Gate", "GatePhase", "OwnerIsGone", "Refusal", "RefusedObjects"]
+__all__ = [
+    "GATES",
+    "AnyRefusal",
+    "Candidate",
+    "Gate",
+    "GatePhase",
+    "OwnerIsGone",
+    "Refusal",
+    "RefusedObjects",
+    "Untried",
+]
 
 GATES = (
     without_calls("kinds", GatePhase.CONTENT, kinds.missing),

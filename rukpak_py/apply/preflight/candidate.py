@@ -7,12 +7,12 @@ from typing import TypeAlias
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Change, Plan
-from rukpak_py.apply.results import Failure
+from rukpak_py.apply.results import DryRun, Failure
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
 
 StillExists: TypeAlias = Callable[[bool], Awaitable[bool]]  # the argument: there is reason to doubt it
-DryRun: TypeAlias = Callable[[Plan, Callable[[Change], bool]], Awaitable[list[Failure]]]  # the function: what to skip
+AskServer: TypeAlias = Callable[[Plan, Callable[[Change], bool]], Awaitable[DryRun]]  # the function: what to skip
 NO_PLAN = Plan(changes=(), prune=())
 
 
@@ -42,4 +42,4 @@ class Candidate:
     had: Callable[[ObjectKey], bool]  # whether the deployment had it, or may have had
     still_exists: StillExists
     managed_by_olm: Callable[[OlmIdentity], Awaitable[list[str]]]  # objects of OLM that are about this package
-    dry_run: DryRun
+    dry_run: AskServer

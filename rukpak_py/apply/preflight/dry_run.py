@@ -2,12 +2,14 @@
 
 from rukpak_py.apply.plan import not_checkable
 from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import RefusedObjects
+from rukpak_py.apply.preflight.refusal import RefusedObjects, Untried
 
 
-async def refusal(candidate: Candidate) -> RefusedObjects | None:
+async def refusal(candidate: Candidate) -> RefusedObjects | Untried | None:
     if not candidate.is_upgrade:
         return None
     plan = candidate.plan
-    failures = await candidate.dry_run(plan, not_checkable(plan, candidate.makes_namespace))
-    return RefusedObjects(failures=tuple(failures)) if failures else None
+    found = await candidate.dry_run(plan, not_checkable(plan, candidate.makes_namespace))
+    if found.failures:
+        return RefusedObjects(failures=found.failures)
+    return Untried(keys=found.untried) if found.untried else None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.wakes import NO_WAKES, Wakes
+from rukpak_py.core.objects import ObjectKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,4 +31,11 @@ class OwnerIsGone:
     """The deployment itself is gone: nothing is written, and there is nothing to be said."""
 
 
-AnyRefusal = Refusal | RefusedObjects | OwnerIsGone
+@dataclass(frozen=True, slots=True)
+class Untried:
+    """Not refused so far: the server answers slowly, and has yet to say what it thinks of these."""
+
+    keys: tuple[ObjectKey, ...]
+
+
+AnyRefusal = Refusal | RefusedObjects | OwnerIsGone | Untried

@@ -20,7 +20,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.apply.wakes import kind_wakes
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage
-from rukpak_py.controllers.deployment.facts import failure_facts, look_again
+from rukpak_py.controllers.deployment.facts import answers_slowly, failure_facts, look_again
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
@@ -139,7 +139,10 @@ class Applier:
         """What could not be applied, or has to be waited for."""
         if change_set.failures:
             attempt.state.applied.absent.clear()  # what was free may be why
+            attempt.state.tried.forget()
             return failure_facts(change_set.failures)
+        if change_set.postponed:
+            return (answers_slowly(attempt.state.pace, len(change_set.postponed)),)
         if not change_set.waiting:
             return ()
         kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in planned.plan.changes))

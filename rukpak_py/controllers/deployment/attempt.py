@@ -104,7 +104,7 @@ class Attempt:
         """What looks as it was applied is applied once more: a webhook may have changed it in a request of another
         client, which leaves no trace in `managedFields`.
         """
-        return self.is_settled and self.state.applies_all
+        return self.is_settled and bool(self.state.applied.again)
 
     @property
     def is_untouched(self) -> bool:

@@ -5,11 +5,12 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
-from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects
+from rukpak_py.apply.pace import Pace
+from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.wakes import NO_WAKES, Wakes, wakes_of
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures
+from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures, SlowAnswers
 from rukpak_py.controllers.result.detail import Detail, Words
 from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
@@ -29,6 +30,13 @@ def in_seconds(seconds: float) -> float:
 
 def look_again(seconds: float) -> Fact:
     return Fact(cause=Cause.LOOK_AGAIN, at=in_seconds(seconds))
+
+
+def answers_slowly(pace: Pace, left: int) -> Fact:
+    """`left`: objects that the next looks go on with."""
+    slowest = pace.slowest
+    request, seconds = (slowest.request, round(slowest.seconds)) if slowest is not None else ("", 0)
+    return Fact(cause=Cause.ANSWERS_SLOWLY, detail=SlowAnswers(request=request, seconds=seconds, left=left))
 
 
 def error_fact(errors: StageErrors, error: RukPakError, detail: Detail | None = None) -> Fact:
@@ -88,7 +96,7 @@ def refusal_facts(refusals: Iterable[AnyRefusal]) -> tuple[Fact, ...]:
             case Refusal():
                 detail = Words(words=refusal.message, line=refusal.brief)
                 facts.append(Fact(cause=_cause_of(refusal), detail=detail, wakes=refusal.wakes))
-            case OwnerIsGone():
+            case OwnerIsGone() | Untried():
                 pass
     return (*facts, *failure_facts(failures))
 

@@ -10,7 +10,7 @@ from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
 from rukpak_py.apply.preflight import GATES, AnyRefusal, Candidate, Gate, GatePhase, ownership
 from rukpak_py.apply.preflight.olm import managed_by_olm
-from rukpak_py.apply.results import Failure
+from rukpak_py.apply.results import DryRun
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
@@ -48,8 +48,9 @@ class Gates:
         async def still_exists(is_doubtful: bool) -> bool:  # noqa: FBT001 - a callback
             return await self._existence.still_exists(attempt.deployment, is_doubtful=is_doubtful)
 
-        async def dry_run(plan: Plan, skip: Callable[[Change], bool]) -> list[Failure]:
-            return await self._engine.dry_run(target, plan, skip=skip)
+        async def dry_run(plan: Plan, skip: Callable[[Change], bool]) -> DryRun:
+            tried = attempt.state.tried.of(attempt.content)
+            return await self._engine.dry_run_on(target, plan, skip=skip, tried=tried)
 
         return Candidate(
             desired=rendered.desired,

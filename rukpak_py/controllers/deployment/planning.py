@@ -65,7 +65,8 @@ class Planner:
                 versions_of=partial(versions_of, self._kinds.cluster.discovery.served),
                 owner_uid=attempt.owner.uid,
             ),
-            client=self._client,
+            client=self._client.timed(attempt.state.pace.answered),
+            pace=attempt.state.pace,
         )
 
     async def plan(self, attempt: Attempt, rendered: Rendered, hidden: HiddenKinds) -> Planned:
@@ -87,7 +88,7 @@ class Planner:
             usable,
             live=live,
             owned=owned,
-            fields={} if attempt.applies_all else attempt.state.applied.fields,
+            fields=attempt.state.applied.certain,
             owner=target.owner,
             adopt=attempt.deployment.spec.adopt,
             missing_deployments=await missing_deployments(self._client, live.values(), target.owner),

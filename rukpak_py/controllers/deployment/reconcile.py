@@ -76,6 +76,10 @@ class DeploymentReconciler:
         if state is None:
             return SETTLED
         hide_in_lines(state.mask.hide)
+        schedule = await self._look(name, deployment, state, turn)
+        return replace(schedule, is_slow=state.pace.is_slow)
+
+    async def _look(self, name: str, deployment: BundleDeployment, state: DeploymentState, turn: Turn) -> Schedule:
         if deployment.spec.provisioner_class not in self._classes and not _is_held_by_us(deployment):
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
         if deployment.metadata.is_deleted:

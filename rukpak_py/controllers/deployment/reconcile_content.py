@@ -17,7 +17,7 @@ from msgspec import structs
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, OwnerIsGone, Refusal
+from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, OwnerIsGone, Refusal, Untried
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.apply.serving_certificates import CertificateResult
@@ -29,6 +29,7 @@ from rukpak_py.controllers.deployment.certificates import CertificateStage, cert
 from rukpak_py.controllers.deployment.completed import done_and_gone
 from rukpak_py.controllers.deployment.facts import (
     GONE,
+    answers_slowly,
     failed_request,
     look_again,
     refusal_facts,
@@ -98,15 +99,15 @@ class ContentReconciler:
         self._rendering.drop_superseded(deployment.metadata.uid)
 
     async def _stages(self, attempt: Attempt, active: Attempt | None) -> Progress:
-        deployment = attempt.deployment
-        asked = deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
-        attempt.state.asked_for(asked, deployment.status.last_handled_reconcile_at)
         hidden = await self._visibility.of_owned(attempt.deployment, attempt.state)
         if isinstance(hidden, Progress):
             return hidden
         unfinished = await self._rendering.recall(attempt, active, self._owned(attempt))
         if unfinished is not None:
             return unfinished
+        deployment = attempt.deployment
+        asked = deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
+        attempt.state.asked_for(asked, deployment.status.last_handled_reconcile_at)
         await self._ownership_form.convert(attempt.deployment, attempt.state)
         untouched = self._as_applied(attempt, hidden)
         if untouched is not None:
@@ -253,7 +254,11 @@ class ContentReconciler:
         if any(isinstance(one, OwnerIsGone) for one in refusals):
             return GONE
         state = attempt.state
+        slow = tuple(answers_slowly(attempt.state.pace, len(one.keys)) for one in refusals if isinstance(one, Untried))
+        if slow:
+            return Progress(facts=slow)
         state.applied.absent.clear()  # what was free may be why
+        state.tried.forget()
         conflicts = (one for one in refusals if isinstance(one, Refusal) and one.kind is FailureKind.CONFLICT)
         state.conflicts = NO_WAKES.union(*(one.wakes for one in conflicts))
         withdrawn: tuple[Fact, ...] = ()

@@ -17,6 +17,7 @@ from rukpak_py.api.template_hash import template_hash
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.pace import Pace
 from rukpak_py.apply.serving_certificates import CertificateMemory, WantedCertificates
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
@@ -98,6 +99,24 @@ class FailedAttempt:
 
     def of(self, content: ContentKey) -> Progress | None:
         return self._progress if self._content == content else None
+
+
+class TriedOut:
+    """What the server took of content in a dry-run. It is asked once for each object while looks go on with the rest,
+    and anew after a failure.
+    """
+
+    def __init__(self) -> None:
+        self._content: ContentKey | None = None
+        self._keys: set[ObjectKey] = set()
+
+    def of(self, content: ContentKey) -> set[ObjectKey]:
+        if self._content != content:
+            self._content, self._keys = content, set()
+        return self._keys
+
+    def forget(self) -> None:
+        self._content = None
 
 
 class UnmadeBundle(NamedTuple):
@@ -196,10 +215,12 @@ class DeploymentState:
     bundle: str = ""  # the Bundle of the template as it was at the last look
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
     drift: DriftBackoff = field(default_factory=DriftBackoff)
+    pace: Pace = field(default_factory=Pace)
     waits: PendingWaits = field(default_factory=PendingWaits)
     pod_causes: PodCauses = field(default_factory=PodCauses)
     quiet: QuietFacts = field(default_factory=QuietFacts)
     failed: FailedAttempt = field(default_factory=FailedAttempt)
+    tried: TriedOut = field(default_factory=TriedOut)
     created: CreatedByThisInstall = field(default_factory=CreatedByThisInstall)
     former: FormerObjects = field(default_factory=FormerObjects)
     completed: tuple[CompletedObject, ...] | None = None  # as the next status will have it; None: as the status has it
@@ -213,8 +234,7 @@ class DeploymentState:
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
     deletion: Deletion = field(default_factory=Deletion)
-    applies_all: bool = False  # once all is applied: also what looks as it was applied
-    asked: str = ""  # the latest request to reconcile for which that was said
+    asked: str = ""  # the latest request to reconcile for which everything was to be applied again
     is_converted: bool = False  # nothing that must outlive it has an owner reference, as releases before wrote it
     has_ended: bool = False  # the deployment is gone; what still works for it begins nothing
     _template_hash: tuple[int, str] | None = None
@@ -251,7 +271,8 @@ class DeploymentState:
     def asked_for(self, request: str, handled: str) -> None:
         """A request to reconcile, and the latest that the status says was acted on."""
         if request not in {"", handled, self.asked}:
-            self.asked, self.applies_all = request, True
+            self.asked = request
+            self.applied.apply_again()
 
     def mark_applied(self, content: ContentKey, keys: set[ObjectKey], hidden: Container[ObjectKey]) -> None:
         """All of this content is applied. What is not part of it any more is looked for before pruning ends."""
@@ -263,9 +284,10 @@ class DeploymentState:
         self.applied.expect(key for key in keys if key in hidden)
         self.content = self.untouched = content
         self.begun = None
-        self.applies_all = False
+        self.applied.again.clear()
         self.conflicts = frozenset()
         self.created.clear()
+        self.tried.forget()
 
     def trust(self, content: ContentKey, lives: Iterable[ObservedObject]) -> None:
         """What the cluster shows is what was applied: the digest in the status proves it."""

@@ -101,6 +101,7 @@ class Cause(StrEnum):
     SCHEMA_LAGS = "SchemaLags"
     FORMER_HOOK = "FormerHook"
     KINDS_COMING = "KindsComing"
+    ANSWERS_SLOWLY = "AnswersSlowly"
     OBJECTS_PENDING = "ObjectsPending"
     HOOK_RUNNING = "HookRunning"
     PRUNING = "Pruning"

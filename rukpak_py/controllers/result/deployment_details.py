@@ -91,6 +91,21 @@ class NewSchema(Detail, frozen=True, kw_only=True):
         return f"Waiting: the API server does not know the new schema yet: {joined(self.answers)}"
 
 
+class SlowAnswers(Detail, frozen=True, kw_only=True):
+    """`request`: the slowest of the last look; empty: none was that slow. `left`: objects that are still to come."""
+
+    request: str
+    seconds: int
+    left: int
+
+    def text(self, _: Objects, /) -> str:
+        example = f": {self.request} took {self.seconds} s" if self.request else ""
+        return (
+            f"Waiting: the API server, or an admission webhook that it asks, answers slowly{example}; "
+            f"{counted(self.left, 'object')} still to be written. Look at the admission webhooks for these objects"
+        )
+
+
 class PendingObjects(Detail, frozen=True, kw_only=True):
     """What is waited for, in words of the stage that waits."""
 

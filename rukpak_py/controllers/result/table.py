@@ -20,6 +20,7 @@ HIDDEN_QUIET_SECONDS = 10.0  # a server that has just started lists and serves e
 ERRORS_QUIET_SECONDS = 10.0  # of requests that fail before it is reported: not each restart of the API server
 WAIT_QUIET_SECONDS = 1.0  # a wait that usually ends at once is reported only when it lasts longer
 LOOK_AGAIN_SECONDS = 30.0  # for what a watch should have ended
+SLOW_LOOK_SECONDS = 0.5  # between two looks at what is written bit by bit, because answers are slow
 SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
 LASTING_SECONDS = 120.0  # unhealthy, or refused by a registry, for so long is worth a Warning
 IMAGE_SECONDS = 60.0  # between two attempts while a node pulls, or a registry has no such image
@@ -245,6 +246,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.SCHEMA_LAGS: _wait(0.5, later=(SCHEMA_LAG_SECONDS, Cause.UNAVAILABLE)),
     Cause.FORMER_HOOK: _wait(5.0, quiet=0.0, event=EventReason.HOOK_GIVEN_UP),
     Cause.KINDS_COMING: _wait(LOOK_AGAIN_SECONDS),
+    Cause.ANSWERS_SLOWLY: _wait(SLOW_LOOK_SECONDS, quiet=0.0),
     Cause.OBJECTS_PENDING: _wait(LOOK_AGAIN_SECONDS),
     Cause.HOOK_RUNNING: _wait(LOOK_AGAIN_SECONDS),
     Cause.PRUNING: _wait(LOOK_AGAIN_SECONDS, quiet=0.0),

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from rukpak_py.apply.target import AT_ONCE, run_bounded
+from rukpak_py.apply.pace import AT_ONCE
+from rukpak_py.apply.target import run_bounded
 from rukpak_py.core.errors import UnavailableError
 
 

@@ -50,6 +50,9 @@ class FakeClient:
     def as_client(self) -> Client:
         return cast("Client", self)
 
+    def timed(self, _: object) -> "FakeClient":
+        return self
+
     def put(self, kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         stored: dict[str, Any] = orjson.loads(orjson.dumps(manifest))
         metadata = stored.setdefault("metadata", {})

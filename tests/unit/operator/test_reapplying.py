@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.operator.reapplying import Reapplying, due
+from tests.unit.apply.lives import key
 from tests.unit.controllers.values import deployment
 
 MANY = [deployment(uid=f"uid-{number}") for number in range(200)]
@@ -26,9 +27,10 @@ def test_they_are_spread() -> None:
 
 async def test_who_is_due_is_marked_and_looked_at() -> None:
     states, looked = DeploymentStates(), asyncio.Queue[str]()
+    state = states.of(MANY[0].metadata.uid)
+    assert state is not None
+    state.applied.fields[key()] = "hash"
     running = asyncio.create_task(Reapplying(MANY[:1], states, every=0.01, look=looked.put_nowait).run())
     assert await looked.get() == MANY[0].metadata.name
     running.cancel()
-    state = states.of(MANY[0].metadata.uid)
-    assert state is not None
-    assert state.applies_all
+    assert state.applied.again == {key()}

@@ -19,6 +19,7 @@ from rukpak_py.apply.preflight import (
     OwnerIsGone,
     Refusal,
     RefusedObjects,
+    Untried,
     dry_run,
     kinds,
     namespaces,
@@ -27,7 +28,7 @@ from rukpak_py.apply.preflight import (
     requirements,
     still_exists,
 )
-from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.results import DryRun, Failure, FailureKind
 from rukpak_py.apply.wakes import kind_wake, namespace_wake
 from rukpak_py.core.objects import GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
@@ -47,6 +48,7 @@ class Server:
     exists: bool = True
     of_olm: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    untried: list[ObjectKey] = field(default_factory=list)
     asked: list[bool] = field(default_factory=list)
     calls: int = 0
 
@@ -58,9 +60,9 @@ class Server:
         self.calls += 1
         return self.of_olm
 
-    async def dry_run(self, _plan: Plan, _skip: Callable[[Change], bool]) -> list[Failure]:
+    async def dry_run(self, _plan: Plan, _skip: Callable[[Change], bool]) -> DryRun:
         self.calls += 1
-        return self.failures
+        return DryRun(failures=tuple(self.failures), untried=tuple(self.untried))
 
 
 async def before_looking(one: Candidate) -> list[AnyRefusal]:
@@ -402,6 +404,16 @@ async def test_all_that_the_server_would_refuse_is_told(failures: list[Failure])
     """Each with its own kind and pause; what that comes to is told of facts (test_deployment_facts)."""
     refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=True, server=Server(failures=failures)))
     assert refusal == (RefusedObjects(failures=tuple(failures)) if failures else None)
+
+
+async def test_an_upgrade_waits_for_what_is_yet_to_be_tried_out() -> None:
+    untried = [WANTED.key]
+    server = Server(untried=untried)
+    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=True, server=server))
+    assert refusal == Untried(keys=(WANTED.key,))
+    server.failures.append(REFUSED)
+    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=True, server=server))
+    assert refusal == RefusedObjects(failures=(REFUSED,)), "a refusal is told at once"
 
 
 # The list

@@ -16,7 +16,7 @@ from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.preflight import AnyRefusal, GatePhase, OwnerIsGone, Refusal, RefusedObjects
-from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.results import DryRun, Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.apply.wakes import kind_wake, namespace_wake
 from rukpak_py.controllers.cache import Cache
@@ -51,9 +51,9 @@ class GivenEngine:
     failures: list[Failure] = field(default_factory=list)
     dry_runs: int = 0
 
-    async def dry_run(self, _target: Target, _plan: Plan, **_: Any) -> list[Failure]:
+    async def dry_run_on(self, _target: Target, _plan: Plan, **_: Any) -> DryRun:
         self.dry_runs += 1
-        return self.failures
+        return DryRun(failures=tuple(self.failures))
 
 
 @dataclass

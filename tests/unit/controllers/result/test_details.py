@@ -105,6 +105,14 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         "Waiting: the API server does not know the new schema yet: x && y",
     ),
     (
+        deployments.SlowAnswers(request="apply ConfigMap a/b", seconds=9, left=2),
+        (),
+        (
+            "Waiting: the API server, or an admission webhook that it asks, answers slowly: apply ConfigMap a/b took"
+            " 9 s; 2 objects still to be written. Look at the admission webhooks for these objects"
+        ),
+    ),
+    (
         deployments.PendingObjects(waits=tuple("abcdefghijkl")),
         (),
         "Waiting: a; b; c; d; e; f; g; h; i; j",

@@ -134,6 +134,7 @@ WANTED = [
     Seen(C.SCHEMA_LAGS, "", PROGRESSING, "", 0.5, 1),
     Seen(C.FORMER_HOOK, "", PROGRESSING, "Warning HookGivenUp", 5.0),
     Seen(C.KINDS_COMING, "", PROGRESSING, "", 30.0, 1),
+    Seen(C.ANSWERS_SLOWLY, "", PROGRESSING, "", 0.5),
     Seen(C.OBJECTS_PENDING, "", PROGRESSING, "", 30.0, 1),
     Seen(C.HOOK_RUNNING, "", PROGRESSING, "", 30.0, 1),
     Seen(C.ORPHANING, "", "Unknown Deleting Reconciling", "", 5.0),

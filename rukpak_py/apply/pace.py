@@ -1,0 +1,63 @@
+"""How fast the API server answers for one deployment, and what follows: how many requests it has in flight, and when a
+look at it has used its time.
+
+An admission webhook that answers slowly does so for the objects of some namespaces or kinds, so that one deployment is
+slow and its neighbours are not. Each has a pace of its own, which outlives a look.
+
+* Before anything is known there are few places; each quick answer adds one.
+* Slow answers take places away: what is in flight stays about the same number of seconds of the server's time.
+* A stage that writes ends early only while answers are slow: however many objects there are, quick answers are never
+  cut short. It has begun something by then, so that each look gets on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+AT_ONCE = 16  # requests of one deployment; the client bounds the process
+FIRST_PLACES = 4
+SLOW_SECONDS = 2.0  # an answer that takes longer is slow
+STAGE_SECONDS = 5.0  # in which a stage of a slow deployment begins requests
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SlowAnswer:
+    """`request`: what was asked, and of which object."""
+
+    request: str
+    seconds: float
+
+
+class Pace:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._seconds = 0.0  # of an answer, smoothed
+        self._places = float(FIRST_PLACES)
+        self._began = float("-inf")
+        self.slowest: SlowAnswer | None = None  # since the stage began
+
+    def begin(self) -> None:
+        """A stage that sends many requests."""
+        self._began = self._clock()
+        self.slowest = None
+
+    def answered(self, request: str, seconds: float) -> None:
+        self._seconds = (self._seconds + seconds) / 2
+        room = AT_ONCE * SLOW_SECONDS / max(SLOW_SECONDS, self._seconds)
+        self._places = max(1.0, min(self._places + 1, room))
+        if seconds >= SLOW_SECONDS and (self.slowest is None or seconds > self.slowest.seconds):
+            self.slowest = SlowAnswer(request=request, seconds=seconds)
+
+    @property
+    def places(self) -> int:
+        """Requests in flight at a time."""
+        return int(self._places)
+
+    @property
+    def is_slow(self) -> bool:
+        return self._seconds >= SLOW_SECONDS
+
+    @property
+    def is_over(self) -> bool:
+        """The stage begins nothing more; the next look goes on."""
+        return self.is_slow and self._clock() - self._began >= STAGE_SECONDS
