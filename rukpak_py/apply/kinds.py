@@ -4,7 +4,7 @@ Discovery alone proves nothing: right after a restart the API server answers 200
 takes that for "does not exist" creates objects that exist.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -90,18 +90,21 @@ def missing_kinds_text(missing: Iterable[Head]) -> str:
     return f"required resource not found: [{', '.join(entries)}]"
 
 
-def missing_kinds_brief(missing: Iterable[Head]) -> str:
-    """One line, and one statement per kind."""
+def missing_kinds_brief(missing: Iterable[Head], broken_service: Callable[[str], str] = lambda _: "") -> str:
+    """One line, and one statement per kind. `broken_service`: of a group, which is why its kinds are not served."""
     by_kind: dict[GroupVersionKind, list[ObjectKey]] = {}
     for head in missing:
         by_kind.setdefault(head.gvk, []).append(head.key)
     return joined(
-        f"{named(keys, NAMED_PER_KIND)}: the cluster has no kind {gvk.kind} ({gvk.api_version}); {_advice(gvk)}"
+        f"{named(keys, NAMED_PER_KIND)}: the cluster has no kind {gvk.kind} ({gvk.api_version}); "
+        f"{_advice(gvk, broken_service(gvk.group))}"
         for gvk, keys in by_kind.items()
     )
 
 
-def _advice(gvk: GroupVersionKind) -> str:
+def _advice(gvk: GroupVersionKind, broken_service: str) -> str:
+    if broken_service:
+        return f"{broken_service}; repair or remove it"
     if gvk.group_kind == CLUSTER_SERVICE_VERSION:
         return f"it makes the content an OLM bundle: set both provisioner classes to {REGISTRY_CLASS}"
     if is_builtin(gvk.group):

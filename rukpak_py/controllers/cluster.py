@@ -3,7 +3,8 @@
 Two watches for the process. When a CRD changes, discovery is asked again until it shows what the CRD says (it lags
 behind by up to a second), and the kinds that came or went are told: whoever waits for one of them continues by itself.
 The same when discovery no longer shows what a CRD says: often for a while, then now and then, and never not at all.
-API services without a backend are told in the log, as they block the deletion of every namespace.
+API services without a backend are told in the log, as they block the deletion of every namespace; why they are not
+available is asked for with discovery, for those whose kinds they hide.
 """
 
 import asyncio
@@ -19,9 +20,11 @@ import msgspec
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+from rukpak_py.core.text import excerpt
+from rukpak_py.core.wording import joined
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import API_SERVICES, CRDS, NAMESPACES, Resource
@@ -34,6 +37,7 @@ FRESH_SECONDS = 5.0  # an answer of discovery for those who miss a kind
 RETRY_SECONDS = 1.0
 # On an API service that the server keeps by itself, because of its own kinds or of a CRD of the same group and version.
 AUTOMANAGED_LABEL = "kube-aggregator.kubernetes.io/automanaged"
+SERVICE_MESSAGE_CHARACTERS = 500  # of what an API service says about itself
 GONE_AFTER_SECONDS = 60.0  # between two complete discoveries that do not show a built-in kind
 
 
@@ -83,6 +87,7 @@ class Cluster:
         self._namespaces = Informer(client, NAMESPACES, keep=False, on_change=self._namespace_changed)
         self._crd_watch = Informer(client, CRDS, full=True, keep=False, on_change=self._crd_changed)
         self._unanswered: frozenset[str] = frozenset()
+        self._broken: dict[str, str] = {}  # by group: which API service is not available, and why
         self._outdated = asyncio.Event()
         self._awaited: dict[GroupKind, float] = {}  # kinds that discovery should show soon, and since when
         self._snapshot = discovery.served
@@ -131,6 +136,10 @@ class Cluster:
     def informers(self) -> tuple[Informer, ...]:
         return self._namespaces, self._crd_watch
 
+    def broken_service(self, group: str) -> str:
+        """Which API service of the group is not available, and its own reason; empty: none that is known."""
+        return self._broken.get(group, "")
+
     async def refresh(self) -> None:
         """Ask for what is served, unless that was done a moment ago; who waits for a kind that came is told."""
         if monotonic() - self._refreshed_at > FRESH_SECONDS:
@@ -173,6 +182,16 @@ class Cluster:
             return False
         return AUTOMANAGED_LABEL not in service.labels
 
+    async def _why_broken(self, api_version: str) -> str:
+        group, _, version = api_version.rpartition("/")
+        name = f"{version}.{group}"
+        with suppress(ApiError, msgspec.MsgspecError):
+            status = _API_SERVICE.decode(await self._client.get(API_SERVICES, "", name)).status
+            for one in (status.conditions if status is not None else None) or ():
+                if one.type == "Available" and one.status != "True" and one.message:
+                    return f"APIService {name} is not available: {excerpt(one.message, SERVICE_MESSAGE_CHARACTERS)}"
+        return f"APIService {name} is not available: no backend answers for it"
+
     def _namespace_changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         if old is None or new is None:
             self._on_namespace(key.name)
@@ -199,14 +218,13 @@ class Cluster:
         self._refreshed_at = asked_at
         self._report_changed_kinds()
         unanswered = self.discovery.stale_groups
+        self._broken = {name.rpartition("/")[0]: await self._why_broken(name) for name in sorted(unanswered)}
         if unanswered == self._unanswered:
             return
         self._unanswered = unanswered
         if unanswered:
-            names = ", ".join(sorted(unanswered))
             LOG.warning(
-                "no backend answers for the APIService of %s: no namespace can be deleted until it does or is removed",
-                names,
+                "%s: no namespace can be deleted until it is available or removed", joined(self._broken.values())
             )
         else:
             LOG.info("the backends of all APIServices answer again")
@@ -295,6 +313,7 @@ class _Spec(msgspec.Struct, gc=False, frozen=True):
 class _Condition(msgspec.Struct, gc=False, frozen=True):
     type: str = ""
     status: str = ""
+    message: str = ""
 
 
 class _Status(msgspec.Struct, gc=False, frozen=True):
@@ -306,6 +325,11 @@ class _Crd(msgspec.Struct, gc=False, frozen=True):
     status: _Status | None = None
 
 
+class _ApiService(msgspec.Struct, gc=False, frozen=True):
+    status: _Status | None = None
+
+
+_API_SERVICE = msgspec.json.Decoder(_ApiService)
 _CRD = msgspec.json.Decoder(_Crd)
 
 

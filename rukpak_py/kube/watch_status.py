@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rukpak_py.core.metrics import WATCH_LAST_EVENT
-from rukpak_py.kube.errors import ApiError, KindNotServedError
+from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError
 from rukpak_py.kube.resources import Resource
 
-NOT_REFUSED: dict[str, Any] = {"refused_since": None, "absent_since": None, "refusal": ""}
+NOT_REFUSED: dict[str, Any] = {"refused_since": None, "absent_since": None, "refusal": "", "is_denied": False}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +29,7 @@ class WatchStatus:
     refused_since: float | None = None  # the server answers, but with a refusal
     absent_since: float | None = None  # the server does not serve the kind
     refusal: str = ""
+    is_denied: bool = False  # a right is missing; the refusal says which, and who lacks it
 
     @property
     def problem(self) -> str | None:
@@ -89,4 +90,5 @@ class WatchTracker:
             refused_since=now if before.refused_since is None else before.refused_since,
             absent_since=(now if before.absent_since is None else before.absent_since) if absent else None,
             refusal=str(error),
+            is_denied=isinstance(error, ForbiddenError),
         )

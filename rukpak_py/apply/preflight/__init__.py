@@ -9,6 +9,7 @@ refuses ends it.
 from rukpak_py.apply.preflight import (
     certificates,
     dry_run,
+    itself,
     kinds,
     namespaces,
     olm,
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 GATES = (
+    without_calls("itself", GatePhase.CONTENT, itself.contained),
     without_calls("kinds", GatePhase.CONTENT, kinds.missing),
     without_calls("storable kinds", GatePhase.CONTENT, kinds.not_storable),
     without_calls("requirements", GatePhase.CONTENT, requirements.missing),

@@ -38,6 +38,8 @@ class Candidate:
     )  # free names, and the deployments that fill them again
 
     has_namespace: Callable[[str], bool]
+    broken_service: Callable[[str], str] = lambda _: ""  # of a group: which API service is not available, and why
+    itself: frozenset[ObjectKey] = frozenset()  # the deployment, and the Bundles that are its own
     is_served: Callable[[GroupVersionKind], bool]
     had: Callable[[ObjectKey], bool]  # whether the deployment had it, or may have had
     still_exists: StillExists

@@ -13,9 +13,10 @@ def missing(candidate: Candidate) -> Refusal | None:
     heads = candidate.resolution.missing
     if not heads:
         return None
+    broken = {candidate.broken_service(head.gvk.group) for head in heads}
     return Refusal(
-        message=missing_kinds_text(heads),
-        brief=missing_kinds_brief(heads),
+        message="\n".join([missing_kinds_text(heads), *filter(None, sorted(broken))]),
+        brief=missing_kinds_brief(heads, candidate.broken_service),
         kind=FailureKind.MISSING,
         wakes=kind_wakes(head.gvk.group_kind for head in heads),
     )

@@ -20,6 +20,7 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
 
 
 class Gates:
@@ -64,6 +65,8 @@ class Gates:
             wrong_certificates=rendered.facts.certificates.failures,
             is_installed=attempt.is_settled or (active is not None and active.content == attempt.content),
             is_upgrade=_is_upgrade(attempt, active),
+            broken_service=self._cluster.broken_service,
+            itself=_itself(attempt),
             has_namespace=self._cluster.has_namespace,
             is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
             had=lambda key: key in applied or (was_begun and not applied),
@@ -108,6 +111,12 @@ class Gates:
             if deployment is not None and not deployment.metadata.is_deleted and not deployment.spec.suspend:
                 return name
         return None
+
+
+def _itself(attempt: Attempt) -> frozenset[ObjectKey]:
+    bundles = {attempt.bundle.metadata.name, attempt.deployment.status.active_bundle} - {""}
+    own = (BUNDLES.key("", name) for name in bundles)
+    return frozenset({BUNDLE_DEPLOYMENTS.key("", attempt.deployment.metadata.name), *own})
 
 
 def _is_upgrade(attempt: Attempt, active: Attempt | None) -> bool:

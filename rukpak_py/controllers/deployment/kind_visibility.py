@@ -5,8 +5,8 @@ down, a right is missing) holds back the objects of that kind, and nothing else.
 first list brings the key back.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.inventory import Inventory
@@ -29,6 +29,10 @@ class HiddenKinds:
 
     unserved: frozenset[GroupKind] = frozenset()
     unlisted: frozenset[GroupKind] = frozenset()
+    denied: Mapping[GroupKind, str] = field(
+        default_factory=dict
+    )  # of those: who lacks the right, in the server's words
+    broken: Mapping[GroupKind, str] = field(default_factory=dict)  # of all: the API service that is not available
 
     def __bool__(self) -> bool:
         return bool(self.unserved or self.unlisted)
@@ -46,7 +50,17 @@ class HiddenKinds:
         return details.HiddenKinds(unserved=names_of(self.unserved), unlisted=names_of(self.unlisted))
 
     def fact(self, cause: Cause) -> Fact:
-        return Fact(cause=cause, detail=self.detail, wakes=self.wakes)
+        explained = self.denied.keys() | self.broken.keys()
+        if not explained:
+            return Fact(cause=cause, detail=self.detail, wakes=self.wakes)
+        rest = HiddenKinds(unserved=self.unserved - explained, unlisted=self.unlisted - explained)
+        detail = details.ExplainedKinds(
+            denied=tuple(sorted(self.denied.values())),
+            broken=tuple(sorted(set(self.broken.values()))),
+            kinds=names_of(explained),
+            rest=rest.detail if rest else None,
+        )
+        return Fact(cause=_DENIED[cause] if self.denied else cause, detail=detail, wakes=self.wakes)
 
 
 class KindVisibility:
@@ -64,7 +78,9 @@ class KindVisibility:
         unserved = resolution.of(KindState.UNSERVED, KindState.GONE, KindState.MISSING) | owned.unserved
         rest = [one for one in resolution.served if one.group_kind not in owned.unlisted]  # they were waited for
         seen = self._seen("lists of wanted kinds", state, rest, unserved)
-        return seen if isinstance(seen, Progress) else replace(seen, unlisted=seen.unlisted | owned.unlisted)
+        if isinstance(seen, Progress):
+            return seen
+        return self._explained(replace(seen, unlisted=seen.unlisted | owned.unlisted))
 
     def _seen(
         self, what: str, state: DeploymentState, served: Sequence[Resource], unserved: frozenset[GroupKind]
@@ -75,7 +91,20 @@ class KindVisibility:
             state.waits.over(what)
         elif (left := WAIT_QUIET_SECONDS - state.waited(what)) > 0:
             return Progress(facts=(replace(look_again(left), wakes=kind_wakes(unlisted)),))
-        return HiddenKinds(unserved=unserved, unlisted=unlisted)
+        return self._explained(HiddenKinds(unserved=unserved, unlisted=unlisted))
+
+    def _explained(self, hidden: HiddenKinds) -> HiddenKinds:
+        """With what is known of why they are hidden."""
+        broken = {kind: self._kinds.cluster.broken_service(kind.group) for kind in hidden.unserved | hidden.unlisted}
+        informers, denied = self._inventory.informers(), dict[GroupKind, str]()
+        for kind in hidden.unlisted:
+            status = informers[kind].status if kind in informers else None
+            if status is not None and status.is_denied:
+                denied[kind] = status.refusal
+        return replace(hidden, denied=denied, broken={kind: why for kind, why in broken.items() if why})
+
+
+_DENIED = {Cause.KINDS_HELD_BACK: Cause.KINDS_HELD_BACK_DENIED, Cause.KINDS_HIDDEN: Cause.KINDS_HIDDEN_DENIED}
 
 
 def names_of(kinds: Iterable[GroupKind]) -> tuple[str, ...]:

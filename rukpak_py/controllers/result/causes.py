@@ -53,6 +53,7 @@ class Cause(StrEnum):
     ORPHANING_FAILED = "OrphaningFailed"
     DATA_LOSS = "DataLoss"
     CONFLICT = "Conflict"
+    KINDS_HELD_BACK_DENIED = "KindsHeldBackDenied"
     KINDS_HELD_BACK = "KindsHeldBack"
     # the BundleDeployment of a BundleInstance cannot be made, or kept as the instance says
     MIRROR_CONTENT = "MirrorContent"
@@ -72,6 +73,7 @@ class Cause(StrEnum):
     PRUNE_FAILED = "PruneFailed"
     PRUNE_BUDGET = "PruneBudget"
     FIELDS_CONTESTED = "FieldsContested"
+    KINDS_HIDDEN_DENIED = "KindsHiddenDenied"
     KINDS_HIDDEN = "KindsHidden"
     UNHEALTHY_FAILED = "UnhealthyFailed"
     # a Bundle

@@ -64,6 +64,26 @@ class HiddenKinds(Detail, frozen=True, kw_only=True):
         return f"{' and '.join(parts)}: objects of these kinds are left as they are until it does"
 
 
+class ExplainedKinds(Detail, frozen=True, kw_only=True):
+    """Kinds that cannot be seen, and why. `denied`: each a refusal of the server. `broken`: API services.
+
+    `rest`: those of which no reason is known.
+    """
+
+    denied: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    kinds: tuple[str, ...]
+    rest: HiddenKinds | None = None
+
+    def text(self, objects: Objects, /) -> str:
+        parts = [
+            *(f"a right is missing: {one}; grant that user the verbs list and watch on it" for one in self.denied),
+            *(f"{one}; repair or remove it" for one in self.broken),
+        ]
+        kept = f"objects of the kinds {', '.join(sorted(self.kinds))} are left as they are until then"
+        return joined([*parts, kept, *([self.rest.text(objects)] if self.rest is not None else [])])
+
+
 # Waits
 
 

@@ -127,4 +127,4 @@ async def test_an_api_service_without_a_backend_is_named_stale_and_told_in_the_l
     finally:  # no namespace of the cluster would ever be gone
         await admin.delete(API_SERVICES, "", "v1.dead.rukpak.test")
     (told,) = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert "no backend answers for the APIService of dead.rukpak.test/v1" in told.getMessage()
+    assert "APIService v1.dead.rukpak.test is not available: " in told.getMessage()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
 from tests.unit.apply.lives import OWNER, key, live_object, owned
+
+if TYPE_CHECKING:
+    from rukpak_py.kube.watch_status import WatchStatus
 
 OnChange = Callable[[ObjectKey, LiveObject | None, LiveObject | None], None]
 
@@ -26,6 +29,7 @@ class FakeInformer:
         self.selector: str = options["label_selector"]
         self.say: OnChange = options["on_change"]
         self.synced = asyncio.Event()
+        self.status: WatchStatus | None = None
         self.started = False
         self.served = True
         self.nudges = 0

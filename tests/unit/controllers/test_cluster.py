@@ -366,8 +366,22 @@ async def test_api_services_without_a_backend_are_told_once_each_time(
     await bench.refresh()
     assert [record.getMessage() for record in caplog.records] == [
         (
-            "no backend answers for the APIService of metrics.k8s.io/v1beta1: "
-            "no namespace can be deleted until it does or is removed"
+            "APIService v1beta1.metrics.k8s.io is not available: no backend answers for it: "
+            "no namespace can be deleted until it is available or removed"
         ),
         "the backends of all APIServices answer again",
     ]
+
+
+async def test_a_broken_api_service_is_known_by_its_own_words(bench: Bench) -> None:
+    condition = {"type": "Available", "status": "False", "message": "endpoints are missing"}
+    bench.client.put("APIService", {"metadata": {"name": "v1.shop.test"}, "status": {"conditions": [condition]}})
+    bench.discovery.stale = frozenset({"shop.test/v1"})
+    await bench.refresh()
+    assert (
+        bench.cluster.broken_service("shop.test") == "APIService v1.shop.test is not available: endpoints are missing"
+    )
+    assert bench.cluster.broken_service("other.test") == ""
+    bench.discovery.stale = frozenset()
+    await bench.refresh()
+    assert bench.cluster.broken_service("shop.test") == ""

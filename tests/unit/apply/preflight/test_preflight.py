@@ -21,6 +21,7 @@ from rukpak_py.apply.preflight import (
     RefusedObjects,
     Untried,
     dry_run,
+    itself,
     kinds,
     namespaces,
     olm,
@@ -32,8 +33,8 @@ from rukpak_py.apply.results import DryRun, Failure, FailureKind
 from rukpak_py.apply.wakes import kind_wake, namespace_wake
 from rukpak_py.core.objects import GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
-from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
-from tests.manifests import config_map
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, NAMESPACES, Resource
+from tests.manifests import config_map, manifest
 from tests.unit.apply.lives import LABELS_OF_OTHER, OUR_LABELS, OWNER, desired, key, live, namespace, owned
 
 BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
@@ -416,11 +417,23 @@ async def test_an_upgrade_waits_for_what_is_yet_to_be_tried_out() -> None:
     assert refusal == RefusedObjects(failures=(REFUSED,)), "a refusal is told at once"
 
 
+@pytest.mark.parametrize("kind", [BUNDLE_DEPLOYMENTS, BUNDLES], ids=["the deployment", "its Bundle"])
+async def test_content_that_contains_what_installs_it_is_refused(kind: Resource) -> None:
+    one = manifest(kind.gvk.api_version, kind.gvk.kind, "shop", spec={})
+    (key,) = (found.key for found in candidate(one).desired)
+    refusal = itself.contained(candidate(one, itself=frozenset({key})))
+    assert refusal is not None
+    assert refusal.kind is FailureKind.CONTENT
+    assert refusal.message.startswith(f"the bundle contains {key}, which installs it; ")
+    assert itself.contained(candidate(one, itself=frozenset({key._replace(name="other")}))) is None
+
+
 # The list
 
 
 def test_the_order_of_the_gates_is_that_of_the_preflight() -> None:
     assert [(gate.name, gate.phase.name, gate.costs_calls) for gate in GATES] == [
+        ("itself", "CONTENT", False),
         ("kinds", "CONTENT", False),
         ("storable kinds", "CONTENT", False),
         ("requirements", "CONTENT", False),

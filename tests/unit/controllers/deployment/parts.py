@@ -51,6 +51,7 @@ class FakeCluster:
     hidden: set[GroupKind] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=lambda: {"ns"})
     coming: list[Resource] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)  # by group
     refreshes: int = 0
     _snapshot: Served = field(default_factory=Served)
 
@@ -82,6 +83,9 @@ class FakeCluster:
 
     def preferred(self, group: str, kind: str) -> Resource | None:
         return self.served.preferred.get(GroupKind(group, kind))
+
+    def broken_service(self, group: str) -> str:
+        return self.broken.get(group, "")
 
     def crd_of(self, kind: GroupKind) -> CrdFacts | None:
         return self.crds.get(kind)

@@ -12,7 +12,9 @@ from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress, Reached
 from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
+from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from rukpak_py.kube.watch_status import WatchTracker
 from tests.unit.apply.lives import key
 from tests.unit.apply.watches import Watches, watches_of
 from tests.unit.controllers.deployment.parts import (
@@ -99,6 +101,30 @@ def test_what_is_hidden_is_told_by_kind(hidden: HiddenKinds, text: str) -> None:
     fact = hidden.fact(Cause.KINDS_HIDDEN)
     assert fact.text == f"{text}: objects of these kinds are left as they are until it does"
     assert (fact.cause, fact.wakes) == (Cause.KINDS_HIDDEN, hidden.wakes)
+
+
+def test_a_missing_right_has_a_cause_of_its_own() -> None:
+    hidden = HiddenKinds(unlisted=frozenset({SECRET_KIND}), denied={SECRET_KIND: "no right"})
+    facts = hidden.fact(Cause.KINDS_HIDDEN), hidden.fact(Cause.KINDS_HELD_BACK)
+    assert [one.cause for one in facts] == [Cause.KINDS_HIDDEN_DENIED, Cause.KINDS_HELD_BACK_DENIED]
+    assert all(one.text.startswith("a right is missing: no right; ") for one in facts)
+    assert all(one.wakes == kind_wakes({SECRET_KIND}) for one in facts)
+
+
+async def test_why_a_kind_is_hidden_is_known_of_its_watch_and_of_its_api_service(bench: Bench) -> None:
+    bench.cluster.broken[BASKET.group] = "broken"
+    of = recording(SECRETS.gvk, BASKET)
+    await bench.visibility.of_owned(of, bench.state)
+    tracker = WatchTracker(SECRETS, reader="test")
+    tracker.refused(ForbiddenError(ErrorAnswer(subject="watch Secret", status=403, message="cannot watch secrets")))
+    bench.watches.informer(SECRETS).status = tracker.status
+    bench.clock.now += WAIT_QUIET_SECONDS
+    hidden = await bench.visibility.of_owned(of, bench.state)
+    assert isinstance(hidden, HiddenKinds)
+    assert (hidden.denied, hidden.broken) == (
+        {SECRET_KIND: "watch Secret: cannot watch secrets"},
+        {BASKET_KIND: "broken"},
+    )
 
 
 def test_kinds_are_named_in_order_with_their_groups() -> None:

@@ -93,6 +93,17 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (deployments.MissingResources(messages=("x", "y")), (A, B), "required resource not found: x && y"),
     (deployments.PruneFailures(messages=("x", "y")), (A, B), "could not prune: x && y"),
     (HIDDEN, (), HIDDEN_TEXT),
+    (
+        deployments.ExplainedKinds(
+            denied=('User "x" cannot list things',), broken=("APIService v1.y is gone",), kinds=("C", "D"), rest=HIDDEN
+        ),
+        (),
+        (
+            'a right is missing: User "x" cannot list things; grant that user the verbs list and watch on it'
+            " && APIService v1.y is gone; repair or remove it"
+            f" && objects of the kinds C, D are left as they are until then && {HIDDEN_TEXT}"
+        ),
+    ),
     (deployments.Applying(number=1), (), "Applying 1 object"),
     (
         deployments.KindsToCome(kinds=("B.x", "A.x")),
