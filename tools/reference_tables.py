@@ -81,6 +81,13 @@ MARKS = {
             " object of a hook: the value when it was created."
         ),
     ),
+    "REFRESH_AT_ANNOTATION": (
+        "you, on a BundleDeployment",
+        (
+            "A new value fetches what the source of the template has now, in another Bundle, and installs it."
+            " `status.lastHandledRefreshAt` is the last value that was acted on."
+        ),
+    ),
     "SKIP_HOOKS_ANNOTATION": (
         "you, on a BundleDeployment",
         "`true`: hooks of the chart are not run, also not for its deletion.",
@@ -134,6 +141,12 @@ To reconcile a BundleDeployment now:
 
 ```sh
 kubectl annotate bundledeployment NAME core.rukpak.io/reconcile-at="$(date +%s)" --overwrite
+```
+
+To install what a branch, a tag or a URL has now:
+
+```sh
+kubectl annotate bundledeployment NAME core.rukpak.io/refresh-at="$(date +%s)" --overwrite
 ```
 
 | name | kind | who sets it, and where | meaning |

@@ -84,16 +84,17 @@ class Bundle(ApiType, frozen=True, kw_only=True):
     status: Annotated[BundleStatus, doc("Observed state of the Bundle.")] = BundleStatus()
 
 
-def pinned_source(bundle: Bundle, recorded: Source | None = None) -> Source:
+def pinned_source(bundle: Bundle, recorded: Source | None = None, *, installed: Source | None = None) -> Source:
     """What brings its content back. How to reach the registry of an image always says the spec.
 
     `recorded`: the source as it was unpacked, as the operator wrote it down. Without it there is `resolvedSource` of
-    the status, which others may have written. Of that only the pin counts, the digest of an image or a commit, and
-    only where the spec has none: never which server is asked, and with whose credentials.
+    the status, or `installed`: the same of the Bundle that had its name before, in the history of its deployment.
+    Others may have written those. Of them only the pin counts, the digest of an image or a commit, and only where the
+    spec has none: never which server is asked, and with whose credentials.
     """
     spec = bundle.spec.source
     if recorded is None:
-        return _with_pin(spec, bundle.status.resolved_source)
+        return _with_pin(spec, bundle.status.resolved_source or installed)
     if recorded.image is None or spec.image is None:
         return recorded
     return replace(recorded, image=replace(spec.image, ref=recorded.image.ref))

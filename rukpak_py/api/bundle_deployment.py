@@ -406,6 +406,13 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         doc("The chart has hooks for its deletion; written before the first object is."),
     ] = False
     last_handled_reconcile_at: HandledRequest = ""
+    last_handled_refresh_at: Annotated[
+        str,
+        doc(
+            "The last value of the annotation `core.rukpak.io/refresh-at` that was acted on. The name of the Bundle"
+            " depends on it."
+        ),
+    ] = ""
     notes: Notes = ()
 
 

@@ -62,6 +62,13 @@ def installed_of(status: BundleDeploymentStatus) -> Installed | None:
     )
 
 
+def installed_as(status: BundleDeploymentStatus, bundle: str) -> Installation | None:
+    """What is installed, where the Bundle of this name brought it."""
+    installed = installed_of(status)
+    entry = installed.entry if installed is not None and installed.bundle == bundle else None
+    return entry if entry is not None and entry.bundle == bundle else None
+
+
 def read_history(history: tuple[Installation, ...]) -> tuple[Installation, ...]:
     """With revisions and outcomes in all of its entries."""
     return tuple(replace(entry, outcome=entry.outcome or InstallOutcome.HEALTHY) for entry in with_revisions(history))

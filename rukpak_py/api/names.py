@@ -38,6 +38,7 @@ PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
 ALLOW_DATA_LOSS_ANNOTATION = f"{GROUP}/allow-data-loss"  # on a deployment: its deletion may delete what others have
+REFRESH_AT_ANNOTATION = f"{GROUP}/refresh-at"
 SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
 HOSTS_ANNOTATION = f"{GROUP}/hosts"  # on Secrets of the system namespace: where sources may send them
 HOOK_RUN_ANNOTATION = f"{GROUP}/hook-run"  # on objects of hooks: for which event of which installation
@@ -199,6 +200,7 @@ class EventReason(StrEnum):
     UNPACKED = "Unpacked"
     INSTALLED = "Installed"
     UPGRADED = "Upgraded"
+    REFRESHED = "Refreshed"
     SUSPENDED = "Suspended"
     RESUMED = "Resumed"
     KEPT = "Kept"

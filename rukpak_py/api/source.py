@@ -132,6 +132,13 @@ class Source(ApiType, frozen=True, kw_only=True):
         _member_of("http", text="http", given="has(self.http)"),
     )
 
+    @property
+    def pin(self) -> str:
+        """What a message calls a resolved source, where a reference that moves was resolved. Empty: there is none."""
+        if self.git is not None:
+            return f"commit {self.git.ref.commit}" if self.git.ref.commit else ""
+        return self.image.ref if self.image is not None else ""
+
 
 def without_ca_bundles(source: Source) -> Source:
     """As a status shows it: certificates are long, stand in the spec, and columns of kubectl print all of this."""

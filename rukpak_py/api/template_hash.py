@@ -7,7 +7,7 @@ Our own fields come after the original's and only when they are set, so that old
 import hashlib
 
 from rukpak_py.api.bundle import BundleSpec
-from rukpak_py.api.bundle_deployment import BundleTemplate
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleTemplate
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_NAME_LENGTH
 from rukpak_py.api.source import Authorization, ConfigMapSource, GitSource, HttpSource, ImageSource, Source
@@ -15,8 +15,13 @@ from rukpak_py.core import gojson
 from rukpak_py.core.gojson import Fields
 
 
-def template_hash(template: BundleTemplate) -> str:
-    return gojson.deep_hash(canonical_template(template))
+def template_hash(template: BundleTemplate, *, refresh: str = "") -> str:
+    """`refresh`: the last refresh that was handled, which makes another Bundle of the same template."""
+    return gojson.deep_hash(canonical_template(template) + Fields.non_empty(refreshAt=refresh))
+
+
+def template_hash_of(deployment: BundleDeployment) -> str:
+    return template_hash(deployment.spec.template, refresh=deployment.status.last_handled_refresh_at)
 
 
 def bundle_name(deployment: str, template_digest: str) -> str:

@@ -1,13 +1,21 @@
-"""Which BundleDeployment a Bundle is of, as the caches show it."""
+"""Which BundleDeployment a Bundle is of, as the caches show it, and what that one has installed by its name."""
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
+from rukpak_py.api.installed import installed_as
+from rukpak_py.api.metadata import OwnerReference
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, GROUP
+from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import specs_equal
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 
 class BundleOwners:
-    def __init__(self, deployments: Cache[BundleDeployment]) -> None:
+    def __init__(self, client: Client, deployments: Cache[BundleDeployment]) -> None:
+        self._client = client
         self._deployments = deployments
 
     def class_of(self, bundle: Bundle) -> str:
@@ -21,7 +29,29 @@ class BundleOwners:
         is_of_it = deployment is not None and specs_equal(bundle.spec, deployment.spec.template.spec)
         return deployment.metadata.uid if deployment is not None and is_of_it else ""
 
+    async def installed_as(self, bundle: Bundle) -> Installation | None:
+        """What the deployment that controls the Bundle has installed by its name.
+
+        Where no cache has the deployment it is read: after a restart the Bundle may be told of first.
+        """
+        controller = bundle.metadata.controller
+        if controller is None or not _is_deployment(controller):
+            return None
+        deployment = self._of(bundle) or await self._read(controller)
+        return installed_as(deployment.status, bundle.metadata.name) if deployment is not None else None
+
+    async def _read(self, controller: OwnerReference) -> BundleDeployment | None:
+        try:
+            found = read_bundle_deployment(await self._client.get(BUNDLE_DEPLOYMENTS, "", controller.name))
+        except NotFoundError:
+            return None
+        return found if found.metadata.uid == controller.uid else None
+
     def _of(self, bundle: Bundle) -> BundleDeployment | None:
         controller = bundle.metadata.controller
         name = self._deployments.name_of(controller.uid) if controller is not None else None
         return self._deployments.get(name) if name is not None else None
+
+
+def _is_deployment(controller: OwnerReference) -> bool:
+    return controller.kind == BUNDLE_DEPLOYMENT_KIND and controller.api_version.startswith(f"{GROUP}/")

@@ -83,7 +83,7 @@ class LeaderParts:
         self.quotas = QuotaWatch(client)
         self.router = EventRouter(watch_quotas=self.quotas.start)
         self.quotas.subscribe(self.router.quota_changed)
-        self._owners = BundleOwners(self.router.deployments.cache)
+        self._owners = BundleOwners(client, self.router.deployments.cache)
         self._bundle_states = BundleStates()
         self.reading = ContentReading(settings.limits)
         self.content = StoredContent(settings.storage_dir, settings.limits, self.reading.renderers, helm=settings.helm)
@@ -148,6 +148,7 @@ class LeaderParts:
             states=self._bundle_states,
             deployment_class=self._owners.class_of,
             deployment_uid=self._owners.uid_of,
+            installed_as=self._owners.installed_as,
             on_end=self.router.bundles.queue.add,
             budget=self._budget,
         )

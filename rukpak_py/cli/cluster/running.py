@@ -23,7 +23,7 @@ from rukpak_py.api.names import (
     SourceType,
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
-from rukpak_py.api.template_hash import bundle_name, template_hash
+from rukpak_py.api.template_hash import bundle_name, template_hash_of
 from rukpak_py.cli.cluster.content_server import DownloadedArchive, Progress
 from rukpak_py.cli.cluster.session import ClusterSession
 from rukpak_py.content.tar import write_tgz
@@ -181,7 +181,7 @@ async def _bundle_of(client: Client, name: str, seconds: float) -> tuple[str, Bu
     while True:
         try:
             deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
-            bundle = bundle_name(name, template_hash(deployment.spec.template))
+            bundle = bundle_name(name, template_hash_of(deployment))
             if _is_of(await _bundle(client, bundle), deployment):
                 return bundle, deployment
             failure = UnavailableError(

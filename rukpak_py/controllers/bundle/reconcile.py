@@ -34,6 +34,7 @@ from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     ContentMissing,
     OtherContentFound,
+    OtherThanInstalled,
     Unpacking,
     UploadLost,
 )
@@ -234,9 +235,10 @@ class BundleReconciler:
         pinned = self._jobs.pinned_digest(bundle)
         if pinned and found.digest != pinned:
             await self._jobs.clean_up(bundle)  # what it was read from is not to be read again
-            return _about(
-                Fact(cause=Cause.CONTENT_CHANGED, detail=OtherContentFound(found=found.digest, unpacked=pinned))
-            )
+            is_own = bool(self._jobs.unpacked_digest(bundle))
+            other = OtherContentFound(found=found.digest, unpacked=pinned)
+            detail = other if is_own else OtherThanInstalled(found=found.digest, installed=pinned)
+            return _about(Fact(cause=Cause.CONTENT_CHANGED, detail=detail))
         progress = await self._pinning.pin(bundle, found)
         self._settle(bundle.metadata.uid)
         await self._jobs.clean_up(bundle)

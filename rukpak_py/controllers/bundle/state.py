@@ -40,6 +40,7 @@ class BundleState:
     is_waiting: bool = False  # its last job ended because a node pulls the image; news of it start another
     has_news: bool = False  # of that node, since the job began
     checked_for: str | None = None  # the class of the deployment that the last job checked the content for
+    installed: str = ""  # digest of what its deployment has installed by its name: nothing else is accepted
     is_outdated: bool = False  # other content was uploaded since the job began
     refill_failure: str = ""  # why the last refill failed, until the content is present
 

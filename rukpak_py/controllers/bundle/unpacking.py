@@ -4,21 +4,25 @@ What keeps it from being unpacked is a fact; what follows from that says the tab
 
 What is uploaded while a job runs makes its result outdated. Whoever takes a result and writes it down, and whoever
 stores an upload, does so in the Bundle's turn: an upload is part of what is written down, or it comes after it.
+
+A Bundle that was deleted and made again while its content is installed is new, and has neither record nor status. Its
+deployment knows what is installed: it is fetched as it was resolved then, and nothing else is accepted.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from rukpak_py.api.bundle import Bundle, pinned_source
+from rukpak_py.api.bundle_deployment import Installation
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.source_advice import for_source
 from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Records, Sources
-from rukpak_py.controllers.result.bundle_details import ContentPending
+from rukpak_py.controllers.result.bundle_details import ContentPending, InstalledContentGone
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.errors import FETCH_ERRORS
@@ -73,6 +77,7 @@ class UnpackJobs:
         states: BundleStates,
         deployment_class: Callable[[Bundle], str],
         deployment_uid: Callable[[Bundle], str],
+        installed_as: Callable[[Bundle], Awaitable[Installation | None]],
         on_end: Callable[[str], None],
         budget: ContentBudget | None = None,
     ) -> None:
@@ -80,11 +85,14 @@ class UnpackJobs:
 
         `deployment_uid`: of the one whose template the Bundle is of; empty: there is none.
 
+        `installed_as`: what the deployment of a Bundle has installed by the name of the Bundle.
+
         `on_end` is called with the name of the Bundle. `budget`: shared with others who hold content in memory.
         """
         self.turns = KeyedLock()  # by uid
         self.deployment_uid = deployment_uid
         self._deployment_class = deployment_class
+        self._installed_as = installed_as
         self._records = records
         self._states = states
         self._sources = sources
@@ -94,16 +102,20 @@ class UnpackJobs:
 
     def start(self, bundle: Bundle) -> None:
         """What was unpacked once never moves: it is fetched from where it was found then."""
-        uid, state = bundle.metadata.uid, self._states.of(bundle.metadata.uid)
-        record = self._records.of(uid)
-        source = pinned_source(bundle, record.source if record is not None else None)
-        lane = self._sources.lane(source)
+        state = self._states.of(bundle.metadata.uid)
+        record = self._records.of(bundle.metadata.uid)
+        recorded = record.source if record is not None else None
+        lane = self._sources.lane(pinned_source(bundle, recorded))
         classes = Classes(bundle.spec.provisioner_class, self._deployment_class(bundle))
         state.is_outdated, state.checked_for = False, classes.deployment
-        work = self._work(bundle, source, classes)
+        work = self._work(bundle, recorded, classes)
         self._jobs.start(bundle.metadata.name, _key(bundle), work, lane=lane, deadline=UNPACK_SECONDS)
 
     def pinned_digest(self, bundle: Bundle) -> str:
+        """Of the only content that it may have: what was unpacked for it, or is installed by its name. Empty: any."""
+        return self.unpacked_digest(bundle) or self._states.of(bundle.metadata.uid).installed
+
+    def unpacked_digest(self, bundle: Bundle) -> str:
         """Of the content that was unpacked for it once; empty: none was. The status counts where there is no record."""
         record = self._records.of(bundle.metadata.uid)
         return record.digest if record is not None else bundle.status.digest
@@ -145,9 +157,14 @@ class UnpackJobs:
     async def close(self) -> None:
         await self._jobs.close()
 
-    def _work(self, bundle: Bundle, source: Source, classes: Classes) -> Callable[[], Awaitable[Result]]:
+    def _work(self, bundle: Bundle, recorded: Source | None, classes: Classes) -> Callable[[], Awaitable[Result]]:
         async def work() -> Result:
             started = perf_counter()
+            try:
+                installed = await self._installed(bundle)
+            except RukPakError as error:
+                return fetch_failed(error, str(error))
+            source = pinned_source(bundle, recorded, installed=installed)
             async with self._budget.share() as content_arrives:
                 request = FetchRequest(
                     bundle=bundle.metadata.name,
@@ -158,11 +175,21 @@ class UnpackJobs:
                     content_arrives=content_arrives,
                 )
                 result = await self._unpack(request, classes, pinned=self.pinned_digest(bundle))
+            if installed is not None and source != bundle.spec.source:
+                result = _of_installed(result, source)
             if (label := _label(result)) is not None:
                 FETCH_SECONDS.labels(source.type, label).observe(perf_counter() - started)
             return result
 
         return work
+
+    async def _installed(self, bundle: Bundle) -> Source | None:
+        """The resolved source of what is installed by its name, where nothing was unpacked for this Bundle so far."""
+        if self.unpacked_digest(bundle):
+            return None
+        entry = await self._installed_as(bundle)
+        self._states.of(bundle.metadata.uid).installed = entry.digest if entry is not None else ""
+        return entry.template.spec.source if entry is not None and entry.template is not None else None
 
     async def _unpack(self, request: FetchRequest, classes: Classes, *, pinned: str) -> Result:
         prefix = "source bundle content: "
@@ -200,6 +227,17 @@ def fetch_failed(error: RukPakError, message: str) -> Fact:
     """`message`: what the condition says of it."""
     at = asyncio.get_running_loop().time() + error.retry_after if error.retry_after else None
     return Fact(cause=FETCH_ERRORS.cause_of(error), detail=Words(words=message, line=error.brief), at=at)
+
+
+def _of_installed(result: Result, source: Source) -> Result:
+    """Where what is asked for is gone: why it is asked for, and not what the source of the template has now."""
+    match result:
+        case Fact(cause=Cause.FETCH_CONTENT | Cause.FETCH_NOT_FOUND | Cause.IMAGE_NOT_FOUND, detail=Words() as said):
+            return replace(result, detail=InstalledContentGone(words=said.words, line=said.line, pin=source.pin))
+        case ImageAwaited(direct=Fact() as direct) if isinstance(told := _of_installed(direct, source), Fact):
+            return replace(result, direct=told)
+        case _:
+            return result
 
 
 def _waiting(waiting: Waiting, source: Source) -> ImageAwaited:

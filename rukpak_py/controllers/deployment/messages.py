@@ -23,6 +23,11 @@ TEMPLATE_UNKNOWN = (
     "it cannot be created again, because status.history does not have its exact template: restore the former "
     "spec.template, or correct the new one"
 )
+REFRESH = (
+    "set the annotation core.rukpak.io/refresh-at of the BundleDeployment to a new value to install what the source "
+    "has now"
+)
+REFRESHING = "Fetching what the source has now, in another Bundle"
 STATUS_TOO_LARGE = (
     "the object is too large for the API server with its whole status, so status.history has no templates and values: "
     "shorten spec.config, annotations or the template"

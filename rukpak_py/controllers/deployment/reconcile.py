@@ -89,6 +89,7 @@ class DeploymentReconciler:
         if deployment.spec.suspend:
             converted = await with_failed_request(self._suspended(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=_about(_SUSPENDED) + converted)
+        deployment = await self._reporting.with_refresh(deployment)
         found = await self._values.of(deployment, state)
         wanted = await self._bundle(deployment, state, turn)
         if isinstance(wanted, Progress):

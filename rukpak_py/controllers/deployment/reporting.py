@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, REFRESH_AT_ANNOTATION
 from rukpak_py.api.template_hash import bundle_name
 from rukpak_py.controllers.deployment.key_facts import key_facts
+from rukpak_py.controllers.deployment.messages import REFRESHING
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import (
     STALE_SECONDS,
@@ -23,7 +24,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, Conclusion, KeyFacts, read_clock
 from rukpak_py.controllers.result.deployment_details import STATUS_TOO_LARGE
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
 
 _TOO_LARGE = Progress(facts=(Fact(cause=Cause.STATUS_TOO_LARGE, detail=STATUS_TOO_LARGE),))
 
@@ -89,6 +90,14 @@ class Reporting:
         if any(is_outdated(change, deployment.status, latest.status) for change in changes):
             return _soon(conclusion.schedule, clock, STALE_SECONDS)
         return await self._written(latest, state, findings, conclusion)
+
+    async def with_refresh(self, deployment: BundleDeployment) -> BundleDeployment:
+        """With a refresh that is asked for in its status: after that another Bundle is wanted, whatever happens."""
+        asked = deployment.metadata.annotations.get(REFRESH_AT_ANNOTATION, "")
+        if asked in {"", deployment.status.last_handled_refresh_at}:
+            return deployment
+        change = StatusChange(last_handled_refresh_at=asked)
+        return await self._writer.record(deployment, change, ready=REFRESHING, is_request_open=True)
 
     async def _written(
         self,

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, RecordedValues
-from rukpak_py.api.template_hash import template_hash
+from rukpak_py.api.template_hash import template_hash_of
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
@@ -237,13 +237,13 @@ class DeploymentState:
     asked: str = ""  # the latest request to reconcile for which everything was to be applied again
     is_converted: bool = False  # nothing that must outlive it has an owner reference, as releases before wrote it
     has_ended: bool = False  # the deployment is gone; what still works for it begins nothing
-    _template_hash: tuple[int, str] | None = None
+    _template_hash: tuple[tuple[int, str], str] | None = None
 
     def template_hash(self, deployment: BundleDeployment) -> str:
-        """Computed once for each generation of the spec."""
-        generation = deployment.metadata.generation
-        if self._template_hash is None or self._template_hash[0] != generation:
-            self._template_hash = generation, template_hash(deployment.spec.template)
+        """Computed once for each generation of the spec, and each refresh."""
+        version = deployment.metadata.generation, deployment.status.last_handled_refresh_at
+        if self._template_hash is None or self._template_hash[0] != version:
+            self._template_hash = version, template_hash_of(deployment)
         return self._template_hash[1]
 
     def rendered(self, content: ContentKey, facts: ContentFacts) -> None:

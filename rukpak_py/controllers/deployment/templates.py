@@ -4,6 +4,8 @@ It has the deployment as its controller (by uid) and a spec that equals the temp
 same name left behind, equal in all, becomes ours; somebody else's Bundle on the name is a named conflict. Bundles of
 former templates that never became active go as soon as the new one exists, so failed edits cannot pile up. The Bundle
 of what is installed is made again when somebody deletes it, where the history records its template exactly.
+
+A refresh makes another Bundle of the same template: its time stands in the status before, and is part of the name.
 """
 
 from collections.abc import Callable, Container
@@ -22,7 +24,7 @@ from rukpak_py.api.names import (
     TEMPLATE_HASH_LABEL,
 )
 from rukpak_py.api.reading import read_bundle, to_json
-from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash
+from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash_of
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
@@ -100,7 +102,7 @@ class Templates:
             return messages.TEMPLATE_UNKNOWN
         try:
             if await self._existence.still_exists(deployment, is_doubtful=True):
-                await self._create(as_installed, name, template_hash(as_installed.spec.template))
+                await self._create(as_installed, name, template_hash_of(as_installed))
         except RukPakError as error:
             return str(error)
         return ""
@@ -172,9 +174,8 @@ def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:
     template = installed.template if installed is not None else None
     if template is None or installed is None:
         return None
-    if bundle_name(deployment.metadata.name, template_hash(template)) != installed.bundle:
-        return None
-    return replace(deployment, spec=replace(deployment.spec, template=template))
+    former = replace(deployment, spec=replace(deployment.spec, template=template))
+    return former if bundle_name(deployment.metadata.name, template_hash_of(former)) == installed.bundle else None
 
 
 def _is_orphan_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:

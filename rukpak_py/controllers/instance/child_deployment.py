@@ -12,7 +12,13 @@ from typing import Any
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
-from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, RECONCILE_AT_ANNOTATION
+from rukpak_py.api.names import (
+    API_VERSION,
+    BUNDLE_DEPLOYMENT_KIND,
+    BUNDLE_INSTANCE_KIND,
+    RECONCILE_AT_ANNOTATION,
+    REFRESH_AT_ANNOTATION,
+)
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
@@ -162,8 +168,8 @@ def _changes(found: BundleDeployment, instance: BundleInstance) -> Patch:
 
 def _annotations(instance: BundleInstance) -> dict[str, str]:
     """No others: an annotation or a label may be the mark of a tool that owns the instance, and not its mirror."""
-    asked = instance.metadata.annotations.get(RECONCILE_AT_ANNOTATION)
-    return {RECONCILE_AT_ANNOTATION: asked} if asked else {}
+    found = instance.metadata.annotations
+    return {name: asked for name in (RECONCILE_AT_ANNOTATION, REFRESH_AT_ANNOTATION) if (asked := found.get(name))}
 
 
 def _reference(instance: BundleInstance) -> dict[str, Any]:

@@ -42,6 +42,36 @@ class OtherContentFound(Detail, frozen=True, kw_only=True):
         )
 
 
+class OtherThanInstalled(Detail, frozen=True, kw_only=True):
+    """Of a Bundle that was deleted and made again while its content is installed."""
+
+    found: str
+    installed: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"the source has other content now than what is installed by this Bundle: restore the old content in the "
+            f"source, or {messages.REFRESH} (found {self.found}, installed {self.installed})"
+        )
+
+
+class InstalledContentGone(Detail, frozen=True, kw_only=True):
+    """The same, where the source does not have it any more. `pin`: what was asked for. `words`, `line`: the error's."""
+
+    words: str
+    pin: str
+    line: str = ""
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"{self.words}; {self.pin} was asked for, because it is installed: restore it in the source, or "
+            f"{messages.REFRESH}"
+        )
+
+    def brief(self, _: Objects, /) -> str:
+        return first_line(self.line or self.words)
+
+
 class ContentMissing(Detail, frozen=True, kw_only=True):
     """Of a Bundle whose content is not asked for at the moment. `why`: its last fetch failed."""
 

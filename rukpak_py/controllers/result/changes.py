@@ -19,7 +19,7 @@ from rukpak_py.controllers.result.judged import Hide
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 
 _NOTES_OF_A_SHORT_STATUS = 4
-_AS_THEY_ARE = ("kinds", "delete_hooks", "running_hook")
+_AS_THEY_ARE = ("kinds", "delete_hooks", "running_hook", "last_handled_refresh_at")
 _PHASES: Mapping[str, BundlePhase] = {
     Reason.UNPACKING: BundlePhase.UNPACKING,
     Reason.UNPACK_PENDING: BundlePhase.PENDING,
@@ -45,6 +45,15 @@ def is_other_installation(before: AnyStatus, after: AnyStatus) -> bool:
     if not (isinstance(before, BundleDeploymentStatus) and isinstance(after, BundleDeploymentStatus)):
         return False
     return _has_other_content(before, after) or _has_other_options(before, after)
+
+
+def has_same_content(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
+    """Brought by another Bundle, with the same options."""
+    former, latest = installed_of(before), installed_of(after)
+    old, new = (one.entry if one is not None else None for one in (former, latest))
+    if old is None or new is None or old.bundle == new.bundle:
+        return False
+    return old.digest == new.digest and mean_the_same(old.options, new.options)
 
 
 def shortened(status: Status) -> Status:

@@ -94,6 +94,7 @@ class StatusChange(Struct, frozen=True, kw_only=True):
     delete_hooks: bool | UnsetType = UNSET
     hooks: tuple[HookRecord, ...] | UnsetType = UNSET
     running_hook: RunningHook | UnsetType | None = UNSET
+    last_handled_refresh_at: str | UnsetType = UNSET
 
     def __add__(self, other: "StatusChange") -> "StatusChange":
         mine, others = self._set_fields(), other._set_fields()

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Conditions, find_condition
+from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
 from rukpak_py.api.notes import Note
 from rukpak_py.controllers.deployment.messages import RESUMED, instantiated
 from rukpak_py.controllers.events import EventNote, EventType, normal
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.changes import is_other_installation
+from rukpak_py.controllers.result.changes import has_same_content, is_other_installation
 from rukpak_py.controllers.result.conclusion import AnyStatus
 from rukpak_py.controllers.result.conditions import Told, installed_bundle
 from rukpak_py.controllers.result.judged import HEALTH_ID, JudgedFact
@@ -44,8 +45,25 @@ def _arrived(told: Told, after: AnyStatus) -> Iterator[EventNote]:
             message = unpacked.message.partition("\n")[0] if unpacked is not None else ""
             yield normal(EventReason.UNPACKED, f"{message}, {after.digest}")
     elif isinstance(after, BundleDeploymentStatus) and is_other_installation(before, after):
-        reason = EventReason.UPGRADED if installed_bundle(before) else EventReason.INSTALLED
-        yield normal(reason, f"{instantiated(after.active_bundle)}, {after.digest}")
+        yield _installation(before, after)
+
+
+def _installation(before: AnyStatus, after: BundleDeploymentStatus) -> EventNote:
+    """With what an upgrade has found in the source, where that may be something else at each time."""
+    text = f"{instantiated(after.active_bundle)}, {after.digest}"
+    if not isinstance(before, BundleDeploymentStatus) or not installed_bundle(before):
+        return normal(EventReason.INSTALLED, text)
+    if has_same_content(before, after):
+        return normal(EventReason.REFRESHED, f"{text}: the content is the same as that of {before.active_bundle}")
+    old, new = _pin(before), _pin(after)
+    return normal(EventReason.UPGRADED, f"{text}, from {new}; before: {old}" if "" not in {old, new} else text)
+
+
+def _pin(status: BundleDeploymentStatus) -> str:
+    """Of the source of what is installed."""
+    installed = installed_of(status)
+    template = installed.template if installed is not None else None
+    return template.spec.source.pin if template is not None else ""
 
 
 def _news(told: Told, after: AnyStatus) -> Iterator[EventNote]:

@@ -65,10 +65,11 @@ async def test_what_cannot_be_made_again_is_told(stage: Stage) -> None:
     assert json.dumps(found["status"]["history"]).count(active) == 1
 
 
-async def test_made_again_of_something_else_it_is_an_upgrade_like_any_other(stage: Stage) -> None:
-    """What its source has changed meanwhile: nothing is written while it is refused."""
+async def test_other_content_of_its_source_is_not_installed_before_a_refresh(stage: Stage) -> None:
+    """What is installed stays, and the way out is told; the refresh is an upgrade like any other."""
     name = await stage.installed(await stage.content(settings(stage.namespace, key="v1")))
-    active = (await stage.deployment(name))["status"]["activeBundle"]
+    status = (await stage.deployment(name))["status"]
+    active, digest = status["activeBundle"], status["digest"]
     await stage.edit(name, suspend=True)
     await stage.until_deployment(name, says("Ready", "True", "Suspended"))
     await stage.client.delete(BUNDLES, "", active)
@@ -77,10 +78,23 @@ async def test_made_again_of_something_else_it_is_an_upgrade_like_any_other(stag
     await stage.content(settings(stage.namespace, key="v2"), widget(stage.group))
     await stage.edit(name, suspend=False)
 
-    found = await stage.until_deployment(name, says("Installed", "False", "UpgradeFailed", "no matches for kind"))
+    other = "the source has other content now than what is installed by this Bundle"
+    found = await stage.until_bundle(active, says("Unpacked", "False", "ContentChanged", other, "refresh-at"))
+    assert f"installed {digest}" in condition(found, "Unpacked")["message"]
+    found = await stage.until_deployment(
+        name,
+        says("HasValidBundle", "False", "UnpackFailed", other),
+        says("Installed", "True", "InstallationSucceeded", "drift is not corrected"),
+    )
+    assert says("Ready", "False", "ContentChanged", other)(found)
     assert (await stage.settings())["data"] == {"key": "v1"}
-    assert "drift is not corrected" in condition(found, "Installed")["message"]
+
+    await stage.run_kubectl("annotate", "bundledeployment", name, "core.rukpak.io/refresh-at=now")
+    await stage.until_deployment(name, says("Installed", "False", "UpgradeFailed", "no matches for kind"))
+    assert (await stage.settings())["data"] == {"key": "v1"}
     await stage.create(CRDS, "", definition(stage.group))
-    await stage.until_ready(name)
+    found = await stage.until_ready(name)
     assert (await stage.settings())["data"] == {"key": "v2"}
-    await until_told(stage, name, "Upgraded", f"Normal: Instantiated bundle {active} successfully")
+    refreshed = found["status"]["activeBundle"]
+    assert refreshed != active
+    await until_told(stage, name, "Upgraded", f"Normal: Instantiated bundle {refreshed} successfully")

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import orjson
 
+from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.source import Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
@@ -315,6 +316,10 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+async def nothing_installed(_: Bundle) -> None:
+    """By the deployment of a Bundle, under its name."""
 
 
 def tree(**files: bytes) -> Tree:

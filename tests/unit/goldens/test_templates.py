@@ -50,6 +50,7 @@ def test_template_hashes_and_spec_digests() -> None:
     """Of both the canonical form of a spec is a part. Those of the original were computed by the original operator."""
     found = {f"hash with {kind}": template_hash(read(source)) for kind, source in SOURCES.items()}
     found["hash with metadata"] = template_hash(read(SOURCES["image"], METADATA))
+    found["hash with a refresh"] = template_hash(read(SOURCES["image"]), refresh="2026-01-01T00:00:00Z")
     found |= {f"specDigest with {kind}": spec_digest(read(source).spec) for kind, source in SOURCES.items()}
     for document, expected in VECTORS:
         found[f"hash of the original {expected}"] = template_hash(msgspec.convert(document, BundleTemplate))

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleTemplate, Installation
 from rukpak_py.api.metadata import OwnerReference
 from rukpak_py.api.names import (
     BUNDLE_KIND,
@@ -17,7 +18,7 @@ from rukpak_py.api.names import (
     BundlePhase,
 )
 from rukpak_py.api.reading import read_bundle, to_json
-from rukpak_py.api.source import Source, UploadSource
+from rukpak_py.api.source import Authorization, GitRef, GitSource, SecretReference, Source, UploadSource
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers import jobs
 from rukpak_py.controllers.bundle.pinning import Pinning
@@ -27,6 +28,7 @@ from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.queue import SETTLED, BackOff, Schedule, Turn
+from rukpak_py.controllers.result.bundle_details import InstalledContentGone, OtherThanInstalled
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.table import DENIED_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
@@ -73,6 +75,8 @@ class Bench:
         self.pinning = Pinning(self.content, self.records, deployment_uid=lambda _: "uid-of-shop")
         self.states = BundleStates()
         self.deployment_class = PLAIN_CLASS
+        self.installed: Installation | None = None
+        self.installed_error: RukPakError | None = None
         self.reconciler = BundleReconciler(
             client=self.client.as_client(),
             bundles=self.bundles,
@@ -83,6 +87,7 @@ class Bench:
                 states=self.states,
                 deployment_class=lambda _: self.deployment_class,
                 deployment_uid=lambda _: "uid-of-shop",
+                installed_as=self.installed_as,
                 on_end=self.woken.append,
             ),
             content=self.content,
@@ -95,6 +100,11 @@ class Bench:
             on_news=self.told_of,
             clock=lambda: self.moment,
         )
+
+    async def installed_as(self, _: Bundle) -> Installation | None:
+        if self.installed_error is not None:
+            raise self.installed_error
+        return self.installed
 
     def told_of(self, one: Bundle) -> None:
         self.news.append(one.metadata.name)
@@ -306,6 +316,92 @@ async def test_the_old_content_is_accepted_when_it_comes_back(bench: Bench) -> N
     assert await bench.unpack() == SETTLED
     assert bench.stored.status.is_unpacked
     assert bench.content.links == {"b": FILES.digest}
+
+
+def installed(one: Source, digest: str = FILES.digest) -> Installation:
+    template = BundleTemplate(spec=replace(spec(), source=one))
+    return Installation(bundle="b", digest=digest, time=NOW, template=template)
+
+
+class TestABundleThatWasDeletedAndMadeAgainWhileItsContentIsInstalled:
+    BRANCH = Source(type="git", git=GitSource(repository="https://git/x", ref=GitRef(branch="main")))
+    COMMIT = Source(type="git", git=GitSource(repository="https://git/x", ref=GitRef(commit="1" * 40)))
+
+    async def test_it_is_fetched_as_it_was_resolved(self, bench: Bench) -> None:
+        bench.put(replace(bundle(), spec=replace(spec(), source=self.BRANCH)))
+        bench.installed = installed(self.COMMIT)
+        assert await bench.unpack() == SETTLED
+        assert [request.source for request in bench.sources.asked] == [self.COMMIT]
+        assert bench.stored.status.digest == FILES.digest
+        assert bench.stored.status.resolved_source == self.COMMIT
+
+    async def test_the_history_says_neither_which_server_is_asked_nor_with_whose_login(self, bench: Bench) -> None:
+        """Others may have written it."""
+        login = Authorization(secret=SecretReference(name="s"))
+        other = GitSource(repository="https://elsewhere/x", ref=GitRef(commit="1" * 40), auth=login)
+        bench.put(replace(bundle(), spec=replace(spec(), source=self.BRANCH)))
+        bench.installed = installed(Source(type="git", git=other))
+        await bench.unpack()
+        assert [request.source for request in bench.sources.asked] == [self.COMMIT]
+
+    async def test_other_content_is_not_accepted(self, bench: Bench) -> None:
+        bench.put(bundle())
+        bench.installed = installed(source())
+        bench.sources.tree = OTHER_FILES
+        assert await bench.unpack() == retried()
+        told = OtherThanInstalled(found=OTHER_FILES.digest, installed=FILES.digest)
+        assert conditions(bench.stored.status)["Unpacked"] == ("False", "ContentChanged", told.text(()))
+        assert not bench.stored.status.digest
+        assert bench.records.of("uid-of-b") is None
+
+        bench.sources.tree = FILES
+        assert await bench.unpack() == SETTLED
+        assert bench.stored.status.is_unpacked
+
+    async def test_other_content_is_accepted_once_something_else_is_installed(self, bench: Bench) -> None:
+        bench.put(bundle())
+        bench.installed = installed(source())
+        bench.sources.tree = OTHER_FILES
+        await bench.unpack()
+        bench.installed = None
+        assert await bench.unpack() == SETTLED
+        assert bench.stored.status.digest == OTHER_FILES.digest
+
+    async def test_a_commit_that_is_gone_is_told_with_the_way_out(self, bench: Bench) -> None:
+        bench.put(replace(bundle(), spec=replace(spec(), source=self.BRANCH)))
+        bench.installed = installed(self.COMMIT)
+        bench.sources.error = ContentError("no such commit")
+        await bench.unpack()
+        told = InstalledContentGone(words="source bundle content: no such commit", pin=f"commit {'1' * 40}")
+        assert conditions(bench.stored.status)["Unpacked"] == ("False", "UnpackFailed", told.text(()))
+
+    async def test_content_that_later_rules_refuse_is_what_is_installed(self, bench: Bench) -> None:
+        bench.put(bundle())
+        bench.installed = installed(source())
+        bench.content.refusing = ContentError("refused by now")
+        assert await bench.unpack() == SETTLED
+
+    async def test_an_upload_is_waited_for_as_lost_content(self, bench: Bench) -> None:
+        bench.put(replace(bundle(), spec=replace(spec(), source=Source(type="upload", upload=UploadSource()))))
+        bench.installed = installed(Source(type="upload", upload=UploadSource()))
+        bench.sources.error = WAITING
+        await bench.unpack()
+        assert conditions(bench.stored.status)["Unpacked"][1] == "ContentLost"
+
+    async def test_an_api_server_that_does_not_say_what_is_installed_is_asked_again(self, bench: Bench) -> None:
+        bench.put(bundle())
+        bench.installed_error = UnavailableError("no answer")
+        assert await bench.unpack() == retried()
+        assert bench.sources.asked == []
+
+    async def test_what_was_unpacked_for_the_bundle_itself_counts_first(self, bench: Bench) -> None:
+        bench.put(pinned())
+        bench.installed = installed(source("installed"), OTHER_FILES.digest)
+        bench.reconciler.request_content(bench.stored)
+        bench.woken.clear()
+        await bench.unpack()
+        assert bench.stored.status.digest == FILES.digest
+        assert [request.source for request in bench.sources.asked] == [source()]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.sources.source import Fetched, FetchRequest
-from tests.unit.controllers.fakes import FakeContent, FakeRecords, FakeSources, tree
+from tests.unit.controllers.fakes import FakeContent, FakeRecords, FakeSources, nothing_installed, tree
 from tests.unit.controllers.values import bundle, source, spec
 from tests.unit.controllers.values import unpacked as unpacked_bundle
 from tests.waiting import until
@@ -43,6 +43,7 @@ class Bench:
             states=BundleStates(),
             deployment_class=lambda _: "",
             deployment_uid=lambda _: "uid-of-shop",
+            installed_as=nothing_installed,
             on_end=self.ended.append,
         )
 

@@ -24,8 +24,10 @@ from rukpak_py.api.names import (
     HELM_CLASS,
     ORDERED_DELETION_FINALIZER,
     PLAIN_CLASS,
+    REFRESH_AT_ANNOTATION,
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, to_json
+from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.apply.wakes import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
@@ -216,6 +218,12 @@ class Bench:
         self.bundles.put(read_bundle(self.client.put(BUNDLE_KIND, to_json(one))))
         return one.metadata.name
 
+    def refresh(self, at: str | None) -> None:
+        """The annotation is changed; the rest is as it is on the server."""
+        stored = read_bundle_deployment(self.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"])
+        annotations = {REFRESH_AT_ANNOTATION: at} if at is not None else {}
+        self.put(replace(stored, metadata=replace(stored.metadata, annotations=annotations)))
+
     async def reconcile(self, turn: Turn | None = None) -> Schedule:
         """In the first turn of the key, unless it is said otherwise."""
         return await self.reconciler.reconcile("shop", turn or Turn())
@@ -265,6 +273,7 @@ def failing(one: BundleDeployment) -> Bundle:
 FORMER = deployment(template=spec("former"))
 ACTIVE = bundle_of(FORMER).metadata.name
 WANTED = bundle_of(deployment()).metadata.name
+REFRESHED = bundle_name("shop", template_hash(deployment().spec.template, refresh="1"))
 
 
 def upgrading(options: RecordedOptions | None = None, **rest: Any) -> BundleDeployment:
@@ -674,6 +683,42 @@ class TestFormerBundles:
         with pytest.raises(AccessError):
             await bench.reconcile()
         assert bench.status.active_bundle == WANTED
+
+
+class TestARefresh:
+    """The annotation asks for another Bundle of the same template."""
+
+    async def test_it_is_recorded_before_its_bundle_is_made(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(bench.put(deployment())))
+        await bench.reconcile()
+        bench.client.calls.clear()
+        bench.refresh("1")
+        await bench.reconcile_after_a_while()
+        assert bench.client.calls[:2] == [WRITE, f"create Bundle {REFRESHED}"]
+        assert bench.status.last_handled_refresh_at == "1"
+        assert bench.status.active_bundle == WANTED, "until the other one is unpacked"
+        assert bench.names == {WANTED, REFRESHED}
+
+    async def test_what_is_recorded_stays_when_the_annotation_goes(self, bench: Bench) -> None:
+        bench.put(deployment(annotations={REFRESH_AT_ANNOTATION: "1"}))
+        await bench.reconcile()
+        assert bench.names == {REFRESHED}
+        bench.refresh(None)
+        await bench.reconcile_after_a_while()
+        assert bench.names == {REFRESHED}
+
+    async def test_a_status_that_cannot_be_written_makes_no_bundle(self, bench: Bench) -> None:
+        bench.put_bundle(unpacked(bench.put(deployment(annotations={REFRESH_AT_ANNOTATION: "1"}))))
+        bench.client.failing["status"] = UnavailableError("no answer")
+        with pytest.raises(UnavailableError):
+            await bench.reconcile()
+        assert bench.names == {WANTED}
+
+    async def test_a_suspended_deployment_is_refreshed_when_it_is_resumed(self, bench: Bench) -> None:
+        bench.put(deployment(suspend=True, annotations={REFRESH_AT_ANNOTATION: "1"}))
+        await bench.reconcile()
+        assert bench.status.last_handled_refresh_at == ""
+        assert bench.names == set()
 
 
 class TestARestoreBringsItsStatus:

@@ -154,12 +154,22 @@ def test_whose_it_is(found: BundleDeployment, expected: ChildSituation) -> None:
 
 
 async def test_a_new_instance_creates_its_deployment_and_waits_for_its_event(bench: Bench) -> None:
-    bench.has(instance(annotations={"argocd.argoproj.io/tracking-id": "x", "core.rukpak.io/reconcile-at": "1"}))
+    bench.has(
+        instance(
+            annotations={
+                "argocd.argoproj.io/tracking-id": "x",
+                "core.rukpak.io/reconcile-at": "1",
+                "core.rukpak.io/refresh-at": "2",
+            }
+        )
+    )
     assert await bench.reconcile() == [CREATE]
     assert bench.schedule == SETTLED
     found = bench.mirror.metadata
     assert found.labels == LABELS
-    assert found.annotations == {"core.rukpak.io/reconcile-at": "1"}, "no mark of another tool"
+    assert found.annotations == {"core.rukpak.io/reconcile-at": "1", "core.rukpak.io/refresh-at": "2"}, (
+        "no mark of another tool"
+    )
     assert found.controller is not None
     assert (found.controller.uid, found.controller.block_owner_deletion) == (INSTANCE_UID, True)
     assert bench.mirror.spec == instance().spec

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleTemplate, Installation, RecordedOptions
+from rukpak_py.api.source import GitRef, GitSource, Source
 from rukpak_py.controllers.result.bundle_details import BundleOfOtherClass, WaitingForBundle
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.progress import NO_PROGRESS
+from rukpak_py.controllers.result.progress import NO_PROGRESS, RecordedInstallation
 from tests.unit.controllers.result.concluding import (
     APPLIED,
     CRD,
@@ -42,6 +44,12 @@ from tests.unit.controllers.values import spec
 
 def entry(bundle: str = "b1", digest: str = "d1", **more: Any) -> Installation:
     return Installation(bundle=bundle, digest=digest, time="2026-01-01T00:00:00Z", **more)
+
+
+def of_commit(bundle: str, digest: str, commit: str) -> RecordedInstallation:
+    git = Source(type="git", git=GitSource(repository="https://git/x", ref=GitRef(commit=commit)))
+    template = BundleTemplate(spec=replace(spec(), source=git))
+    return installed(bundle, digest, history=(entry(bundle, digest, template=template),))
 
 
 WITH_OPTIONS = installed(history=(entry(options=RecordedOptions(install_namespace="one")),))
@@ -103,6 +111,32 @@ INSTALLING = [
         READY,
         NO_PROGRESS,
         progress(reached=FINISHED, installed=installed(digest="d9")),
+        events=["Normal Upgraded"],
+    ),
+    case(
+        "an upgrade says what the source was resolved to",
+        after(FRESH, NO_PROGRESS, progress(reached=FINISHED, installed=of_commit("b1", "d1", "1234"))),
+        NO_PROGRESS,
+        progress(reached=FINISHED, installed=of_commit("b2", "d2", "5678")),
+        events=["Normal Upgraded"],
+        texts=["Instantiated bundle b2 successfully, d2, from commit 5678; before: commit 1234"],
+    ),
+    case(
+        "the same content by another Bundle is a refresh that found nothing new",
+        after(FRESH, NO_PROGRESS, progress(reached=FINISHED, installed=of_commit("b1", "d1", "1234"))),
+        NO_PROGRESS,
+        progress(reached=FINISHED, installed=of_commit("b2", "d1", "5678")),
+        events=["Normal Refreshed"],
+        texts=["Instantiated bundle b2 successfully, d1: the content is the same as that of b1"],
+    ),
+    case(
+        "the same content by another Bundle with other options is an upgrade",
+        after(FRESH, NO_PROGRESS, progress(reached=FINISHED, installed=WITH_OPTIONS)),
+        NO_PROGRESS,
+        progress(
+            reached=FINISHED,
+            installed=installed("b2", history=(entry("b2", options=RecordedOptions(install_namespace="two")),)),
+        ),
         events=["Normal Upgraded"],
     ),
     case(

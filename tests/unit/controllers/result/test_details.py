@@ -33,6 +33,19 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (
+        bundles.OtherThanInstalled(found="d2", installed="d1"),
+        (),
+        (
+            "the source has other content now than what is installed by this Bundle: restore the old content in the "
+            f"source, or {messages.REFRESH} (found d2, installed d1)"
+        ),
+    ),
+    (
+        bundles.InstalledContentGone(words="404", pin="commit 1234"),
+        (),
+        f"404; commit 1234 was asked for, because it is installed: restore it in the source, or {messages.REFRESH}",
+    ),
+    (
         bundles.ContentMissing(why="502"),
         (),
         "the unpacked content is lost, and cannot be fetched again yet: 502",

@@ -30,7 +30,7 @@ from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.hostile.registry import HostileRegistry
 from tests.hostile.registry_attacks import FILES, Attack
 from tests.source_secrets import logins
-from tests.unit.controllers.fakes import FakeContent, FakeRecords
+from tests.unit.controllers.fakes import FakeContent, FakeRecords, nothing_installed
 from tests.unit.controllers.values import bundle, spec
 from tests.unit.images import layer
 from tests.unit.sources.image.image_fetches import NOTHING_LEFT, Fetching
@@ -200,6 +200,7 @@ async def test_slow_registries_hold_no_place_of_those_who_hold_content(tmp_path:
         states=BundleStates(),
         deployment_class=lambda _: "",
         deployment_uid=lambda _: "",
+        installed_as=nothing_installed,
         on_end=ended.append,
         budget=ContentBudget(HOLDING_CONTENT),
     )
@@ -234,6 +235,7 @@ async def test_a_slow_registry_is_a_failure_that_may_pass(tmp_path: Path) -> Non
         states=BundleStates(),
         deployment_class=lambda _: "",
         deployment_uid=lambda _: "",
+        installed_as=nothing_installed,
         on_end=ended.append,
     )
     with HostileRegistry(Attack.SLOW_LAYER, interval=INTERVAL) as registry:
