@@ -30,7 +30,7 @@ class BundleSpec(ApiType, frozen=True, kw_only=True):
         str,
         doc(
             "Which provisioner unpacks the content: `core-rukpak-io-plain`, `core-rukpak-io-registry` or"
-            " `core-rukpak-io-helm`. When nobody serves the class, the status stays empty.",
+            " `core-rukpak-io-helm`. When no operator serves the class, the status stays empty.",
             pattern=CLASS_PATTERN,
         ),
     ]

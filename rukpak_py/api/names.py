@@ -83,9 +83,17 @@ LEGACY_CLASSES = {
 }
 
 
+CLASS_FAMILY = "core-rukpak-io-"  # the beginning of our classes; another operator's are called otherwise
+
+
 def canonical_class(name: str) -> str:
     """The modern spelling of a provisioner class; names that are no alias stay as they are."""
     return LEGACY_CLASSES.get(name, name)
+
+
+def is_unknown_class(name: str) -> bool:
+    """Whether a class, in its modern spelling, is a misspelt one of ours: no other operator serves it."""
+    return name.startswith(CLASS_FAMILY) and name not in LEGACY_CLASSES.values()
 
 
 def field_manager(deployment: str) -> str:
@@ -190,6 +198,7 @@ class Reason(StrEnum):
     STILL_UNHEALTHY = "StillUnhealthy"
     SUSPENDED = "Suspended"
     CLASS_NOT_SERVED = "ClassNotServed"
+    CLASS_UNKNOWN = "ClassUnknown"
     STATUS_TOO_LARGE = "StatusTooLarge"
     DELETING = "Deleting"
 

@@ -26,6 +26,7 @@ from rukpak_py.api.names import (
     ConditionType,
     Reason,
     canonical_class,
+    is_unknown_class,
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, read_bundle_instance
 from rukpak_py.api.source import Source, secret_names
@@ -234,10 +235,15 @@ def _may_be_ours(body: Mapping[str, Any]) -> bool:
 def _is_ours_by_itself(body: Mapping[str, Any]) -> bool:
     spec, metadata = body.get("spec") or {}, body.get("metadata") or {}
     return (
-        canonical_class(spec.get("provisionerClassName") or "") in CLASSES
+        _is_of_our_family(canonical_class(spec.get("provisionerClassName") or ""))
         or ORDERED_DELETION_FINALIZER in (metadata.get("finalizers") or ())
         or _is_said_to_be_ours(body)
     )
+
+
+def _is_of_our_family(name: str) -> bool:
+    """Misspelt ones too: no other operator says anything of those."""
+    return name in CLASSES or is_unknown_class(name)
 
 
 def _is_said_to_be_ours(body: Mapping[str, Any]) -> bool:

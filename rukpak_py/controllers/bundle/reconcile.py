@@ -20,7 +20,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, is_unknown_class
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.awaited_image import still_told, told_of_image
@@ -35,6 +35,7 @@ from rukpak_py.controllers.result.bundle_details import (
     ContentMissing,
     OtherContentFound,
     OtherThanInstalled,
+    UnknownClass,
     Unpacking,
     UploadLost,
 )
@@ -146,7 +147,7 @@ class BundleReconciler:
             return await self._release(bundle)
         if bundle.spec.provisioner_class not in self._classes:
             self._reset(bundle)
-            return NO_PROGRESS
+            return _of_unknown_class(bundle)
         if (recorded := await self._by_record(bundle)) is not None:
             return recorded
         result = self._jobs.take(bundle)
@@ -346,6 +347,15 @@ class BundleReconciler:
 
 def _about(*facts: Fact) -> Progress:
     return Progress(facts=facts)
+
+
+def _of_unknown_class(bundle: Bundle) -> Progress:
+    """A class of others says nothing here."""
+    if not is_unknown_class(bundle.spec.provisioner_class):
+        return NO_PROGRESS
+    name = bundle.spec.provisioner_class_name
+    detail = UnknownClass(class_name=name, field="spec.provisionerClassName", is_immutable=True)
+    return _about(Fact(cause=Cause.CLASS_UNKNOWN, detail=detail))
 
 
 def _is_refused(result: Result | None) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import find_condition
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, ConditionType, Reason
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, ConditionType, Reason, is_unknown_class
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
@@ -30,6 +30,7 @@ from rukpak_py.controllers.result.bundle_details import (
     InstalledBundleFails,
     InstalledBundleMissing,
     InstalledBundleReplaced,
+    UnknownClass,
 )
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST, SUSPENDED, ClassNotServed
@@ -214,8 +215,12 @@ def _has_other_content(bundle: Bundle, deployment: BundleDeployment) -> bool:
 def _not_served(deployment: BundleDeployment) -> list[Fact]:
     """Its class is served elsewhere by now: told once, and only where this operator has told something before.
 
-    Ready is ours alone, so it tells; afterwards the status belongs to the operator that serves the class.
+    Ready is ours alone, so it tells; afterwards the status belongs to the operator that serves the class. One that
+    looks like a class of ours is served nowhere.
     """
+    if is_unknown_class(deployment.spec.provisioner_class):
+        unknown = UnknownClass(class_name=deployment.spec.provisioner_class_name, field="spec.provisionerClassName")
+        return [Fact(cause=Cause.CLASS_UNKNOWN, detail=unknown)] if not deployment.metadata.is_deleted else []
     ready = find_condition(deployment.status.conditions, ConditionType.READY)
     if ready is None or ready.reason == Reason.CLASS_NOT_SERVED:
         return []

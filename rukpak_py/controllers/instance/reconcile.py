@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, is_unknown_class
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import emit
 from rukpak_py.controllers.instance import status as statuses
@@ -56,7 +56,7 @@ class InstanceReconciler:
         known = self._deployments.get(name)
         if instance.metadata.is_deleted:
             return await self._copy(instance, known) if known is not None and is_ours(known, instance) else SETTLED
-        if instance.spec.provisioner_class not in self._classes and not is_ours(known, instance):
+        if not self._is_served(instance.spec.provisioner_class) and not is_ours(known, instance):
             return SETTLED
         try:
             deployment = await self._child.deployment_of(instance)
@@ -88,6 +88,10 @@ class InstanceReconciler:
             return replace(conclusion.schedule, report_at=clock.loop + pause)
         emit(self._events, BUNDLE_INSTANCE_KIND, instance.metadata, conclusion.events)
         return conclusion.schedule
+
+    def _is_served(self, name: str) -> bool:
+        """A misspelt class of ours is told by its BundleDeployment."""
+        return name in self._classes or is_unknown_class(name)
 
     @staticmethod
     def _key(instance: BundleInstance, turn: Turn) -> KeyFacts:

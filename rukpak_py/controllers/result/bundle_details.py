@@ -1,8 +1,13 @@
 """What is told of a Bundle, and by a deployment of the Bundle of its template."""
 
+from difflib import get_close_matches
+
 from rukpak_py.api.conditions import first_line
+from rukpak_py.api.names import BUNDLE_KIND, LEGACY_CLASSES
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.result.detail import Detail, Objects
+
+CLASSES = tuple(LEGACY_CLASSES.values())
 
 
 class Unpacking(Detail, frozen=True, kw_only=True):
@@ -136,6 +141,21 @@ class BundleOfOtherClass(Detail, frozen=True, kw_only=True):
     def text(self, _: Objects, /) -> str:
         waiting = f"Waiting for the {self.bundle} Bundle to be unpacked"
         return f'{waiting}; this operator does not serve its class "{self.class_name}"'
+
+
+class UnknownClass(Detail, frozen=True, kw_only=True):
+    """A misspelt class of ours. `field`: the one to correct, of this object or of a new one in its place."""
+
+    class_name: str
+    field: str
+    is_immutable: bool = False
+
+    def text(self, _: Objects, /) -> str:
+        (near,) = get_close_matches(self.class_name, CLASSES, n=1) or [""]
+        meant = f' (did you mean "{near}"?)' if near else ""
+        where = f" of a new {BUNDLE_KIND}" if self.is_immutable else ""
+        known = ", ".join(CLASSES)
+        return f'there is no provisioner class "{self.class_name}"{meant}: set {self.field}{where} to one of {known}'
 
 
 class BundleFails(Detail, frozen=True, kw_only=True):

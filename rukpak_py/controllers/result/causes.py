@@ -11,6 +11,7 @@ class Cause(StrEnum):
 
     SUSPENDED = "Suspended"
     CLASS_NOT_SERVED = "ClassNotServed"
+    CLASS_UNKNOWN = "ClassUnknown"
     STATUS_TOO_LARGE = "StatusTooLarge"
     # the Bundle of the template cannot be made or found; the values of its chart; its rendering
     BUNDLE_CONTENT = "BundleContent"
@@ -31,6 +32,7 @@ class Cause(StrEnum):
     RENDERING_UNAVAILABLE = "RenderingUnavailable"
     RENDERING_FAILED = "RenderingFailed"
     # the Bundle of the template cannot be unpacked, as its own Ready condition says
+    UNPACK_CLASS = "UnpackClass"
     UNPACK_CONTENT = "UnpackContent"
     UNPACK_DENIED = "UnpackDenied"
     UNPACK_CONFLICT = "UnpackConflict"

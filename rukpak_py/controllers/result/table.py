@@ -149,6 +149,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.CLASS_NOT_SERVED: Row(
         kind=Kind.PAUSE, status=_UNKNOWN, ready=Reason.CLASS_NOT_SERVED, event=Reason.CLASS_NOT_SERVED
     ),
+    Cause.CLASS_UNKNOWN: _found(None, Reason.CLASS_UNKNOWN),
     Cause.STATUS_TOO_LARGE: _failure(NEVER, None, None, Reason.STATUS_TOO_LARGE),
     Cause.BUNDLE_CONTENT: _failure(NEVER, _V, Reason.RECONCILE_FAILED, Reason.CONTENT_ERROR, _UNKNOWN),
     Cause.BUNDLE_REFUSED: _failure(BACKOFF, _V, Reason.RECONCILE_FAILED, None, _UNKNOWN),
@@ -179,6 +180,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.RENDERING_CONFLICT: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.CONFLICT),
     Cause.RENDERING_UNAVAILABLE: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.UNAVAILABLE),
     Cause.RENDERING_FAILED: _failure(BACKOFF, _V, Reason.BUNDLE_LOAD_FAILED, Reason.RETRYING),
+    Cause.UNPACK_CLASS: _failure(NEVER, _V, Reason.CLASS_UNKNOWN),
     Cause.UNPACK_CONTENT: _failure(NEVER, _V, Reason.UNPACK_FAILED, Reason.CONTENT_ERROR),
     Cause.UNPACK_DENIED: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.ACCESS_DENIED),
     Cause.UNPACK_CONFLICT: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.CONFLICT),

@@ -9,7 +9,7 @@ from rukpak_py.api import names
 from tests.unit.goldens.pinned import check, subjects
 
 SUBJECTS = [subject for subject in subjects() if subject.startswith("names: ")]
-FUNCTIONS = {"canonical_class", "field_manager", "ca_field_manager"}
+FUNCTIONS = {"canonical_class", "is_unknown_class", "field_manager", "ca_field_manager"}
 IMPORTED = {"StrEnum"}
 
 

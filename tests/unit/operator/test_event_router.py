@@ -126,6 +126,11 @@ class TestWhatIsOurs:
     def test_a_class_of_somebody_else_is_not_handed_over(self, world: World) -> None:
         assert not world.event(body(1, FOREIGN))
 
+    def test_a_misspelt_class_of_ours_is_handed_over(self, world: World) -> None:
+        assert world.event(body(1, "core-rukpak-io-plian"))
+        world.our_turn()
+        assert world.known == "core-rukpak-io-plian"
+
     def test_a_class_that_changes_away_before_our_loop_had_its_turn_is_noticed(self, world: World) -> None:
         assert world.event(body(1))
         assert world.event(body(2, FOREIGN))

@@ -28,7 +28,7 @@ from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.queue import SETTLED, BackOff, Schedule, Turn
-from rukpak_py.controllers.result.bundle_details import InstalledContentGone, OtherThanInstalled
+from rukpak_py.controllers.result.bundle_details import InstalledContentGone, OtherThanInstalled, UnknownClass
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.table import DENIED_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
@@ -594,6 +594,16 @@ async def test_a_bundle_that_is_gone_loses_its_link(bench: Bench) -> None:
     bench.content.links["b"] = "sha256:1"
     assert await bench.reconcile() == SETTLED
     assert bench.content.links == {}
+
+
+async def test_a_misspelt_class_of_ours_is_told(bench: Bench) -> None:
+    name = "core-rukpak-io-plian"
+    bench.put(replace(bundle(), spec=spec(provisioner=name)))
+    assert await bench.reconcile() == SETTLED
+    told = UnknownClass(class_name=name, field="spec.provisionerClassName", is_immutable=True)
+    assert conditions(bench.stored.status)["Ready"] == ("False", "ClassUnknown", told.text(()))
+    assert "Stalled" in conditions(bench.stored.status)
+    assert bench.events.told == [("Warning", "b", "ClassUnknown")]
 
 
 async def test_the_originals_finalizer_goes_and_others_stay(bench: Bench) -> None:

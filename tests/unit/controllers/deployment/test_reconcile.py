@@ -827,6 +827,19 @@ class TestAClassThatIsNotServed:
         assert bench.content.asked == []
         assert bench.client.calls == [WRITE]
 
+    async def test_a_misspelt_class_of_ours_is_told(self, bench: Bench) -> None:
+        """No other operator says anything of it."""
+        bench.put(deployment(provisioner="core-rukpak-io-plian"))
+        assert await bench.reconcile() == SETTLED
+        assert bench.conditions["Ready"][:2] == ("False", "ClassUnknown")
+        assert "Stalled" in bench.conditions
+        assert bench.client.calls == [WRITE]
+
+    async def test_it_stays_silent_while_it_goes(self, bench: Bench) -> None:
+        bench.put(deployment(provisioner="core-rukpak-io-plian", deletion_timestamp=NOW, finalizers=("x/y",)))
+        assert await bench.reconcile() == SETTLED
+        assert bench.client.calls == []
+
     async def test_what_our_finalizer_holds_is_ours_to_release(self, bench: Bench) -> None:
         bench.put(deployment(provisioner=HELM_CLASS, **GOING))
         await bench.reconcile()

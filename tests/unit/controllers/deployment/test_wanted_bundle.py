@@ -8,7 +8,13 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import Bundle, BundleStatus
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.controllers.deployment.wanted_bundle import unpack_cause, unpack_fact
-from rukpak_py.controllers.result.bundle_details import ContentPending, OtherContentFound, Unpacking, UploadLost
+from rukpak_py.controllers.result.bundle_details import (
+    ContentPending,
+    OtherContentFound,
+    UnknownClass,
+    Unpacking,
+    UploadLost,
+)
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from tests.unit.controllers.result.concluding import FRESH, after, progress
@@ -24,6 +30,9 @@ PULLING = telling(
     ContentPending(source="image", message='Back-off pulling image "x"\nmore', line="not found"),
 )
 UPLOAD = telling(bundle(), Cause.UPLOAD_PENDING, ContentPending(source="upload", message="Waiting for the upload"))
+
+MISSPELT = "core-rukpak-io-plian"
+UNKNOWN = UnknownClass(class_name=MISSPELT, field="spec.template.spec.provisionerClassName")
 
 
 def failed(error: RukPakError, message: str = "why") -> Bundle:
@@ -54,6 +63,8 @@ def told(one: Bundle) -> dict[str, tuple[str, str, str]]:
             NOT_SERVED,
         ),
         (foreign(failed(ContentError("m"))), Cause.UNPACK_CONTENT, "Failed to unpack the b Bundle: why"),
+        (foreign(bundle(), MISSPELT), Cause.UNPACK_CLASS, UNKNOWN.text(())),
+        (foreign(failed(ContentError("m")), MISSPELT), Cause.UNPACK_CLASS, UNKNOWN.text(())),  # as it told itself
         (foreign(bundle(), "core.rukpak.io/plain"), Cause.BUNDLE_UNPACKING, WAITING),  # a legacy spelling
     ],
 )

@@ -77,6 +77,22 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (),
         'Waiting for the b Bundle to be unpacked; this operator does not serve its class "x"',
     ),
+    (
+        bundles.UnknownClass(class_name="core-rukpak-io-plian", field="spec.x"),
+        (),
+        (
+            'there is no provisioner class "core-rukpak-io-plian" (did you mean "core-rukpak-io-plain"?): '
+            "set spec.x to one of core-rukpak-io-plain, core-rukpak-io-registry, core-rukpak-io-helm"
+        ),
+    ),
+    (
+        bundles.UnknownClass(class_name="x", field="spec.x", is_immutable=True),
+        (),
+        (
+            'there is no provisioner class "x": set spec.x of a new Bundle to one of core-rukpak-io-plain, '
+            "core-rukpak-io-registry, core-rukpak-io-helm"
+        ),
+    ),
     (bundles.BundleFails(bundle="b"), (), "Failed to unpack the b Bundle"),
     (bundles.BundleFails(bundle="b", why="x\ny"), (), "Failed to unpack the b Bundle: x\ny"),
     (

@@ -70,6 +70,8 @@ class Seen:
 WANTED = [
     Seen(C.SUSPENDED, "", "Unknown Suspended", "Normal Suspended"),
     Seen(C.CLASS_NOT_SERVED, "", "Unknown ClassNotServed", "Warning ClassNotServed"),
+    Seen(C.CLASS_UNKNOWN, "", "False ClassUnknown Stalled", "Warning ClassUnknown"),
+    Seen(C.UNPACK_CLASS, "HasValidBundle False ClassUnknown", "False ClassUnknown Stalled", "Warning ClassUnknown"),
     Seen(C.STATUS_TOO_LARGE, "", "False StatusTooLarge Stalled", "Warning StatusTooLarge"),
     Seen(C.BUNDLE_CONTENT, NO_BUNDLE, "False ContentError Stalled", "Warning ReconcileFailed"),
     Seen(C.BUNDLE_REFUSED, NO_BUNDLE, "False ReconcileFailed Reconciling", "Warning ReconcileFailed", BACK_OFF),
@@ -258,7 +260,7 @@ def test_a_failure_begins_no_attempt_before_its_time_or_a_wake_up(one: Seen) -> 
     schedule = _conclusion(one, one.quiet, failures=0).schedule
     row = TABLE[one.cause]
 
-    is_failure = "False" in one.ready and one.cause not in {C.DIGEST_CHANGED, C.SPEC_CHANGED}
+    is_failure = "False" in one.ready and one.cause not in {C.CLASS_UNKNOWN, C.DIGEST_CHANGED, C.SPEC_CHANGED}
     is_held = is_failure or one.cause in HELD_WAITS
     assert (schedule.failures > 0) == is_held
     assert row.is_held == is_held
