@@ -25,6 +25,7 @@ class BundleInstanceStatus(ApiType, frozen=True, kw_only=True):
     ] = ()
     active_bundle: Annotated[str, doc("Name of the Bundle whose content is installed.")] = ""
     installed_bundle_name: Annotated[str, doc("The same, under the name that the field had in this kind.")] = ""
+    version: Annotated[str, doc("Version of what is installed.")] = ""
     observed_generation: Generation = -1
     last_handled_reconcile_at: HandledRequest = ""
     notes: Notes = ()

@@ -73,6 +73,8 @@ def _bundle() -> dict[str, Any]:
             _AGE,
             _column("Provisioner", ".spec.provisionerClassName", wide=True),
             _column("Resolved Source", ".status.resolvedSource", wide=True),
+            _column("Ready", f"{_READY}.status"),
+            _column("Message", f"{_READY}.message", wide=True),
         ],
     )
 
@@ -116,10 +118,14 @@ def _column(name: str, path: str, *, wide: bool = False, kind: str = "string") -
 
 _AGE = _column("Age", ".metadata.creationTimestamp", kind="date")
 _DEPLOYMENT_COLUMNS = [
-    _column("Active Bundle", ".status.activeBundle"),
-    _column("Install State", '.status.conditions[?(@.type=="Installed")].reason'),
+    _column("Ready", f"{_READY}.status"),
+    _column("Reason", f"{_READY}.reason"),
+    _column("Version", ".status.version"),
     _AGE,
+    _column("Active Bundle", ".status.activeBundle", wide=True),
+    _column("Install State", '.status.conditions[?(@.type=="Installed")].reason', wide=True),
     _column("Provisioner", ".spec.provisionerClassName", wide=True),
+    _column("Message", f"{_READY}.message"),
 ]
 
 
@@ -146,12 +152,11 @@ def _crd(
             "status": status,
         },
     }
-    ready = [_column("Ready", f"{_READY}.status"), _column("Message", f"{_READY}.message", wide=True)]
     version = {
         "name": VERSION,
         "served": True,
         "storage": True,
-        "additionalPrinterColumns": columns + ready,
+        "additionalPrinterColumns": columns,
         "subresources": {"status": {}},
         "schema": {"openAPIV3Schema": schema},
     }

@@ -8,7 +8,8 @@ what is secret to the object (`hide_in_lines`) is taken out of messages and trac
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ QUIET = {
 
 WINDOW_SECONDS = 60.0
 WARNINGS_OF_A_WINDOW = 10
+REMEMBERED_SUBJECTS = 1024
 
 _REASON = "event_reason"  # of a record
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
@@ -68,6 +70,27 @@ class BoundedLog:
         self._count += 1
         if self._count <= WARNINGS_OF_A_WINDOW:
             self._logger.warning(text, *arguments)
+
+
+class OnceLog:
+    """Lines about a subject that is told the same again and again: one for each text, until it is told otherwise."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+        self._told: OrderedDict[Hashable, str] = OrderedDict()
+
+    def tell(self, subject: Hashable, text: str) -> None:
+        is_known = self._told.get(subject) == text
+        self._told[subject] = text
+        self._told.move_to_end(subject)
+        if len(self._told) > REMEMBERED_SUBJECTS:
+            self._told.popitem(last=False)
+        if not is_known:
+            self._logger.info("%s", text)
+
+    def over(self, subject: Hashable) -> None:
+        """Nothing is wrong with it now: what is told next is news."""
+        self._told.pop(subject, None)
 
 
 class TextFormatter(logging.Formatter):

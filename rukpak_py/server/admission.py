@@ -31,7 +31,7 @@ from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH, GROUP
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, KIB, LimitError, Limits
-from rukpak_py.core.logs import BoundedLog
+from rukpak_py.core.logs import BoundedLog, OnceLog
 from rukpak_py.server.access import identity_of
 from rukpak_py.server.listener import PortSettings, admit, receiving
 from rukpak_py.server.receiving import LateError, ReviewsInFlight, read_body
@@ -205,6 +205,7 @@ class _Webhook:
         self._limits = limits
         self._clients = clients
         self._refusals = BoundedLog(_LOG)
+        self._denials = OnceLog(_LOG)
 
     async def handle(self, request: web.Request) -> web.Response:
         if self._clients is not None:
@@ -228,9 +229,12 @@ class _Webhook:
     async def _judge(self, body: bytes) -> web.Response:
         review = read_review(body)
         denials = await self._rule(review)
+        subject = shown(review.operation), shown(review.resource.resource), shown(review.namespace), shown(review.name)
         if denials:
-            what = f"{shown(review.operation)} of {shown(review.resource.resource)} {shown(review.name)!r}"
-            _LOG.info("denied: %s: %s", what, shown(denials[0]))
+            operation, resource, _, name = subject
+            self._denials.tell(subject, f"denied: {operation} of {resource} {name!r}: {shown(denials[0])}")
+        else:
+            self._denials.over(subject)
         return web.Response(body=answer(review.uid, denials), content_type="application/json")
 
     def _refused(self, status: int, text: str) -> web.Response:

@@ -21,6 +21,7 @@ def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInst
         conditions=tuple(replace(one, observed_generation=generation) for one in status.conditions),
         active_bundle=status.active_bundle,
         installed_bundle_name=status.active_bundle,
+        version=status.version,
         observed_generation=generation,
         last_handled_reconcile_at=_handled(instance, status.last_handled_reconcile_at),
     )

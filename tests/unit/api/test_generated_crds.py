@@ -61,7 +61,7 @@ def test_status_has_no_rules_and_never_reads_as_current(name: str) -> None:
     assert not [path for path, node in walk(status) if "x-kubernetes-validations" in node or "oneOf" in node]
 
 
-def test_columns_of_the_original_come_first() -> None:
+def test_columns_say_how_it_does_and_those_of_the_original_stay() -> None:
     columns = [(column["name"], column.get("priority", 0)) for column in version(BUNDLES)["additionalPrinterColumns"]]
     assert columns == [
         ("Type", 0),
@@ -76,12 +76,14 @@ def test_columns_of_the_original_come_first() -> None:
         (column["name"], column.get("priority", 0)) for column in version(DEPLOYMENTS)["additionalPrinterColumns"]
     ]
     assert columns == [
-        ("Active Bundle", 0),
-        ("Install State", 0),
-        ("Age", 0),
-        ("Provisioner", 1),
         ("Ready", 0),
-        ("Message", 1),
+        ("Reason", 0),
+        ("Version", 0),
+        ("Age", 0),
+        ("Active Bundle", 1),
+        ("Install State", 1),
+        ("Provisioner", 1),
+        ("Message", 0),
     ]
 
 

@@ -136,3 +136,26 @@ def test_warnings_that_clients_cause_are_a_few_a_minute(caplog: pytest.LogCaptur
     now[0] += logs.WINDOW_SECONDS
     log.warning("refused again")
     assert caplog.messages == ["990 more such warnings were left out", "refused again"]
+
+
+def test_what_is_told_again_and_again_is_one_line_until_it_is_told_otherwise(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    log = logs.OnceLog(logging.getLogger("test"))
+    for subject, text in (("a", "no"), ("a", "no"), ("b", "no"), ("a", "never"), ("a", "no"), ("b", "no")):
+        log.tell(subject, text)
+    assert caplog.messages == ["no", "no", "never", "no"]
+    caplog.clear()
+    log.over("a")
+    log.tell("a", "no")
+    assert caplog.messages == ["no"]
+
+
+def test_it_remembers_a_bounded_number_of_subjects(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    log = logs.OnceLog(logging.getLogger("test"))
+    for subject in range(logs.REMEMBERED_SUBJECTS + 1):
+        log.tell(subject, "no")
+    caplog.clear()
+    log.tell(1, "no")
+    log.tell(0, "no")
+    assert caplog.messages == ["no"], "the one that was told longest ago"

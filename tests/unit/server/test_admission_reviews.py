@@ -276,6 +276,34 @@ async def test_what_a_denial_quotes_is_cut(client: Client, caplog: pytest.LogCap
     assert len(caplog.text) < 2000
 
 
+async def test_a_denial_is_logged_once_for_each_object_and_text(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever is denied asks again and again: the operator itself, or a tool that applies what is in git."""
+    caplog.set_level("INFO")
+
+    async def deny(path: str, name: str = "b") -> None:
+        items = [{"configMap": {"name": "m"}, "path": path}]
+        body = bundle_review(object=bundle(CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}))
+        body["request"]["name"] = name
+        assert not allowed(await ask(client, BUNDLE_WEBHOOK_PATH, body))
+
+    for _ in range(3):
+        await deny("../outside")
+    await deny("../other")
+    await deny("../outside", name="c")
+    lines = [line for line in caplog.messages if line.startswith("denied: ")]
+    assert [line.partition(" is invalid")[0].partition(":")[2] for line in lines] == [
+        " CREATE of bundles 'b': bundle.spec.source.configmaps[0].path",
+        " CREATE of bundles 'b': bundle.spec.source.configmaps[0].path",
+        " CREATE of bundles 'c': bundle.spec.source.configmaps[0].path",
+    ]
+    caplog.clear()
+    assert allowed(await ask(client, BUNDLE_WEBHOOK_PATH, bundle_review(object=bundle(UPLOAD))))
+    await deny("../other")
+    assert len([line for line in caplog.messages if line.startswith("denied: ")]) == 1, "it was in order meanwhile"
+
+
 async def test_what_is_no_name_of_a_config_map_is_not_looked_up() -> None:
     class Counting(Known):
         looked_up: list[str] = []  # noqa: RUF012 - of one test
