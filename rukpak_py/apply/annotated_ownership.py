@@ -6,6 +6,7 @@ applied for this: one patch takes the reference off and puts the annotations on;
 them: an annotation that is dropped later would stay otherwise. Both name the version that was read.
 """
 
+from contextlib import suppress
 from typing import Any
 
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, OWNER_UID_ANNOTATION
@@ -16,8 +17,10 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH
+from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.metadata import LiveObject, Metadata
 
+LOOKS = 3  # at an object that moves
 _MARKS: FieldSet = {
     "f:metadata": {"f:annotations": {f"f:{OWNER_UID_ANNOTATION}": {}, f"f:{DELETION_POLICY_ANNOTATION}": {}}}
 }
@@ -31,6 +34,13 @@ def has_former_form(live: ObservedObject, owner_uid: str) -> bool:
 
 async def annotate(target: Target, live: ObservedObject) -> LiveObject:
     """The object after it; as it is where it is being deleted, or where another client has changed its owner."""
+    for _ in range(LOOKS - 1):
+        with suppress(StaleError):  # a CRD that was just created gets conditions
+            return await _annotate(target, live)
+    return await _annotate(target, live)
+
+
+async def _annotate(target: Target, live: ObservedObject) -> LiveObject:
     found = await _read(target, live)
     references = [index for index, one in enumerate(found.metadata.owner_references) if one.uid == target.owner.uid]
     if not references or found.metadata.is_deleted or found.metadata.uid != live.uid:

@@ -51,8 +51,9 @@ async def _prune_phase(target: Target, lives: list[ObservedObject], change_set: 
     remaining: list[ObservedObject] = []
 
     async def prune_one(live: ObservedObject) -> None:
-        if live.is_deleted or await delete(target, live, change_set):
-            remaining.append(live)
+        left = live if live.is_deleted else await delete(target, live, change_set)
+        if left is not None:
+            remaining.append(left)
 
     for _, group in groupby(lives, key=lambda live: live.gvk.group_kind):
         await run_bounded(prune_one, group)
@@ -61,20 +62,21 @@ async def _prune_phase(target: Target, lives: list[ObservedObject], change_set: 
 
 async def delete(
     target: Target, live: ObservedObject, change_set: ChangeSet, *, propagation: str = "Background"
-) -> bool:
-    """True while it is still there."""
+) -> ObservedObject | None:
+    """What is still there of it."""
     try:
-        is_there = await _delete(target, live, propagation) is not None
+        answer = await _delete(target, live, propagation)
     except (NotFoundError, KindNotServedError):
-        is_there = False  # gone already: what we wanted
+        answer = None  # gone already: what we wanted
     except RukPakError as error:
         change_set.failures.append(failure_of(live.key, error))
-        return True
+        return live
     target.last_applied.forget(live.key)
     change_set.pruned.append(live.key)
-    if not is_there:
+    if answer is None:
         change_set.gone.append(live)
-    return is_there
+        return None
+    return observed_object(live.key, live.gvk, answer)
 
 
 async def _delete(target: Target, live: ObservedObject, propagation: str) -> Metadata | None:

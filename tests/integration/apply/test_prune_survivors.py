@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from rukpak_py.api.bundle_deployment import KeptReason, Override
-from rukpak_py.api.names import OWNER_NAME_LABEL, PRUNE_ANNOTATION
+from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
 from rukpak_py.apply.instances import instances_of, versions_of
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.prune import prune, release
@@ -61,7 +61,8 @@ async def test_a_namespace_stays_until_its_annotation_allows_its_deletion(room: 
     metadata = (await room.read(shipped))["metadata"]
     assert "deletionTimestamp" not in metadata
     assert metadata["labels"][OWNER_NAME_LABEL] == room.owner.name, "with the deployment it goes"
-    assert [one["uid"] for one in metadata["ownerReferences"]] == [room.owner.uid]
+    assert metadata["annotations"][OWNER_UID_ANNOTATION] == room.owner.uid
+    assert metadata["annotations"][DELETION_POLICY_ANNOTATION] == "Delete"
 
     await room.somebody_patches(shipped, ALLOWED)
     await until(lambda: room.inventory.owned_by(room.owner.uid)[NAMESPACES.key("", metadata["name"])].prune)
@@ -117,7 +118,7 @@ async def test_instances_are_gone_before_their_crd_goes(room: Room, group: str) 
     held["metadata"] |= HELD["metadata"]
     await brought(room, definition(group, "a"), held, config_map("c"), config_map("leaves"))
     change_set = await carry_out(room, await room.plan(config_map("c")))
-    assert change_set.waiting == [f"Thing.{group}/{room.namespace}/held is being deleted"]
+    assert change_set.waiting == [f"Thing.{group}/{room.namespace}/held is being deleted (finalizer rooms.test/held)"]
     assert "deletionTimestamp" not in (await room.read(definition(group)))["metadata"]
     await until(lambda: any(one.is_deleted for one in room.inventory.owned_by(room.owner.uid).values()))
     assert (await carry_out(room, await room.plan(config_map("c")))).waiting == change_set.waiting

@@ -80,7 +80,8 @@ async def test_an_object_that_is_being_deleted_is_waited_for(room: Room) -> None
     plan = await room.plan({**held, "data": {"x": "2"}})  # it was not seen going yet
     await room.somebody_deletes(held)
     change_set = await room.engine.apply(room.target, plan)
-    assert (change_set.waiting, change_set.failures) == (["ConfigMap " + room.namespace + "/a is being deleted"], [])
+    waiting = f"ConfigMap {room.namespace}/a is being deleted (finalizer rooms.test/hold)"
+    assert (change_set.waiting, change_set.failures) == ([waiting], [])
     assert only(await room.plan(held)).action is Action.WAIT
     await room.somebody_patches(held, {"metadata": {"finalizers": None}})
     await until(lambda: not room.inventory.owned_by(room.owner.uid))

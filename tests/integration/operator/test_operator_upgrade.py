@@ -22,6 +22,8 @@ FIRST_RELEASE = "e625ede721ee610a01bd607f1dc8f6dafddd1372"  # the first commit w
 # Once for each object: the options of what is installed and the present form of its digest, and where the content of
 # the Bundle can be downloaded.
 RECORDED = {("patch", "bundledeployments/status", "200"): 1, ("patch", "bundles/status", "200"): 1}
+# Once for each Namespace, CRD, claim and volume: annotations in the place of its owner reference.
+CONVERTED = {("patch", "customresourcedefinitions", "200"): 2}
 NEEDED = frozenset({"secrets", "validatingwebhookconfigurations"})  # certificates: counted by their own tests
 Identity = dict[tuple[str, str], tuple[str, str]]  # kind and name: uid and resourceVersion
 
@@ -77,6 +79,15 @@ async def identities(tenant: Tenant, *resources: Resource, name: str = "") -> Id
     return {key: (one["metadata"]["uid"], one["metadata"]["resourceVersion"]) for key, one in found.items()}
 
 
+def things_crd(things: Resource) -> str:
+    return f"{things.plural}.{things.gvk.group}"
+
+
+def changed(after: Identity, before: Identity) -> set[tuple[str, str]]:
+    assert after.keys() == before.keys()
+    return {key for key in after if after[key] != before[key]}
+
+
 async def upgraded(tenant: Tenant, operators: StartOperator, former: Operator, store: Path) -> Calls:
     """What the operator of today writes and dry-runs when it takes over."""
     if former.is_running:
@@ -113,8 +124,10 @@ async def test_an_upgrade_of_the_operator_applies_nothing(
     if store_is_lost:
         shutil.rmtree(first_operator.store)
 
-    assert await upgraded(tenant, operators, first_operator, store) == RECORDED
-    assert await identities(tenant, *kinds) == objects
+    assert await upgraded(tenant, operators, first_operator, store) == {**RECORDED, **CONVERTED}
+    assert changed(await identities(tenant, *kinds), objects) == {("CustomResourceDefinition", things_crd(things))}
+    definition = await tenant.read(CRDS, "", things_crd(things))
+    assert "ownerReferences" not in definition["metadata"]
     after = await tenant.ready()
     (entry,) = after["status"]["history"]
     assert (entry.pop("options"), entry.pop("revision")) == ({}, 1)
@@ -155,8 +168,9 @@ async def test_a_template_that_changed_meanwhile_costs_only_what_it_changes(
     sent = await upgraded(tenant, operators, first_operator, store)
     await tenant.ready()
     after = await identities(tenant, *kinds)
-    assert {key for key in after if after[key] != before[key]} == {("ConfigMap", "settings")}
+    assert changed(after, before) == {("ConfigMap", "settings"), ("CustomResourceDefinition", things_crd(things))}
     assert sent == {
+        **CONVERTED,
         ("create", "bundles", "201"): 1,
         ("patch", "bundles/status", "200"): 2,  # the new one, and where the content of the former one is
         ("dry_run", "configmaps", "200"): 1,
