@@ -223,6 +223,7 @@ class EventReason(StrEnum):
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
     WITHDRAWN = "Withdrawn"
     ORPHANED = "Orphaned"
+    DELETION_HELD = "DeletionHeld"
     ORDER_NOT_KEPT = "OrderNotKept"
     HOOKS_SKIPPED = "HooksSkipped"
     HOOKS_BEGIN_AGAIN = "HooksBeginAgain"

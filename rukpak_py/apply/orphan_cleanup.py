@@ -8,7 +8,8 @@ kinds that they brought, and their objects stay that long. A second after the de
 * Only objects that the collector would delete: controlled by the deployment's uid, with no other owner and none of
   the collector's finalizers. Copies that clients made of them are left to it. The request carries the uid and the
   resourceVersion on which this was decided; an object that changed meanwhile is read and judged again.
-* Each object is asked to go once. What its own finalizers hold is theirs to release.
+* Each object is asked to go once. What its own finalizers hold is theirs to release: what they still hold half a minute
+  later is told, because the deployment that could say so is gone.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.resources import Resource
 
+HELD_AFTER = 30.0  # seconds: finalizers of working controllers are gone by then
 AFTER = 1.0  # seconds: a collector that knows the kinds needs 0.3
 LOOKS = 3  # at what is left: objects may have been on their way, requests may have failed
 TRIES = 3  # at an object that moves
@@ -54,8 +56,7 @@ class StillExists(Protocol):
 def is_left_behind(live: ObservedObject, uid: str) -> bool:
     """Whether the collector would delete this object when the deployment with this uid is gone."""
     is_controlled = live.controller is not None and live.controller.uid == uid and live.is_controlled_by_deployment
-    is_ours = is_controlled and live.is_proven_of(uid)
-    return is_ours and not live.is_left_to_collector and not live.is_deleted
+    return is_controlled and not live.is_left_to_collector and not live.is_deleted
 
 
 def owned_by(inventory: Inventory, uid: str) -> Iterator[Leftover]:
@@ -63,7 +64,7 @@ def owned_by(inventory: Inventory, uid: str) -> Iterator[Leftover]:
     informers = inventory.informers()
     for live in inventory.owned_by(uid).values():
         informer = informers.get(live.gvk.group_kind)
-        if informer is not None:
+        if informer is not None and live.is_proven_of(uid):
             yield Leftover(resource=informer.resource, live=live)
 
 
@@ -75,14 +76,21 @@ class OrphanCleanup:
         owned: Callable[[str], Iterable[Leftover]],
         still_exists: StillExists,
         done: Callable[[], None],
+        held: Callable[[str, ObservedObject], None],
         after: float = AFTER,
+        held_after: float = HELD_AFTER,
     ) -> None:
-        """`owned`: by the uid of a deployment, what the watches show. `done` is called when nothing waits any more."""
+        """`owned`: by the uid of a deployment, what the watches show. `done` is called when nothing waits any more.
+
+        `held` hears, with the name of its deployment, of an object that finalizers hold.
+        """
         self._client = client
         self._owned = owned
         self._still_exists = still_exists
         self._done = done
+        self._held = held
         self._after = after
+        self._held_after = held_after
         self._waiting: asyncio.Queue[tuple[float, _Removal]] = asyncio.Queue()
         self._pending: set[str] = set()  # uids
 
@@ -110,9 +118,21 @@ class OrphanCleanup:
             if not is_done and removal.looks < LOOKS:
                 self._look_later(removal)
                 continue
-            self._pending.discard(removal.uid)
-            if self.is_idle:
-                self._done()
+            if any(one.live.held_by for one in self._owned(removal.uid)):
+                asyncio.get_running_loop().call_later(self._held_after, self._tell_held, removal)
+            else:
+                self._end(removal)
+
+    def _tell_held(self, removal: _Removal) -> None:
+        for one in self._owned(removal.uid):
+            if one.live.held_by:
+                self._held(removal.name, one.live)
+        self._end(removal)
+
+    def _end(self, removal: _Removal) -> None:
+        self._pending.discard(removal.uid)
+        if self.is_idle:
+            self._done()
 
     def _look_later(self, removal: _Removal) -> None:
         self._waiting.put_nowait((asyncio.get_running_loop().time() + self._after, removal))

@@ -9,7 +9,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.observed_object import observed_object
+from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
 from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
@@ -20,10 +20,12 @@ from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.jobs import ContentBudget
 from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.wording import named
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.event_queue import EventSubject
 from rukpak_py.kube.events import EventRecorder
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
@@ -226,6 +228,7 @@ class LeaderParts:
             owned=self._owned_by,
             still_exists=self._deployment_exists,
             done=self.housekeeping.soon,
+            held=self._tell_held,
         )
         self.reapplying = Reapplying(
             self.router.deployments.cache,
@@ -260,6 +263,15 @@ class LeaderParts:
             live = self._all_bundles.get(BUNDLES.key("", bundle.metadata.name))
             if live is not None:
                 yield Leftover(resource=BUNDLES, live=observed_object(live.key, BUNDLES.gvk, live.metadata))
+
+    def _tell_held(self, deployment: str, live: ObservedObject) -> None:
+        """On the object itself: its deployment is gone, and with it the place for a condition."""
+        about = EventSubject(gvk=live.gvk, namespace=live.key.namespace, name=live.key.name, uid=live.uid)
+        message = (
+            f'it is being deleted with its BundleDeployment "{deployment}" and waits for finalizers: '
+            f"{named(live.held_by)}; the controllers that set them have to remove them"
+        )
+        self.recorder.record(about, reason=EventReason.DELETION_HELD, message=message, type="Warning")
 
     async def _deployment_exists(self, name: str, uid: str) -> bool:
         try:

@@ -8,7 +8,8 @@ import time
 
 import orjson
 
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, CRDS, EVENTS
+from tests.integration.listing import listed
 from tests.integration.operator.conftest import Controllers, StartOperator
 from tests.integration.operator.counting import calls_during, settled
 from tests.integration.operator.process import Operator
@@ -155,3 +156,23 @@ async def test_a_deletion_that_was_not_seen_is_the_collectors(
 
 def _references(owners: list[Document]) -> bytes:
     return orjson.dumps({"metadata": {"ownerReferences": owners or None}})
+
+
+async def test_what_hangs_in_its_deletion_after_its_deployment_is_gone_is_told(
+    tenant: Tenant, operator: Operator
+) -> None:
+    await install(tenant)
+    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "map-0", HELD, field_manager="somebody")
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
+    await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
+
+    async def is_told() -> bool:
+        events = [one for one in await listed(tenant.admin, EVENTS) if one["reason"] == "DeletionHeld"]
+        about = [one for one in events if one["involvedObject"].get("namespace") == tenant.namespace]
+        return [(one["involvedObject"]["name"], "rukpak.test/held" in one["message"]) for one in about] == [
+            ("map-0", True)
+        ]
+
+    await eventually(is_told, what="an Event names the finalizer", seconds=90)
+    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "map-0", RELEASED, field_manager="somebody")
+    await tenant.left_nothing(CONFIG_MAPS)
