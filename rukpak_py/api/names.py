@@ -193,6 +193,7 @@ class Reason(StrEnum):
     CONTENT_ERROR = "ContentError"
     ACCESS_DENIED = "AccessDenied"
     CONFLICT = "Conflict"
+    FIELDS_CONTESTED = "FieldsContested"
     UNAVAILABLE = "Unavailable"
     PRUNE_BUDGET_EXCEEDED = "PruneBudgetExceeded"
     STILL_UNHEALTHY = "StillUnhealthy"

@@ -49,14 +49,16 @@ async def owned_but_unlabelled(target: Target, keys: Iterable[ObjectKey]) -> lis
     return sorted(found, key=lambda live: live.key)
 
 
-async def field_managers(target: Target, key: ObjectKey) -> list[str]:
-    """Who else writes to the object itself."""
+async def last_managers(target: Target, key: ObjectKey) -> list[str]:
+    """Who else wrote to the object itself last. Nobody, where what they write leaves no entry: a field that goes."""
     try:
         metadata = await target.client.get_metadata(target.resource_of(key), key.namespace, key.name)
     except ApiError:
         return []
-    others = {entry.manager for entry in metadata.managed_fields if not entry.subresource}
-    return sorted(f'"{name}"' for name in others - {target.owner.manager, target.owner.ca_manager})
+    ours = {target.owner.manager, target.owner.ca_manager}
+    others = [entry for entry in metadata.managed_fields if not entry.subresource and entry.manager not in ours]
+    last = max((entry.time or "" for entry in others), default="")
+    return sorted({f'"{entry.manager}"' for entry in others if (entry.time or "") == last})
 
 
 async def _get(target: Target, key: ObjectKey) -> ObservedObject | None:

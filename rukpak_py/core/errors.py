@@ -5,6 +5,7 @@ RukPakError
  ├── AccessError        credentials or permissions are missing                 -> back-off, says which right
  ├── UnavailableError   somebody else is down or not there yet                 -> back-off, at least retry_after
  └── ConflictError      the object belongs to somebody else                    -> back-off, names the owner
+      └── ContestedError    another client changes it as often as it is reverted
 
 The text of an error is what a user reads in a condition, an Event and the log: what happened, to which object,
 what to do next. It never holds a secret.
@@ -39,3 +40,7 @@ class UnavailableError(RukPakError):
 
 class ConflictError(RukPakError):
     """An object that is needed belongs to somebody else."""
+
+
+class ContestedError(ConflictError):
+    """Another client changes an object as often as that is reverted; it is left alone for a while."""

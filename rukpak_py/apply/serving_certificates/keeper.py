@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.read_live import last_managers
 from rukpak_py.apply.serving_certificates.injecting import Injector, Observe
 from rukpak_py.apply.serving_certificates.passes import CertificateMemory, CertificateResult, Pass
 from rukpak_py.apply.serving_certificates.secret import (
@@ -228,7 +229,7 @@ class ServingCertificates:
         self, work: Pass, certificate: ServingCertificate, found: StoredSecret | None, callers: Sequence[Injection]
     ) -> bool:
         key, now = certificate.secret, self._clock()
-        if self._rests(work, key, now):
+        if await self._rests(work, key, now):
             return False
         if found is not None and found.is_orphan and not await self._still_exists(work.target.owner):
             return False
@@ -274,7 +275,7 @@ class ServingCertificates:
         done = 0
         for place in places:
             is_repair = work.injector.is_repair(work.lives[place.key], trust)
-            if is_repair and self._rests(work, place.key, now):
+            if is_repair and await self._rests(work, place.key, now):
                 continue
             try:
                 await work.injector.inject(place, work.lives, trust)
@@ -289,10 +290,12 @@ class ServingCertificates:
                     work.repairs.repaired(place.key, now)
         return done == len(places)
 
-    def _rests(self, work: Pass, key: ObjectKey, now: datetime) -> bool:
-        until = work.repairs.rests_until(key, now)
+    async def _rests(self, work: Pass, key: ObjectKey, now: datetime) -> bool:
+        until, managers = work.repairs.rests_until(key, now), work.repairs.managers
         if until is None:
             return False
-        work.result.resting.append(key)
+        if key not in managers:
+            managers[key] = tuple(await last_managers(work.target, key))
+        work.result.resting[key] = managers[key]
         work.result.look_again_in((until - now).total_seconds())
         return True

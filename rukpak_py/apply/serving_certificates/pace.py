@@ -12,6 +12,7 @@ REST = timedelta(seconds=60)
 class RepairPace:
     def __init__(self) -> None:
         self._repairs: dict[ObjectKey, deque[datetime]] = {}
+        self.managers: dict[ObjectKey, tuple[str, ...]] = {}  # who undoes them, as was found once
 
     def repaired(self, key: ObjectKey, now: datetime) -> None:
         self._repairs.setdefault(key, deque(maxlen=REPAIRS)).append(now)
@@ -23,6 +24,7 @@ class RepairPace:
             return None
         if now - times[-1] >= 2 * REST:
             del self._repairs[key]
+            self.managers.pop(key, None)  # who makes the next conflict is asked anew
             return None
         until = times[-1] + REST
         return until if len(times) == REPAIRS and now < until else None

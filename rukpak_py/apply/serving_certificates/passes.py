@@ -20,7 +20,8 @@ class CertificateResult:
     injected: list[ObjectKey] = field(default_factory=list)  # callers
     released: list[ObjectKey] = field(default_factory=list)  # callers of which we own nothing any more
     removed: list[ObjectKey] = field(default_factory=list)  # Secrets that nothing asks for any more
-    resting: list[ObjectKey] = field(default_factory=list)  # what somebody changes again and again, left for a minute
+    # what another client changes again and again is left for a minute; with who changed it last, where that is known
+    resting: dict[ObjectKey, tuple[str, ...]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     look_again_seconds: float | None = None  # until something has to be done although nothing changes; None: never

@@ -17,9 +17,12 @@ from rukpak_py.apply.serving_certificates import (
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import failure_facts, look_again
-from rukpak_py.controllers.result.progress import Progress
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import ContestedCertificates
+from rukpak_py.controllers.result.progress import Fact, Progress
 
 LOOK_AGAIN_SECONDS = 1.0  # at what somebody changed meanwhile, or is not there yet
+NAMED_CONFLICTS = 5
 NOTHING = WantedCertificates()
 
 
@@ -93,7 +96,16 @@ def certificate_progress(result: CertificateResult) -> Progress:
     pauses = [LOOK_AGAIN_SECONDS] if result.waiting else []
     pauses += [result.look_again_seconds] if result.look_again_seconds is not None else []
     looks = (look_again(min(pauses)),) if pauses else ()
-    return Progress(facts=(*failure_facts(result.failures), *looks))
+    return Progress(facts=(*failure_facts(result.failures), *_contested(result), *looks))
+
+
+def _contested(result: CertificateResult) -> tuple[Fact, ...]:
+    """The look at the end of the rest restores it; nothing else brings that."""
+    if not result.resting:
+        return ()
+    keys = sorted(result.resting)[:NAMED_CONFLICTS]
+    detail = ContestedCertificates(managers=tuple(result.resting[key] for key in keys))
+    return (Fact(cause=Cause.CERTIFICATES_CONTESTED, detail=detail, objects=tuple(keys)),)
 
 
 def _wanted(attempt: Attempt) -> WantedCertificates:

@@ -79,8 +79,14 @@ def reverted_drift(keys: Collection[ObjectKey]) -> str:
 
 def kept_changing(managers: Mapping[ObjectKey, Sequence[str]]) -> str:
     """Objects that others change as fast as they are reverted, with who does."""
-    each = (f"{_subject(managers[key])} changing {key}" for key in sorted(managers))
-    return f"{'; '.join(each)}; reverting at most once a minute. Stop it, or remove the field from the bundle"
+    return f"{_each(managers)}; reverting at most once a minute. Stop it, or remove the field from the bundle"
+
+
+def certificates_kept_changing(managers: Mapping[ObjectKey, Sequence[str]]) -> str:
+    return (
+        f"{_each(managers)}; its serving certificate or caBundle is restored at most once a minute, and until then the "
+        "API server cannot call the webhook. Stop it"
+    )
 
 
 def over_budget(leaving: Collection[ObjectKey], most: int) -> str:
@@ -232,5 +238,9 @@ def _place(one: KeptObject | Override) -> str:
     return str(ObjectKey(one.group, one.kind, one.namespace, one.name))
 
 
+def _each(managers: Mapping[ObjectKey, Sequence[str]]) -> str:
+    return "; ".join(f"{_subject(managers[key])} changing {key}" for key in sorted(managers))
+
+
 def _subject(managers: Sequence[str]) -> str:
-    return f"{' and '.join(managers) or 'somebody'} {'keep' if len(managers) > 1 else 'keeps'}"
+    return f"{' and '.join(managers) or 'another client'} {'keep' if len(managers) > 1 else 'keeps'}"

@@ -24,7 +24,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.ownership import ChildSituation, owner_labels, situation
-from rukpak_py.core.errors import ConflictError, UnavailableError
+from rukpak_py.core.errors import ConflictError, ContestedError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
@@ -112,9 +112,9 @@ class ChildDeployment:
         is_drift = has_other_spec and self._is_drift(instance)
         key, now = BUNDLE_DEPLOYMENTS.key("", instance.metadata.name), self._clock()
         if is_drift and self._drift.resting({key}, now):
-            raise ConflictError(
-                f'somebody keeps changing the spec of BundleDeployment "{key.name}"; reverting at most once a minute. '
-                "Change the BundleInstance instead"
+            raise ContestedError(
+                f'another client keeps changing the spec of BundleDeployment "{key.name}"; reverting at most once a '
+                "minute. Change the BundleInstance instead"
             )
         if has_other_spec and not is_drift:
             self._refused[instance.metadata.uid] = instance.metadata.generation  # until it is otherwise

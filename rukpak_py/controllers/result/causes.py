@@ -60,6 +60,7 @@ class Cause(StrEnum):
     # the BundleDeployment of a BundleInstance cannot be made, or kept as the instance says
     MIRROR_CONTENT = "MirrorContent"
     MIRROR_DENIED = "MirrorDenied"
+    MIRROR_CONTESTED = "MirrorContested"
     MIRROR_CONFLICT = "MirrorConflict"
     MIRROR_UNAVAILABLE = "MirrorUnavailable"
     MIRROR_FAILED = "MirrorFailed"
@@ -74,6 +75,7 @@ class Cause(StrEnum):
     NOT_CORRECTED = "NotCorrected"
     PRUNE_FAILED = "PruneFailed"
     PRUNE_BUDGET = "PruneBudget"
+    CERTIFICATES_CONTESTED = "CertificatesContested"
     FIELDS_CONTESTED = "FieldsContested"
     KINDS_HIDDEN_DENIED = "KindsHiddenDenied"
     KINDS_HIDDEN = "KindsHidden"

@@ -238,6 +238,13 @@ class ContestedFields(Detail, frozen=True, kw_only=True):
         return messages.kept_changing(dict(zip(objects, self.managers, strict=True)))
 
 
+class ContestedCertificates(ContestedFields, frozen=True, kw_only=True):
+    """The same of Secrets with serving certificates, and of what carries their CA."""
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.certificates_kept_changing(dict(zip(objects, self.managers, strict=True)))
+
+
 # What has happened to objects
 
 

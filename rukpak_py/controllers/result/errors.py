@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.errors import (
+    AccessError,
+    ConflictError,
+    ContentError,
+    ContestedError,
+    RukPakError,
+    UnavailableError,
+)
 from rukpak_py.kube.errors import ForbiddenError, InvalidError
 
 FAILURE_CAUSES: Mapping[FailureKind, Cause] = {
@@ -32,10 +39,11 @@ class StageErrors:
     unavailable: Cause
     failed: Cause
     refused: Cause | None = None
+    contested: Cause | None = None  # None: as any other conflict
 
     @property
     def causes(self) -> frozenset[Cause]:
-        found = (self.content, self.denied, self.conflict, self.unavailable, self.failed, self.refused)
+        found = (self.content, self.denied, self.conflict, self.unavailable, self.failed, self.refused, self.contested)
         return frozenset(cause for cause in found if cause is not None)
 
     def cause_of(self, error: RukPakError) -> Cause:
@@ -46,6 +54,8 @@ class StageErrors:
                 return self.content
             case AccessError():
                 return self.denied
+            case ContestedError() if self.contested is not None:
+                return self.contested
             case ConflictError():
                 return self.conflict
             case UnavailableError():
@@ -82,6 +92,7 @@ MIRROR_ERRORS = StageErrors(
     conflict=Cause.MIRROR_CONFLICT,
     unavailable=Cause.MIRROR_UNAVAILABLE,
     failed=Cause.MIRROR_FAILED,
+    contested=Cause.MIRROR_CONTESTED,
 )
 API_ERRORS = StageErrors(
     content=Cause.API_FAILED,

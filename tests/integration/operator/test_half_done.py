@@ -145,7 +145,7 @@ async def test_a_fight_is_told_and_fought_slowly(tenant: Tenant, operator: Opera
             await tenant.admin.patch(
                 CONFIG_MAPS, tenant.namespace, "one", b'{"data":{"v":"theirs"}}', field_manager="stubborn"
             )
-        return condition(await tenant.deployment(), "Ready").get("reason") == "Conflict"
+        return condition(await tenant.deployment(), "Ready").get("reason") == "FieldsContested"
 
     await eventually(fought, what="the fight is told")
     message = condition(await tenant.deployment(), "Ready")["message"]

@@ -54,7 +54,7 @@ async def rival(tenant: Tenant, name: str) -> AsyncIterator[None]:
 
 def is_fought_over(deployment: Document) -> bool:
     ready = condition(deployment, "Ready")
-    return ready.get("reason") == "Conflict" and '"rival"' in ready["message"]
+    return ready.get("reason") == "FieldsContested" and '"rival"' in ready["message"]
 
 
 def healthy(status: str, text: str = "") -> Callable[[Document], bool]:

@@ -481,7 +481,7 @@ async def test_what_somebody_keeps_changing_does_not_freeze_health_or_pruning(be
     assert "delete ConfigMap b" in bench.client.calls
     said = says(applied, progress)
     status, reason, message = said["Ready"]
-    assert (status, reason) == ("False", "Conflict")
+    assert (status, reason) == ("False", "FieldsContested")
     assert message.startswith('"x" keeps changing ConfigMap ns/a; reverting at most once a minute')
     assert said["Healthy"][:2] == ("False", "Unhealthy")
 

@@ -188,6 +188,18 @@ def test_it_is_looked_at_again(kept: CertificateResult, seconds: float, monkeypa
     assert concluded(attempt(), installed=well).schedule == Schedule(attempt_at=seconds)
 
 
+def test_what_another_client_keeps_changing_is_told_and_restored_at_the_end_of_its_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counting_from_now(monkeypatch)
+    progress = certificate_progress(CertificateResult(resting={SECRET: ('"x"',)}, look_again_seconds=12.0))
+    conclusion = concluded(attempt(), installed=Progress(reached=Reached.FINISHED) + progress)
+    status, reason, message = conditions(conclusion.status)["Ready"]
+    assert (status, reason) == ("False", "FieldsContested")
+    assert message.startswith(f'"x" keeps changing {SECRET}; ')
+    assert conclusion.schedule == Schedule(failures=1, report_at=12.0)
+
+
 def test_a_certificate_that_cannot_be_had_is_told_with_its_secret() -> None:
     progress = certificate_progress(CertificateResult(failures=[FAILURE]))
     (failed,) = progress.facts

@@ -410,7 +410,7 @@ NOTES = [
         with_fields(HIDDEN, notes=()),
         NO_PROGRESS,
         progress(fact(Cause.FIELDS_CONTESTED), reached=Reached.APPLIED),
-        events=["Warning Conflict"],
+        events=["Warning FieldsContested"],
     ),
     case(
         "whether ill health was told before a pause, a former release does not say",

@@ -475,10 +475,10 @@ KEEPING = [
         READY,
         NO_PROGRESS,
         progress(fact(Cause.FIELDS_CONTESTED, "x"), reached=APPLIED),
-        Ready="False Conflict x",
+        Ready="False FieldsContested x",
         Installed="True InstallationSucceeded",
         Healthy="True Healthy",
-        events=["Warning Conflict"],
+        events=["Warning FieldsContested"],
     ),
     case(
         "their end",

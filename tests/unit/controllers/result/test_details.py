@@ -181,8 +181,16 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         deployments.ContestedFields(managers=(("kubectl",), ())),
         (A, B),
         (
-            "kubectl keeps changing ConfigMap ns/a; somebody keeps changing ConfigMap ns/b; reverting at most once a "
-            "minute. Stop it, or remove the field from the bundle"
+            "kubectl keeps changing ConfigMap ns/a; another client keeps changing ConfigMap ns/b; reverting at most "
+            "once a minute. Stop it, or remove the field from the bundle"
+        ),
+    ),
+    (
+        deployments.ContestedCertificates(managers=(("kubectl",),)),
+        (A,),
+        (
+            "kubectl keeps changing ConfigMap ns/a; its serving certificate or caBundle is restored at most once a "
+            "minute, and until then the API server cannot call the webhook. Stop it"
         ),
     ),
     (deployments.RevertedDrift(), (A, B), "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b"),

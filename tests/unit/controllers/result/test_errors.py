@@ -16,7 +16,14 @@ from rukpak_py.controllers.result.errors import (
     VALUES_ERRORS,
     StageErrors,
 )
-from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.errors import (
+    AccessError,
+    ConflictError,
+    ContentError,
+    ContestedError,
+    RukPakError,
+    UnavailableError,
+)
 from rukpak_py.kube.errors import Cause as AnswerCause
 from rukpak_py.kube.errors import (
     ErrorAnswer,
@@ -46,6 +53,11 @@ ERRORS: list[tuple[RukPakError, str]] = [
     (StaleError(ANSWER), "Failed"),
     (RukPakError("x"), "Failed"),
 ]
+
+
+def test_what_another_client_keeps_changing_has_a_cause_of_its_own_where_it_is_told() -> None:
+    assert MIRROR_ERRORS.cause_of(ContestedError("x")) == "MirrorContested"
+    assert BUNDLE_ERRORS.cause_of(ContestedError("x")) == "BundleConflict"
 
 
 @pytest.mark.parametrize("stage", NAMES)
