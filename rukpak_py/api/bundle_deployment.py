@@ -19,6 +19,7 @@ DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 WATCH_NAMESPACES_AT_MOST = 64
 VALUES_FROM_AT_MOST = 16
+IGNORED_AT_MOST = 32
 COMPLETED = 64  # objects that are recorded
 HISTORY = 5
 _REGISTRY_CLASSES = [REGISTRY_CLASS, *(old for old, new in LEGACY_CLASSES.items() if new == REGISTRY_CLASS)]
@@ -72,6 +73,9 @@ class Prune(ApiType, frozen=True, kw_only=True):
     ] = PruneWhen.AFTER_HEALTHY
 
 
+JsonPointer = Annotated[str, doc("A JSON pointer.", pattern=r"^(/([^~/]|~[01])*)+$", maxLength=512)]
+
+
 class Override(ApiType, frozen=True, kw_only=True):
     """How one object is treated, whatever its annotations in the bundle say."""
 
@@ -103,8 +107,22 @@ class Override(ApiType, frozen=True, kw_only=True):
         ),
     ] = None
 
+    ignore: Annotated[
+        tuple[JsonPointer, ...],
+        doc(
+            "Fields that are left out of what is applied, as JSON pointers into the object as the bundle has it: other"
+            " clients set them, and it is no drift. An index means the element that the bundle has there. Not below a"
+            " list that the API server owns as a whole, nor `apiVersion`, `kind`, `status`, and of `metadata` only"
+            " labels and annotations without `core.rukpak.io`.",
+            maxItems=IGNORED_AT_MOST,
+        ),
+    ] = ()
+
     rules: ClassVar[tuple[CelRule, ...]] = (
-        CelRule("has(self.prune) || has(self.force)", "an entry of spec.overrides needs prune or force"),
+        CelRule(
+            "has(self.prune) || has(self.force) || has(self.ignore) && size(self.ignore) > 0",
+            "an entry of spec.overrides needs prune, force or ignore",
+        ),
     )
 
 

@@ -65,7 +65,7 @@ def options_of(spec: BundleDeploymentSpec) -> InstallOptions:
         create_namespace=spec.create_namespace,
         provisioner_class_name=spec.provisioner_class if spec.provisioner_class != PLAIN_CLASS else "",
         watch_namespaces=tuple(sorted(spec.watch_namespaces)),
-        overrides=tuple(sorted(filter(_has_effect, spec.overrides), key=_object)),
+        overrides=tuple(sorted(map(_in_order, filter(_has_effect, spec.overrides)), key=_object)),
         config=spec.config or None,
     )
 
@@ -206,7 +206,11 @@ def flag(annotations: Mapping[str, str], name: str, *, override: bool | None = N
 
 
 def _has_effect(override: Override) -> bool:
-    return override.prune is not None or override.force is not None
+    return override.prune is not None or override.force is not None or bool(override.ignore)
+
+
+def _in_order(override: Override) -> Override:
+    return replace(override, ignore=tuple(sorted(set(override.ignore))))
 
 
 def _object(override: Override) -> tuple[str, str, str, str]:

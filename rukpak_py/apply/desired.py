@@ -10,7 +10,7 @@ into it, annotations: the garbage collector knows no policy, and takes whatever 
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rukpak_py.api.bundle_deployment import Override
@@ -23,19 +23,27 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.identity import applied_value, identity
+from rukpak_py.apply.ignored import IgnoredField, leave_out
 from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
 from rukpak_py.apply.normalise import normalise
+from rukpak_py.apply.normalise.notes import Notes
 from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, phase_of
 from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.scaling import REPLICAS
 from rukpak_py.core.objects import GroupKind, Head, Object, ObjectKey, canonical_json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Payload:
-    """One way to send an object: owned (it goes with its deployment) or outliving it."""
+    """One way to send an object: owned (it goes with its deployment) or outliving it.
+
+    `trial`: what is sent to try it out, with the fields that are ignored: they are still ours then, and without them
+    the server would refuse what lacks one that it needs. None: the same.
+    """
 
     body: bytes
     digest: str
+    trial: bytes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +57,7 @@ class Desired:
     force: bool  # delete and re-create when an immutable field changed
     defines: frozenset[GroupKind]  # the kinds that a CRD brings
     warnings: tuple[str, ...]
+    ignored: tuple[IgnoredField, ...] = ()  # fields of the content that are not sent
 
     @property
     def key(self) -> ObjectKey:
@@ -65,40 +74,61 @@ def desire(
     outlives: bool = False,
     lasting: bool = False,
     overrides: Sequence[Override] = (),
+    scaler: ObjectKey | None = None,
 ) -> Desired:
-    """`custom`: the kind is served by a CRD. `outlives`: the object stays when its deployment goes.
+    """`custom`: the kind is served by a CRD. `outlives`: the object stays when its deployment goes. `scaler`: what sets
+    its replicas.
 
     What an override says of the object wins over the object's own annotations, and these over what the format says:
     `lasting` is as if the annotation said that it is never pruned.
     """
     normal = normalise(obj.manifest(), namespaced=namespaced, default_namespace=default_namespace)
-    manifest = normal.manifest
-    annotations: dict[str, str] = manifest["metadata"].get("annotations") or {}
-    head = Head(
-        gvk=obj.head.gvk, namespace=manifest["metadata"].get("namespace", ""), name=manifest["metadata"]["name"]
-    )
+    whole = normal.manifest
+    annotations: dict[str, str] = whole["metadata"].get("annotations") or {}
+    head = Head(gvk=obj.head.gvk, namespace=whole["metadata"].get("namespace", ""), name=whole["metadata"]["name"])
     override = override_of(overrides, head.key, install_namespace=default_namespace)
+    notes = Notes(subject=str(head.key), warnings=list(normal.warnings))
+    manifest, ignored = leave_out(whole, _pointers(whole, override, scaler, notes), notes)
     may_prune = flag(annotations, PRUNE_ANNOTATION, override=override.prune)
     outlives = outlives or may_prune is False or (may_prune is None and lasting)
     identified = identity(owner.uid, head.key)
     holds = holds_what_cannot_be_had_again(head.gvk.group_kind)
-    payload = _payload(manifest, owner, identified, outlives=outlives, by_annotation=holds)
-    taken = _payload(manifest, owner, identified, outlives=True) if holds and not outlives else payload
-    ignored = [name for name in (PRUNE_ANNOTATION, FORCE_ANNOTATION) if holds and annotations.get(name) == "true"]
+    for name in (PRUNE_ANNOTATION, FORCE_ANNOTATION):
+        if holds and annotations.get(name) == "true":
+            notes.warn(_without_effect(name))
+
+    def made(*, outlives: bool, by_annotation: bool = False) -> Payload:
+        one = _payload(manifest, owner, identified, outlives=outlives, by_annotation=by_annotation)
+        if manifest is whole:
+            return one
+        trial = _payload(whole, owner, identified, outlives=outlives, by_annotation=by_annotation)
+        return replace(one, trial=trial.body)
+
+    payload = made(outlives=outlives, by_annotation=holds)
     return Desired(
         head=head,
         phase=phase_of(obj.head.gvk, custom=custom),
         payload=payload,
         force=flag({} if holds else annotations, FORCE_ANNOTATION, override=override.force) is True,
-        payload_when_taken=taken,
+        payload_when_taken=made(outlives=True) if holds and not outlives else payload,
         defines=frozenset(custom_kinds_of([manifest])),
-        warnings=(*normal.warnings, *(_ignored(head.key, name) for name in ignored)),
+        warnings=tuple(notes.warnings),
+        ignored=ignored,
     )
 
 
-def _ignored(key: ObjectKey, annotation: str) -> str:
+def _without_effect(annotation: str) -> str:
     field = annotation.rpartition("/")[2]
-    return f'{key}: {annotation}: "true" in a bundle is ignored for this kind; use {field} in spec.overrides'
+    return f'{annotation}: "true" in a bundle is ignored for this kind; use {field} in spec.overrides'
+
+
+def _pointers(manifest: dict[str, Any], override: Override, scaler: ObjectKey | None, notes: Notes) -> tuple[str, ...]:
+    """What is left out of the content. Replicas that an autoscaler sets are, whatever an override says."""
+    spec = manifest.get("spec")
+    if scaler is None or not isinstance(spec, dict) or "replicas" not in spec or REPLICAS in override.ignore:
+        return override.ignore
+    notes.warn(f"spec.replicas is left out: {scaler} sets it")
+    return (*override.ignore, REPLICAS)
 
 
 def _payload(

@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.disowned_fields import disown, owned_as_a_whole
 from rukpak_py.apply.health import HealthStatus
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import lost_marks
@@ -109,13 +110,13 @@ class Engine:
         """What is wrong with the answer."""
         try:
             force = change.action is not Action.CREATE
-            answer = await self._send(target, change, _body(change), force=force, dry_run=True)
+            answer = await self._send(target, change, _trial_body(change), force=force, dry_run=True)
         except InvalidError as error:
             refused = _switchable(target, change, error)
             if refused is None or not await refused.try_switched():
                 raise
             return None
-        return lost_marks(_observed(change, answer), target.owner)
+        return lost_marks(_observed(change, answer), target.owner) or _unignorable(target, change, answer)
 
     async def apply(
         self,
@@ -234,15 +235,26 @@ class Engine:
                 return await self._update(target, change, change_set)
 
     async def _update(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
+        body, version = _body(change), await self._disown_ignored(target, change)
         try:
-            return await self._send(target, change, _body(change), force=True, change_set=change_set)
+            body = body if version is None else _with_metadata(body, resourceVersion=version)
+            return await self._send(target, change, body, force=True, change_set=change_set)
         except InvalidError as error:
             refused = _switchable(target, change, error)
             if refused is None or await refused.switch() is None:
                 raise
         return await self._send(target, change, _body(change), force=True, change_set=change_set)
 
+    async def _disown_ignored(self, target: Target, change: Change) -> str | None:
+        """The resourceVersion to apply on, where fields that the content no longer sets were ours."""
+        if change.live is None or change.action is Action.CORRECT or not change.desired.ignored:
+            return None
+        resource = _resource(target, change)
+        return await disown(target.client, resource, change.live, target.owner.manager, change.desired.ignored)
+
     async def _take(self, target: Target, change: Change, live: ObservedObject, change_set: ChangeSet) -> ApplyAnswer:
+        version = await self._disown_ignored(target, change)
+        live = live if version is None else replace(live, version=int(version))
         try:
             outcome = await self._judge(target, change, live)
         except InvalidError as error:
@@ -321,7 +333,7 @@ class Engine:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _take_in(self, target: Target, change: Change, applied: ApplyAnswer, change_set: ChangeSet) -> None:
-        lost = lost_marks(_observed(change, applied), target.owner)
+        lost = lost_marks(_observed(change, applied), target.owner) or _unignorable(target, change, applied)
         if lost is not None:  # no watch may show it: what came of it is asked for again
             target.last_applied.uids[change.key] = applied.metadata.uid
             change_set.failures.append(lost)
@@ -382,6 +394,19 @@ def _resource(target: Target, change: Change) -> Resource:
 def _body(change: Change) -> bytes:
     """What is there is addressed by its uid: whatever took its place answers 409 instead of being overwritten."""
     return _with_metadata(change.payload.body, uid=change.live.uid) if change.live is not None else change.payload.body
+
+
+def _trial_body(change: Change) -> bytes:
+    """With the fields that are ignored and still ours."""
+    if change.live is None or change.payload.trial is None:
+        return _body(change)
+    return _with_metadata(change.payload.trial, uid=change.live.uid)
+
+
+def _unignorable(target: Target, change: Change, answer: ApplyAnswer) -> Failure | None:
+    if not change.desired.ignored:
+        return None
+    return owned_as_a_whole(change.key, answer.metadata, target.owner.manager, change.desired.ignored)
 
 
 def _with_metadata(body: bytes, **fields: str) -> bytes:

@@ -79,7 +79,10 @@ def reverted_drift(keys: Collection[ObjectKey]) -> str:
 
 def kept_changing(managers: Mapping[ObjectKey, Sequence[str]]) -> str:
     """Objects that others change as fast as they are reverted, with who does."""
-    return f"{_each(managers)}; reverting at most once a minute. Stop it, or remove the field from the bundle"
+    return (
+        f"{_each(managers)}; reverting at most once a minute. Stop it, remove the field from the bundle, or name it in "
+        "spec.overrides[].ignore"
+    )
 
 
 def certificates_kept_changing(managers: Mapping[ObjectKey, Sequence[str]]) -> str:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.order import is_builtin
+from rukpak_py.apply.scaling import scaled
 from rukpak_py.apply.serving_certificates import wanted_certificates
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.content.tree import Tree
@@ -289,12 +290,13 @@ def differs(attempt: Attempt, digest: str) -> bool:
 async def _desire_all(content: RenderedContent, resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
     desired: dict[object, Desired] = {}
     turn = 0
+    scalers = scaled(content.objects, default_namespace=attempt.namespace)
     for obj in content.objects:
         resource = resolution.resources.get(obj.head.gvk)
         if resource is None:
             continue
         lasting = obj.head.key in content.lasting
-        one = _desire(obj, namespaced=resource.namespaced, lasting=lasting, attempt=attempt)
+        one = _desire(obj, namespaced=resource.namespaced, lasting=lasting, scalers=scalers, attempt=attempt)
         known = desired.setdefault(one.key, one)
         if known.payload.digest != one.payload.digest:
             raise ContentError(f"the content has two different objects with the same name: {one.key}")
@@ -305,7 +307,10 @@ async def _desire_all(content: RenderedContent, resolution: Resolution, attempt:
     return tuple(desired.values())
 
 
-def _desire(obj: Object, *, namespaced: bool, lasting: bool, attempt: Attempt) -> Desired:
+def _desire(
+    obj: Object, *, namespaced: bool, lasting: bool, scalers: Mapping[ObjectKey, ObjectKey], attempt: Attempt
+) -> Desired:
+    key = obj.head.key
     return desire(
         obj,
         owner=attempt.owner,
@@ -315,6 +320,7 @@ def _desire(obj: Object, *, namespaced: bool, lasting: bool, attempt: Attempt) -
         outlives=attempt.makes(obj),
         lasting=lasting,
         overrides=attempt.options.overrides,
+        scaler=scalers.get(key._replace(namespace=key.namespace or attempt.namespace)),
     )
 
 

@@ -69,7 +69,7 @@ async def test_good_options_pass(client: Client, spec: Document) -> None:
         ({"config": "text"}, "spec.config in body must be of type object"),
         ({"overrides": [{"name": "a", "prune": True}]}, "spec.overrides[0].kind: Required value"),
         ({"overrides": [{"kind": "Pod", "prune": True}]}, "spec.overrides[0].name: Required value"),
-        ({"overrides": [{"kind": "Pod", "name": "a"}]}, "an entry of spec.overrides needs prune or force"),
+        ({"overrides": [{"kind": "Pod", "name": "a"}]}, "an entry of spec.overrides needs prune, force or ignore"),
         ({"overrides": [OVERRIDE, {**OVERRIDE, "prune": False}]}, "spec.overrides[1]: Duplicate value"),
         ({"overrides": [{**OVERRIDE, "name": f"many-{number}"} for number in range(129)]}, "spec.overrides: Too many"),
     ],

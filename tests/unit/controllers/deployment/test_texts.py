@@ -39,7 +39,8 @@ HOW = (
             messages.kept_changing({keys(2)[1]: ['"x"', '"y"'], keys(1)[0]: []}),
             (
                 'another client keeps changing ConfigMap ns/c0; "x" and "y" keep changing ConfigMap ns/c1; '
-                "reverting at most once a minute. Stop it, or remove the field from the bundle"
+                "reverting at most once a minute. Stop it, remove the field from the bundle, or name it in "
+                "spec.overrides[].ignore"
             ),
         ),
         (

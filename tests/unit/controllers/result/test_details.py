@@ -182,7 +182,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (A, B),
         (
             "kubectl keeps changing ConfigMap ns/a; another client keeps changing ConfigMap ns/b; reverting at most "
-            "once a minute. Stop it, or remove the field from the bundle"
+            "once a minute. Stop it, remove the field from the bundle, or name it in spec.overrides[].ignore"
         ),
     ),
     (
