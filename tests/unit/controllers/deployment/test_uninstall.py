@@ -371,8 +371,9 @@ async def test_nothing_is_deleted_of_a_deployment_that_was_ever_orphaning(bench:
     result = await bench.proceed(bench.deleted())
     assert causes(result) == [Cause.ORPHANED]
     assert text(result) == (
-        f"left 2 objects in the cluster, as a deletion that orphans asks: CustomResourceDefinition {CRD_NAME}, "
-        "Basket ns/x; a BundleDeployment of the same name takes them again"
+        "left 2 objects in the cluster, as a deletion that orphans asks: "
+        f"CustomResourceDefinition.apiextensions.k8s.io/{CRD_NAME}, "
+        "Basket.shop.example.org/ns/x; a BundleDeployment of the same name takes them again"
     )
     assert not any("delete" in call for call in bench.client.calls)
     assert not bench.client.objects["Basket", "x"]["metadata"].get("ownerReferences")
@@ -414,8 +415,8 @@ async def test_what_others_have_of_a_crd_holds_the_deletion_until_it_is_allowed(
     assert causes(result) == [Cause.DATA_LOSS]
     assert text(result) == (
         "the deletion waits, because it would delete what others have: "
-        f"CustomResourceDefinition {CRD_NAME}: 1 Basket object (shop/theirs). Delete or move that, or set the "
-        'annotation core.rukpak.io/allow-data-loss: "true" on the BundleDeployment'
+        f"CustomResourceDefinition.apiextensions.k8s.io/{CRD_NAME}: 1 Basket object (shop/theirs). "
+        'Delete or move that, or set the annotation core.rukpak.io/allow-data-loss: "true" on the BundleDeployment'
     )
     allowed = replace(of, metadata=replace(of.metadata, annotations={ALLOW_DATA_LOSS_ANNOTATION: "true"}))
     await bench.proceed(allowed)
