@@ -88,6 +88,13 @@ MARKS = {
             " `status.lastHandledRefreshAt` is the last value that was acted on."
         ),
     ),
+    "OPERATOR_NAMESPACE_ANNOTATION": (
+        "operator, on the CRD of BundleDeployments",
+        (
+            "System namespace of the operator that leads in this cluster; another one does not, and says so. It is"
+            " replaced once the Lease of that operator has not been renewed for a minute."
+        ),
+    ),
     "SKIP_HOOKS_ANNOTATION": (
         "you, on a BundleDeployment",
         "`true`: hooks of the chart are not run, also not for its deletion.",

@@ -39,6 +39,7 @@ FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
 ALLOW_DATA_LOSS_ANNOTATION = f"{GROUP}/allow-data-loss"  # on a deployment: its deletion may delete what others have
 REFRESH_AT_ANNOTATION = f"{GROUP}/refresh-at"
+OPERATOR_NAMESPACE_ANNOTATION = f"{GROUP}/operator-namespace"  # on a CRD of ours: whose cluster it is
 SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
 HOSTS_ANNOTATION = f"{GROUP}/hosts"  # on Secrets of the system namespace: where sources may send them
 HOOK_RUN_ANNOTATION = f"{GROUP}/hook-run"  # on objects of hooks: for which event of which installation
@@ -231,4 +232,5 @@ class EventReason(StrEnum):
     HOOK_GIVEN_UP = "HookGivenUp"
     HOOK_ENDED = "HookEnded"
     UNPACK_POD = "UnpackPod"
+    ANOTHER_OPERATOR = "AnotherOperator"
     SECRET_NOT_BOUND = "SecretNotBound"  # noqa: S105 - a reason

@@ -20,9 +20,11 @@ from rukpak_py import __version__
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
+from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.lease import Holder, LeaderElector
 from rukpak_py.kube.watch_status import WatchStatus
 from rukpak_py.operator.adapters import ConfigMapUsers
+from rukpak_py.operator.claim import ClusterClaim
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content_server import content_listener
 from rukpak_py.operator.leader import Leader
@@ -41,6 +43,7 @@ from rukpak_py.server.web import metrics_app, metrics_port, probe_app, probe_por
 LOG = logging.getLogger(__name__)
 LEASE = "core.rukpak.io"
 STOP_SECONDS = 25.0  # for a stop in good order; Kubernetes kills after 30
+CLAIM_SECONDS = 2.0  # between two looks at the claim of another operator
 LOST_SECONDS = 4.0  # for one without the lease: less than from the deadline for renewing it to its end
 
 
@@ -75,12 +78,15 @@ class Replica:
         self._watchdog = Watchdog(
             watches=self._watches, others=self._other_watches, heartbeats=self._heartbeats, limits=limits
         )
+        self._claim = ClusterClaim(
+            client.in_lane(Lane.LEASE), settings.system_namespace, lease=LEASE, is_kept=settings.leader_elect
+        )
         self._elector = LeaderElector(
             client.in_lane(Lane.LEASE),
             settings.system_namespace,
             LEASE,
             Holder(pod=settings.pod_name, address=settings.pod_address),
-            may_lead=self._prerequisites.are_met,
+            may_lead=self._may_lead,
             on_loss=self._lost_the_lease,
         )
         writer = client.fenced(self._fence)
@@ -106,6 +112,7 @@ class Replica:
             for server in self._servers(stop):
                 await server.start()
                 stack.push_async_callback(server.stop)
+            stack.push_async_callback(self._claim.close)
             await self._prerequisites.wait(stop)
             if stop.is_set():
                 return
@@ -147,6 +154,7 @@ class Replica:
         )
         ready = {
             "api": lambda: self._prerequisites.missing,
+            "operator": lambda: self._claim.problem,
             "certificate": self._certificates.unloaded,
             "bundles": self._bundles,
             "config maps": self._system_config_maps,
@@ -203,9 +211,21 @@ class Replica:
     async def _seek_leadership(self) -> None:
         if self._settings.leader_elect:
             await self._elector.run(self._lead)
-        else:
-            LOG.info("leading without a lease")
-            await self._lead()
+            return
+        while not await self._is_unclaimed():  # noqa: ASYNC110 - the API server announces nothing
+            await asyncio.sleep(CLAIM_SECONDS)
+        LOG.info("leading without a lease")
+        await self._lead()
+
+    async def _may_lead(self) -> bool:
+        return await self._prerequisites.are_met() and await self._claim.is_ours()
+
+    async def _is_unclaimed(self) -> bool:
+        try:
+            return await self._claim.is_ours()
+        except ApiError as error:
+            LOG.warning("cannot see whether another operator leads: %s", error)
+            return False
 
     async def _lead(self) -> None:
         self._leads = True

@@ -14,6 +14,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, NAMESPACES, Resource
 from tests import manifests
+from tests.integration.claims import claim
 from tests.integration.listing import listed
 from tests.manifests import Document
 from tests.waiting import eventually, until_gone
@@ -33,6 +34,7 @@ class Tenant:
         self._deployed: set[str] = set()
 
     async def begin(self) -> None:
+        await claim(self.admin, None)
         for name in (self.namespace, self.system):
             body = orjson.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
             await self.admin.create(NAMESPACES, "", body)

@@ -39,6 +39,7 @@ RESTART = {
     ("watch", "configmaps", "200"): 2,  # of the inventory; of the sources in the system namespace
     ("watch", "services", "200"): 1,
     **{("watch", plural, "200"): 1 for plural in PROCESS},
+    ("get", "customresourcedefinitions", "200"): 1,  # does another operator lead in this cluster?
     ("get", "endpointslices", "404"): 1,  # of the API server, which is no source; this one has none
 }
 

@@ -13,6 +13,7 @@ from rukpak_py.api.names import WEBHOOK_CONFIGURATION
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
+from tests.integration.claims import claim
 from tests.integration.operator.process import Operator, ended_cleanly
 from tests.integration.server.traffic import Traffic, until_unguarded
 
@@ -28,6 +29,7 @@ class Cluster:
 @pytest.fixture
 async def cluster(admin: Client, namespace_there: str) -> AsyncIterator[Cluster]:
     """With a system namespace of one's own. There is one webhook configuration, and it is gone afterwards."""
+    await claim(admin, None)
     yield Cluster(client=admin, system=namespace_there)
     with suppress(NotFoundError):
         await admin.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
