@@ -16,6 +16,7 @@ from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
 from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
@@ -187,26 +188,24 @@ class DeploymentParts:
         certificates = CertificateStage(
             self._certificates, self.serving_secrets, inventory, target_of=planner.target_of
         )
+        gates = Gates(
+            around.client,
+            engine=engine,
+            cluster=around.cluster,
+            existence=existence,
+            deployments=deployments,
+            states=self.states,
+        )
+        applier = Applier(engine, record, certificates, has_namespace=around.cluster.has_namespace)
         return ContentReconciler(
             visibility=KindVisibility(inventory, kinds),
             ownership_form=form,
             rendering=rendering,
             planner=planner,
-            gates=Gates(
-                around.client,
-                engine=engine,
-                cluster=around.cluster,
-                existence=existence,
-                deployments=deployments,
-                states=self.states,
-            ),
-            applier=Applier(
-                engine,
-                record,
-                certificates,
-                has_namespace=around.cluster.has_namespace,
-            ),
+            gates=gates,
+            applier=applier,
             certificates=certificates,
             hooks=hooks,
             after_apply=AfterApply(inventory, around.client, now=around.now),
+            half_upgrade=HalfUpgrade(planner=planner, rendering=rendering, gates=gates, applier=applier),
         )

@@ -91,12 +91,20 @@ class Applier:
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
         is_first = attempt.installed is None  # of an upgrade the server was asked before, and drift waits for nothing
         change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by, names_all=is_first)
+        if not is_drift:
+            state.written |= {*change_set.created, *change_set.updated, *change_set.taken, *change_set.corrected}
         happened = self._note(attempt, change_set, drifted=known if is_drift else frozenset())
         unfinished = self._unfinished(attempt, planned, change_set)
         if unfinished:
             return Progress(facts=(*happened, *unfinished), reached=Reached.PARTLY)
         kept = attempt.deployment.status.kept
         return AppliedContent(attempt=attempt, planned=planned, resting=resting, kept=kept, facts=happened)
+
+    async def correct(self, attempt: Attempt, planned: Planned) -> tuple[Fact, ...]:
+        """Write what drifted, and nothing else. What is new about it, and what could not be corrected."""
+        drifted = frozenset(change.key for change in planned.plan.writes)
+        change_set = await self._engine.apply(planned.target, planned.plan)
+        return (*self._note(attempt, change_set, drifted=drifted), *failure_facts(change_set.failures))
 
     async def apply_before_hooks(
         self, attempt: Attempt, rendered: Rendered, planned: Planned

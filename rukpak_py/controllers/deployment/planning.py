@@ -4,7 +4,7 @@
 this content brings; they are looked for once the kind is served, and created only after that.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -95,6 +95,18 @@ class Planner:
             prune_policy=await self._prune_policy(attempt, owned, rendered.keys),
         )
         return Planned(target=target, plan=plan, hidden=hidden, held=held, done=frozenset(gone), later=later)
+
+    async def plan_of(self, attempt: Attempt, target: Target, desired: Sequence[Desired]) -> Planned:
+        """What is done with these objects, and nothing else."""
+        plan = make_plan(
+            desired,
+            live=await read_live(target, self._inventory, [one.key for one in desired]),
+            owned={},
+            fields=attempt.state.applied.certain,
+            owner=target.owner,
+            adopt=attempt.deployment.spec.adopt,
+        )
+        return Planned(target=target, plan=plan, hidden=HiddenKinds())
 
     async def _prune_policy(
         self, attempt: Attempt, owned: Mapping[ObjectKey, ObservedObject], wanted: Collection[ObjectKey]

@@ -146,6 +146,8 @@ class DeploymentReconciler:
             of_installed = NO_PROGRESS
             if progress.reached is Reached.NOTHING:
                 of_installed = await self._kept_beside(deployment, active)
+            elif progress.reached is Reached.PARTLY and active is not None:
+                of_installed = await self._content.correct_half(attempt, active)
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
         told = self._deployments.get(deployment.metadata.name)
         is_finished = progress.reached is Reached.FINISHED and _is_well(progress)

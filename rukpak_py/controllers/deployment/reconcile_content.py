@@ -36,6 +36,7 @@ from rukpak_py.controllers.deployment.facts import (
     with_failed_request,
 )
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
@@ -66,6 +67,7 @@ class ContentReconciler:
         certificates: CertificateStage,
         hooks: ReleaseHooks,
         after_apply: AfterApply,
+        half_upgrade: HalfUpgrade,
     ) -> None:
         self._visibility = visibility
         self._ownership_form = ownership_form
@@ -76,6 +78,7 @@ class ContentReconciler:
         self._certificates = certificates
         self._hooks = hooks
         self._after_apply = after_apply
+        self._half_upgrade = half_upgrade
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
         """`active`: the same for what is installed; None when nothing is, or when its options are lost.
@@ -118,7 +121,8 @@ class ContentReconciler:
         begun = await self._hooks.proceed(attempt, rendered)
         if isinstance(begun, Progress):
             return begun
-        return Progress(facts=begun.facts) + await self._applying(attempt, active, rendered, hidden)
+        progress = Progress(facts=begun.facts) + await self._applying(attempt, active, rendered, hidden)
+        return self._half_upgrade.told(attempt, active, rendered, progress)
 
     async def _applying(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: HiddenKinds
@@ -212,6 +216,10 @@ class ContentReconciler:
         if active.is_untouched:
             return await self.reconcile_content(active, active)
         return self._rendering.lost(active)
+
+    async def correct_half(self, attempt: Attempt, active: Attempt) -> Progress:
+        """The same where some of the successor was written."""
+        return await with_failed_request(self._half_upgrade.correct_drift(attempt, active))
 
     def _as_applied(self, attempt: Attempt, hidden: HiddenKinds) -> AppliedContent | None:
         """The watches show what was applied, but for what another client keeps changing and is left alone for now."""

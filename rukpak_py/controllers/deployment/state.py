@@ -211,6 +211,7 @@ class DeploymentState:
     content: ContentKey | None = None  # of which everything was applied; None: unknown, or half of it
     untouched: ContentKey | None = None  # after which nothing else was applied; what it has may have drifted
     begun: ContentKey | None = None  # of which something was written, and not all; a former process may have, too
+    written: frozenset[ObjectKey] = frozenset()  # of that
     unmade: UnmadeBundle | None = None
     bundle: str = ""  # the Bundle of the template as it was at the last look
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
@@ -264,6 +265,8 @@ class DeploymentState:
     def applying(self, content: ContentKey) -> None:
         """Until all of it is applied nothing is as it was applied: neither the old content nor the new."""
         self.content = None
+        if self.begun != content:
+            self.written = frozenset()
         self.begun = content
         if not self.is_untouched(content):
             self.untouched = None
@@ -283,7 +286,7 @@ class DeploymentState:
             self.applied.forget(key)
         self.applied.expect(key for key in keys if key in hidden)
         self.content = self.untouched = content
-        self.begun = None
+        self.begun, self.written = None, frozenset()
         self.applied.again.clear()
         self.conflicts = frozenset()
         self.created.clear()

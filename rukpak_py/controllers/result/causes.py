@@ -116,6 +116,7 @@ class Cause(StrEnum):
     STILL_UNHEALTHY = "StillUnhealthy"
     UNHEALTHY = "Unhealthy"
     # notes
+    HALF_UPGRADED = "HalfUpgraded"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
     ORDER_NOT_KEPT = "OrderNotKept"
     HOOKS_SKIPPED = "HooksSkipped"

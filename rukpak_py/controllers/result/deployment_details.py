@@ -177,6 +177,24 @@ class Unhealthy(Detail, frozen=True, kw_only=True):
         return messages.unhealthy_text(self.lines, self.total, self.example)
 
 
+class HalfUpgraded(Detail, frozen=True, kw_only=True):
+    """Of the `total` objects of `wanted`, so many are in the cluster as it has them. `examples`: some that it wrote."""
+
+    done: int
+    total: int
+    examples: tuple[str, ...]
+    installed: str
+    wanted: str
+
+    def text(self, _: Objects, /) -> str:
+        count = f"all {self.total}" if self.done == self.total else f"{self.done} of {self.total}"
+        more = f" and {self.done - len(self.examples)} more" if self.done > len(self.examples) else ""
+        return (
+            f"{count} objects are those of {self.wanted} ({', '.join(self.examples)}{more}); all others stay as "
+            f"{self.installed} has them, drift of both is corrected, and nothing is pruned before the upgrade has ended"
+        )
+
+
 class HeldBack(Detail, frozen=True, kw_only=True):
     def text(self, objects: Objects, /) -> str:
         return messages.held_back(objects)

@@ -262,6 +262,7 @@ TABLE: Mapping[Cause, Row] = {
         kind=Kind.WAIT, aspect=_H, reason=Reason.UNHEALTHY, ready=Reason.STILL_UNHEALTHY, event=Reason.UNHEALTHY
     ),
     Cause.UNHEALTHY: _wait(WAKE, Reason.UNHEALTHY, _H, quiet=0.0, later=(LASTING_SECONDS, Cause.STILL_UNHEALTHY)),
+    Cause.HALF_UPGRADED: _note(None),
     Cause.OVERRIDE_UNMATCHED: _note(EventReason.OVERRIDE_UNMATCHED),
     Cause.ORDER_NOT_KEPT: _note(EventReason.ORDER_NOT_KEPT, None),
     Cause.HOOKS_SKIPPED: _note(EventReason.HOOKS_SKIPPED, None, is_warning=False),

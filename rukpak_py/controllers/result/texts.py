@@ -56,7 +56,7 @@ class Texts:
             return f"{upgrade} refused; {self.installed} stays installed: "
         if self.wanted_reached >= Reached.APPLIED:
             return ""  # it is what is installed by now
-        return f"{upgrade} is half done; what only {self.installed} has is not corrected: "
+        return f"{upgrade} is half done: "
 
 
 def with_next_attempt(text: str, schedule: Schedule, clock: Clock) -> str:

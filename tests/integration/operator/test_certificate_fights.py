@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import orjson
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
-from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import Resource
@@ -38,7 +38,7 @@ def content(tenant: Tenant) -> list[Document]:
         "spec": {"ports": [{"port": 443}]},
     }
     rule = {"apiGroups": [f"{tenant.name}.test"], "apiVersions": ["v1"], "resources": ["x"], "operations": ["CREATE"]}
-    configuration = {
+    hooks = {
         "apiVersion": f"{ADMISSION}/v1",
         "kind": "ValidatingWebhookConfiguration",
         "metadata": {
@@ -55,7 +55,11 @@ def content(tenant: Tenant) -> list[Document]:
             }
         ],
     }
-    return [service, configuration]
+    return [service, hooks]
+
+
+def configuration(tenant: Tenant) -> ObjectKey:
+    return VALIDATING.key("", tenant.name)
 
 
 @asynccontextmanager
@@ -91,8 +95,7 @@ async def test_a_ca_bundle_that_is_removed_again_and_again_is_told(tenant: Tenan
         told = await tenant.until(
             lambda one: condition(one, "Ready").get("reason") == "FieldsContested", what="the fight is told"
         )
-        message = condition(told, "Ready")["message"]
-        assert f"keeps changing ValidatingWebhookConfiguration {tenant.name}; its serving certificate" in message
+        assert f"keeps changing {configuration(tenant)}; its serving" in condition(told, "Ready")["message"]
         assert condition(told, "Installed")["status"] == "True"
     await tenant.ready(seconds=90)  # it rests for a minute
 
@@ -106,4 +109,4 @@ async def test_the_client_that_replaces_a_ca_bundle_is_named(tenant: Tenant, ope
             lambda one: condition(one, "Ready").get("reason") == "FieldsContested", what="the fight is told"
         )
     message = condition(told, "Ready")["message"]
-    assert message.startswith(f'"rival" keeps changing ValidatingWebhookConfiguration {tenant.name};'), message
+    assert message.startswith(f'"rival" keeps changing {configuration(tenant)}; '), message

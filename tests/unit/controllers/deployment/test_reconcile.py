@@ -124,6 +124,10 @@ class FakeContentStage:
     async def correct_drift(self, active: Attempt) -> Progress:
         return self._result("correct drift", active)
 
+    async def correct_half(self, attempt: Attempt, _active: Attempt) -> Progress:
+        self.asked.append(("correct half", attempt.bundle.metadata.name, attempt.install_namespace))
+        return NO_PROGRESS
+
     def drop_renderings(self, one: BundleDeployment) -> None:
         self.dropped.append(one.metadata.name)
 
@@ -495,12 +499,14 @@ class TestTheActiveContentIsKept:
         bench.content.results[ACTIVE] = progress(fact(Cause.ACCESS), reached=Reached.PARTLY)
         assert (await bench.reconcile(look(stalled))).attempt_at is not None
 
-    async def test_not_when_something_of_the_successor_was_written(self, bench: Bench) -> None:
+    async def test_each_object_as_it_was_applied_last_when_something_of_the_successor_was_written(
+        self, bench: Bench
+    ) -> None:
         """Half an upgrade is not drift."""
         bench.put_bundle(unpacked(installed_before(bench)))
         bench.content.results[WANTED] = half_done()
         await bench.reconcile()
-        assert bench.content.asked == [("reconcile", WANTED, "after")]
+        assert bench.content.asked == [("reconcile", WANTED, "after"), ("correct half", WANTED, "after")]
 
     async def test_what_an_attempt_before_has_written_is_no_refusal(self, bench: Bench) -> None:
         one = installed_before(bench)
@@ -512,7 +518,7 @@ class TestTheActiveContentIsKept:
         attempt.state.applying(attempt.content)
         bench.clock.now += WRITE_INTERVAL_SECONDS
         await bench.reconcile()
-        assert " is half done; " in bench.conditions["Installed"][2]
+        assert " is half done: " in bench.conditions["Installed"][2]
 
     async def test_not_when_it_is_what_was_refused(self, bench: Bench) -> None:
         installed_before(bench, template=spec("former"), install_namespace="before")

@@ -152,7 +152,7 @@ REFUSALS = [
         READY,
         progress(fact(Cause.UNAVAILABLE, "no answer"), reached=PARTLY, valid="b2"),
         key=SECOND,
-        Installed="False UpgradeFailed upgrade to b2 is half done; what only b1 has is not corrected: no answer",
+        Installed="False UpgradeFailed upgrade to b2 is half done: no answer",
         active="b1",
     ),
     case(

@@ -193,6 +193,22 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
             "minute, and until then the API server cannot call the webhook. Stop it"
         ),
     ),
+    (
+        deployments.HalfUpgraded(done=3, total=4, examples=("x", "y"), installed="b1", wanted="b2"),
+        (),
+        (
+            "3 of 4 objects are those of b2 (x, y and 1 more); all others stay as b1 has them, drift of both is "
+            "corrected, and nothing is pruned before the upgrade has ended"
+        ),
+    ),
+    (
+        deployments.HalfUpgraded(done=2, total=2, examples=("x", "y"), installed="b1", wanted="b2"),
+        (),
+        (
+            "all 2 objects are those of b2 (x, y); all others stay as b1 has them, drift of both is corrected, and "
+            "nothing is pruned before the upgrade has ended"
+        ),
+    ),
     (deployments.RevertedDrift(), (A, B), "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
     (deployments.Pruned(), (A, B), "deleted ConfigMap ns/a, ConfigMap ns/b, no longer in the bundle"),
     (deployments.Released(why="x"), (A,), "left ConfigMap ns/a in the cluster, no longer managed (x)"),

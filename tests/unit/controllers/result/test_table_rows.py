@@ -168,6 +168,7 @@ INSTALLED = [
     Seen(C.STILL_UNHEALTHY, "Healthy False Unhealthy", "Unknown StillUnhealthy Reconciling", "Warning Unhealthy"),
     Seen(C.UNHEALTHY, "Healthy False Unhealthy", "Unknown Unhealthy Reconciling", ""),
     Seen(C.PRUNING, IS_INSTALLED, PROGRESSING, "", 30.0),
+    Seen(C.HALF_UPGRADED, IS_INSTALLED, SUCCEEDED, ""),
     Seen(C.OVERRIDE_UNMATCHED, IS_INSTALLED, SUCCEEDED, "Warning OverrideUnmatched"),
     Seen(C.FIELDS_LEFT_OUT, IS_INSTALLED, SUCCEEDED, "Warning FieldsLeftOut"),
     Seen(C.ORDER_NOT_KEPT, IS_INSTALLED, SUCCEEDED, "Warning OrderNotKept"),
