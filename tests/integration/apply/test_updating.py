@@ -131,11 +131,12 @@ async def test_an_immutable_field_is_told_with_its_cause_and_what_helps_in_one_l
     await room.installed(before)
     (failure,) = (await room.bring(after)).failures
     help_text = (
-        'the annotation core.rukpak.io/force: "true" on the object in the bundle, or spec.overrides[].force, '
+        "force for it in spec.overrides to delete and re-create it; its data is lost with it"
+        if after["kind"] == "PersistentVolumeClaim"
+        else 'the annotation core.rukpak.io/force: "true" on the object in the bundle, or spec.overrides[].force, '
         "to delete and re-create it"
     )
-    lost = "; its data is lost with it" if after["kind"] == "PersistentVolumeClaim" else ""
-    assert failure.message == told.format(room.namespace) + help_text + lost
+    assert failure.message == told.format(room.namespace) + help_text
     assert await room.engine.dry_run(room.target, await room.plan(after), skip=lambda _change: False) == [failure]
 
 
