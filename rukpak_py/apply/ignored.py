@@ -40,6 +40,11 @@ def leave_out(
         tokens = tuple(one.replace("~1", "/").replace("~0", "~") for one in pointer.split("/")[1:])
         if not _is_free(tokens):
             raise notes.error(f"spec.overrides[].ignore: {pointer} is not the content's to leave out; remove it")
+        if _is_item_without_keys(manifest, tokens):
+            raise notes.error(
+                f"spec.overrides[].ignore: {pointer} is an item of a list that can only be owned as a whole; "
+                "ignore the list"
+            )
         steps, is_there = _resolved(manifest, tokens)
         if not is_there:
             notes.warn(f"spec.overrides[].ignore: {pointer} is not in the content")
@@ -91,6 +96,19 @@ def _resolved(manifest: dict[str, Any], tokens: Sequence[str]) -> tuple[tuple[st
         is_there = is_there and isinstance(value, dict) and token in value
         value = value[token] if is_there else None
     return tuple(steps), is_there
+
+
+def _is_item_without_keys(manifest: dict[str, Any], tokens: Sequence[str]) -> bool:
+    """An item that is a plain value, or a list: nothing tells it from the others."""
+    value: Any = manifest
+    for token in tokens:
+        if isinstance(value, list):
+            value = _element(value, token)
+            if value is not None and not isinstance(value, dict):
+                return True
+        else:
+            value = value.get(token) if isinstance(value, dict) else None
+    return False
 
 
 def _element(items: list[Any], token: str) -> Any:

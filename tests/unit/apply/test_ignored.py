@@ -83,6 +83,16 @@ def test_what_says_whose_an_object_is_cannot_be_ignored(pointer: str) -> None:
         left_out(HOOKS, pointer)
 
 
+@pytest.mark.parametrize("pointer", ["/spec/args/0", "/spec/rows/0/1", "/spec/rows/1"])
+def test_an_item_that_has_no_keys_is_refused(pointer: str) -> None:
+    content = {"spec": {"args": ["a"], "rows": [[1, 2], 3]}}
+    with pytest.raises(
+        ContentError, match=rf"^X: spec\.overrides\[\]\.ignore: {pointer} is an item .* ignore the list$"
+    ):
+        left_out(content, pointer)
+    assert left_out(content, "/spec/args")[0] == {"spec": {"rows": [[1, 2], 3]}}
+
+
 @pytest.mark.parametrize(
     ("pointer", "expected"),
     [
