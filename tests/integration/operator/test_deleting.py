@@ -28,10 +28,8 @@ def ordered_content(tenant: Tenant) -> list[Document]:
 def owner_of(document: Document) -> str:
     """By its owner reference, or where it must not be collected, by annotation."""
     metadata = document["metadata"]
-    uid: str = (metadata.get("ownerReferences") or [{"uid": metadata["annotations"].get(OWNER_UID_ANNOTATION)}])[0][
-        "uid"
-    ]
-    return uid
+    references = metadata.get("ownerReferences") or [{"uid": metadata["annotations"].get(OWNER_UID_ANNOTATION)}]
+    return str(references[0]["uid"])
 
 
 async def install(tenant: Tenant, documents: list[Document]) -> str:
