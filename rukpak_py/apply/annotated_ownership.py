@@ -27,9 +27,9 @@ _MARKS: FieldSet = {
 
 
 def has_former_form(live: ObservedObject, owner_uid: str) -> bool:
-    lasts = holds_what_cannot_be_had_again(live.gvk.group_kind)
+    lasts = holds_what_cannot_be_had_again(live.gvk.group_kind) and not live.outlives
     is_ours = live.owner_uid == owner_uid and live.is_proven_of(owner_uid)
-    return lasts and is_ours and live.controller is not None and not live.is_deleted
+    return lasts and is_ours and (live.controller is not None or live.is_half_converted) and not live.is_deleted
 
 
 async def annotate(target: Target, live: ObservedObject) -> LiveObject:
@@ -42,27 +42,26 @@ async def annotate(target: Target, live: ObservedObject) -> LiveObject:
 
 async def _annotate(target: Target, live: ObservedObject) -> LiveObject:
     found = await _read(target, live)
-    references = [index for index, one in enumerate(found.metadata.owner_references) if one.uid == target.owner.uid]
-    if not references or found.metadata.is_deleted or found.metadata.uid != live.uid:
+    if found.metadata.is_deleted or found.metadata.uid != live.uid:
         return found
-    (at, *_) = references
-    patched = await _patch(
-        target,
-        found.metadata,
-        live,
-        [
-            {"op": "test", "path": f"/metadata/ownerReferences/{at}/uid", "value": target.owner.uid},
-            {"op": "remove", "path": f"/metadata/ownerReferences/{at}"},
-            {"op": "add", "path": _annotation(OWNER_UID_ANNOTATION), "value": target.owner.uid},
-            {"op": "add", "path": _annotation(DELETION_POLICY_ANNOTATION), "value": DELETE},
-        ],
-    )
-    if patched.metadata.is_deleted:
-        return patched
-    entries = entries_with_marks(patched.metadata, target.owner.manager)
+    references = [index for index, one in enumerate(found.metadata.owner_references) if one.uid == target.owner.uid]
+    if references:
+        found = await _patch(target, found.metadata, live, _to_annotations(references[0], target.owner.uid))
+    if found.metadata.is_deleted or found.metadata.annotations.get(OWNER_UID_ANNOTATION) != target.owner.uid:
+        return found
+    entries = entries_with_marks(found.metadata, target.owner.manager)
     return await _patch(
-        target, patched.metadata, live, [{"op": "add", "path": "/metadata/managedFields", "value": entries}]
+        target, found.metadata, live, [{"op": "add", "path": "/metadata/managedFields", "value": entries}]
     )
+
+
+def _to_annotations(reference: int, uid: str) -> list[dict[str, Any]]:
+    return [
+        {"op": "test", "path": f"/metadata/ownerReferences/{reference}/uid", "value": uid},
+        {"op": "remove", "path": f"/metadata/ownerReferences/{reference}"},
+        {"op": "add", "path": _annotation(OWNER_UID_ANNOTATION), "value": uid},
+        {"op": "add", "path": _annotation(DELETION_POLICY_ANNOTATION), "value": DELETE},
+    ]
 
 
 def entries_with_marks(metadata: Metadata, manager: str) -> list[Entry]:

@@ -47,6 +47,7 @@ from rukpak_py.core.errors import ConflictError, RukPakError
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.core.wording import named
 from rukpak_py.kube.answers import ApplyAnswer
+from rukpak_py.kube.causes import concise_message
 from rukpak_py.kube.errors import (
     AlreadyExistsError,
     FieldConflictError,
@@ -60,6 +61,7 @@ from rukpak_py.kube.resources import CRDS, Resource
 LOG = logging.getLogger(__name__)
 _REFUSALS = frozenset({FailureKind.CONTENT, FailureKind.REFUSED, FailureKind.ACCESS})
 NOTHING_SERVED: Mapping[GroupKind, frozenset[ObjectKey]] = {}
+_UNCHANGED = frozenset({Action.CORRECT, Action.AGAIN})  # the content is that of the last apply
 REPAIRS = 10  # unknown fields are removed one answer at a time; a body with more of them is refused
 
 
@@ -191,6 +193,11 @@ class Engine:
         try:
             applied = await self._written(target, change, change_set)
         except InvalidError as error:
+            if change.action is Action.AGAIN and is_replaceable(error):
+                # A webhook rewrites a field that never changes when the object is created: nothing is wrong with it.
+                LOG.info("%s is left as it is: %s", change.key, concise_message(error))
+                target.last_applied.again.discard(change.key)
+                return
             failure = await self._why_not_replaced(target, change, error)
             if failure is not None or change.live is None:
                 change_set.failures.append(failure or failure_of_change(change, error))
@@ -247,7 +254,7 @@ class Engine:
 
     async def _disown_ignored(self, target: Target, change: Change) -> str | None:
         """The resourceVersion to apply on, where fields that the content no longer sets were ours."""
-        if change.live is None or change.action is Action.CORRECT or not change.desired.ignored:
+        if change.live is None or change.action in _UNCHANGED or not change.desired.ignored:
             return None
         resource = _resource(target, change)
         return await disown(target.client, resource, change.live, target.owner.manager, change.desired.ignored)
@@ -343,7 +350,7 @@ class Engine:
             change_set.waiting.append(live.going)
             return
         target.last_applied.applied(live)
-        if change.action is not Action.CORRECT:  # once for each content
+        if change.action not in _UNCHANGED:  # once for each content
             change_set.warnings += change.desired.warnings
         match change.action:
             case Action.CREATE:

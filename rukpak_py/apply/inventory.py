@@ -122,11 +122,13 @@ class Inventory:
     def shows_orphans_of(self, name: str, uid: str) -> bool:
         """Whether the collector took the owner reference of this deployment off an object of its.
 
-        Objects with its labels alone prove nothing: Kubernetes copies those of a Service to its Endpoints.
+        Objects with its labels alone prove nothing: Kubernetes copies those of a Service to its Endpoints. So do
+        objects without an identity, which a former deployment of the name may have left.
         """
         return any(
-            live.labelled_for == name and live.controller is None and not live.owner_uid and live.is_proven_of(uid)
+            live.labelled_for == name and live.controller is None and not live.owner_uid
             for live in self._objects.values()
+            if live.identity and live.is_proven_of(uid)
         )
 
     def left_by(self, name: str, uid: str) -> list[ObjectKey]:

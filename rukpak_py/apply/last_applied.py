@@ -8,7 +8,7 @@ phases does not ask again. `again`: objects that are to be applied once more, wh
 `deleted_to_replace`: objects that are created again as soon as they are gone, and why.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rukpak_py.apply.observed_object import ObservedObject
@@ -33,13 +33,6 @@ class LastApplied:
         self.uids[live.key] = live.uid
         self.absent.discard(live.key)
         self.again.discard(live.key)
-
-    @property
-    def certain(self) -> Mapping[ObjectKey, str]:
-        """`fields`, without what is to be applied again."""
-        return (
-            {key: hashed for key, hashed in self.fields.items() if key not in self.again} if self.again else self.fields
-        )
 
     def apply_again(self) -> None:
         self.again = set(self.fields)

@@ -50,6 +50,7 @@ class ObservedObject:
     is_deleted: bool
     outlives: bool  # it stays when its deployment goes
     is_annotated: bool = False  # ours by annotations, without an owner reference: the garbage collector leaves it
+    is_half_converted: bool = False  # these annotations are not in our entry of `managedFields` yet
     ca_fields: str = ""  # hash of the `caBundle` fields that the signer owns for that deployment; empty: none
     prune: bool | None = None  # what an annotation that counts says of deleting it; None: nothing
     other_tool: str = ""  # who else manages it, when no controller and no label of ours says whose it is
@@ -106,7 +107,8 @@ def observed_object(
         is_deleted=metadata.is_deleted,
         outlives=is_annotated and annotations.get(DELETION_POLICY_ANNOTATION) != DELETE,
         is_annotated=is_annotated,
-        prune=None if may_prune and lasts and _is_shipped(metadata, name) else may_prune,
+        is_half_converted=lasts and is_annotated and not _has_annotation(metadata, name, OWNER_UID_ANNOTATION),
+        prune=None if may_prune and lasts and _has_annotation(metadata, name, PRUNE_ANNOTATION) else may_prune,
         other_tool=other_tool(labels, annotations) if controller is None and not labelled_for else "",
         is_from_upstream=bool(labelled_for)
         and not applied
@@ -117,8 +119,8 @@ def observed_object(
     )
 
 
-def _is_shipped(metadata: Metadata, deployment: str) -> bool:
-    """Whether the annotation `prune` came with the content, which has no say in this."""
+def _has_annotation(metadata: Metadata, deployment: str, annotation: str) -> bool:
+    """Whether our entry of `managedFields` has it: it is as it was applied."""
     entries = (one for one in metadata.managed_fields if is_ours(one, field_manager(deployment)))
     paths = (fields_in(one).get("f:metadata", {}).get("f:annotations", {}) for one in entries)
-    return any(f"f:{PRUNE_ANNOTATION}" in annotations for annotations in paths)
+    return any(f"f:{annotation}" in annotations for annotations in paths)

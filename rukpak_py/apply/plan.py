@@ -24,12 +24,13 @@ class Action(Enum):
     TAKE = auto()  # it exists and may become ours: former managers lose their fields
     UPDATE = auto()  # ours; the content changed
     CORRECT = auto()  # ours; somebody changed fields that we own, or we cannot tell
+    AGAIN = auto()  # ours and as it should be, as far as one can see; applied once more all the same
     LEAVE = auto()  # ours and as it should be
     WAIT = auto()  # it is being deleted; it is created again when it is gone
     REFUSE = auto()  # somebody else's
 
 
-WRITES = frozenset({Action.CREATE, Action.TAKE, Action.UPDATE, Action.CORRECT})
+WRITES = frozenset({Action.CREATE, Action.TAKE, Action.UPDATE, Action.CORRECT, Action.AGAIN})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,8 +88,10 @@ def decide(
     adopt: Adopt,
     fields: str | None,
     missing_deployments: Collection[str] = (),
+    again: bool = False,
 ) -> Change:
     """`fields`: the hash of our fields that the server answered to our last apply; None when we cannot know.
+    `again`: it is to be applied once more, whatever it looks like.
 
     `missing_deployments`: names of BundleDeployments that do not exist.
     """
@@ -110,7 +113,7 @@ def decide(
             return change(Action.UPDATE, "its content changed", payload)
         if fields is None or live.fields != fields:
             return change(Action.CORRECT, "somebody changed what we applied", payload)
-        return change(Action.LEAVE, "", payload)
+        return change(Action.AGAIN if again else Action.LEAVE, "", payload)
     if not may_take(found, adopt):
         return change(Action.REFUSE, refusal(live, found, owner))
     if live.is_deleted:
@@ -130,6 +133,7 @@ def make_plan(
     adopt: Adopt,
     prune_policy: PrunePolicy = DEFAULT_PRUNE_POLICY,
     missing_deployments: Collection[str] = (),
+    again: Collection[ObjectKey] = (),
 ) -> Plan:
     """`live`: what is known under the desired names. `owned`: all that the cluster shows as this deployment's."""
     changes = [
@@ -140,6 +144,7 @@ def make_plan(
             adopt=adopt,
             fields=fields.get(want.key),
             missing_deployments=missing_deployments,
+            again=want.key in again,
         )
         for want in desired
     ]

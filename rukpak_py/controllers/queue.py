@@ -92,10 +92,12 @@ class _Lane(Generic[Key]):
         self.taken: set[Key] = set()
         self._places = places
 
+    @property
+    def has_next(self) -> bool:
+        return bool(self.ready) and len(self.taken) < self._places
+
     def next(self) -> Key | None:
-        if not self.ready or len(self.taken) >= self._places:
-            return None
-        return self.ready.popleft()
+        return self.ready.popleft() if self.has_next else None
 
 
 class QueueClosed(Exception):  # noqa: N818 - not an error: it is how a worker learns that its work is over
@@ -268,6 +270,8 @@ class Queue(Generic[Key]):
             lane.taken.add(key)
             self._dirty.discard(key)
             self._processing.add(key)
+            if self._quick_lane.has_next or self._slow_lane.has_next:
+                self._wake_one()
         return key
 
     def _give_place(self, key: Key) -> None:

@@ -7,7 +7,7 @@ where that is harmless; where it may matter, the result says so (`ApplyAnswer.re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
-from time import monotonic
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -371,13 +371,8 @@ class Client:
 
     async def _send(self, call: Call) -> HttpAnswer:
         on_write = self._sender.on_write
-        if on_write is None or not call.is_write:
-            return await self._transport.send(self._own(call))
-        began = monotonic()
-        try:
-            return await self._transport.send(self._own(call))
-        finally:
-            on_write(call.subject, monotonic() - began)
+        answered = partial(on_write, call.subject) if on_write is not None and call.is_write else None
+        return await self._transport.send(replace(self._own(call), answered=answered))
 
     def _own(self, call: Call) -> Call:
         return replace(call, user=self._sender.user, fence=self._sender.fence, lane=self._sender.lane)

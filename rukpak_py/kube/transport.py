@@ -68,7 +68,12 @@ class Transport:
         while True:
             try:
                 async with self._places[call.lane].one():
-                    return await self._try(call, resent=resent)
+                    began = time.perf_counter()
+                    try:
+                        return await self._try(call, resent=resent)
+                    finally:
+                        if call.answered is not None:
+                            call.answered(time.perf_counter() - began)
             except ApiError as error:
                 untouched = error.status in {401, 429} or isinstance(error.__cause__, aiohttp.ClientConnectorError)
                 wait = _wait(error, backoff)

@@ -15,6 +15,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import GatePhase
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.completed import done_and_gone
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -76,6 +77,7 @@ class HalfUpgrade:
         state, owned = wanted.state, self._planner.owned(wanted)
         found = {key for key in differences(state.applied, owned) if key in state.applied.fields}
         found -= {key for key in found if key in owned and owned[key].is_deleted}
+        found -= done_and_gone(wanted.completed, owned)
         return frozenset(found - state.drift.resting(found, monotonic()))
 
     def _as_applied(

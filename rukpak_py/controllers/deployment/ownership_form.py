@@ -4,6 +4,8 @@ The finalizer comes first: without it, nothing would delete what has no owner re
 converted, too, because they can be deleted like others. What was as it had been applied still is.
 """
 
+import logging
+
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.annotated_ownership import annotate, has_former_form
@@ -15,9 +17,12 @@ from rukpak_py.apply.target import Target, run_bounded
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.core.errors import AccessError
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
+from rukpak_py.kube.errors import InvalidError, KindNotServedError, NotFoundError, StaleError
+
+LOG = logging.getLogger(__name__)
 
 
 class OwnershipForm:
@@ -28,24 +33,30 @@ class OwnershipForm:
         self._record = record
 
     async def convert(self, deployment: BundleDeployment, state: DeploymentState) -> None:
-        """What cannot be seen yet, or has changed since it was seen, is left to the next look."""
-        if state.is_converted:
+        """What cannot be seen yet, or has changed since it was seen, is left to the next look.
+
+        An object whose change is denied keeps its owner reference until the next start; nothing else waits for it.
+        """
+        uid = deployment.metadata.uid
+        lives = [one for one in self._inventory.owned_by(uid).values() if _goes_by_policy(one, uid)]
+        try:
+            if lives and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
+                await self._record.add_finalizer(deployment)  # also where a client has replaced the deployment without
+            if not state.is_converted and await self._is_seen(deployment):
+                await run_bounded(
+                    lambda live: self._convert(deployment, state, live),
+                    [one for one in lives if has_former_form(one, uid)],
+                )
+                state.is_converted = True
+        except (NotFoundError, StaleError):
             return
+
+    async def _is_seen(self, deployment: BundleDeployment) -> bool:
         kinds = {GroupKind(kind.group, kind.kind) for kind in deployment.status.kinds}
         lasting = set(filter(holds_what_cannot_be_had_again, kinds))
         if lasting:
             self._inventory.watch((await self._kinds.owned(deployment)).served)
-        if not all(map(self._inventory.is_listed, lasting)):
-            return
-        uid = deployment.metadata.uid
-        former = [live for live in self._inventory.owned_by(uid).values() if has_former_form(live, uid)]
-        try:
-            if former and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
-                await self._record.add_finalizer(deployment)
-            await run_bounded(lambda live: self._convert(deployment, state, live), former)
-        except (NotFoundError, StaleError):
-            return
-        state.is_converted = True
+        return all(map(self._inventory.is_listed, lasting))
 
     async def _convert(self, deployment: BundleDeployment, state: DeploymentState, live: ObservedObject) -> None:
         applied = state.applied
@@ -56,5 +67,12 @@ class OwnershipForm:
             converted = self._inventory.observe(live.gvk, await annotate(target, live))
         except (NotFoundError, KindNotServedError):
             return
+        except (AccessError, InvalidError) as error:
+            LOG.warning("%s keeps its owner reference, and goes with its deployment unasked: %s", live.key, error)
+            return
         if applied.fields.get(live.key) == live.fields and converted.is_annotated:
             applied.applied(converted)
+
+
+def _goes_by_policy(live: ObservedObject, uid: str) -> bool:
+    return holds_what_cannot_be_had_again(live.gvk.group_kind) and live.is_proven_of(uid) and not live.outlives

@@ -88,7 +88,8 @@ class Planner:
             usable,
             live=live,
             owned=owned,
-            fields=attempt.state.applied.certain,
+            fields=attempt.state.applied.fields,
+            again=attempt.state.applied.again if attempt.is_settled else (),
             owner=target.owner,
             adopt=attempt.deployment.spec.adopt,
             missing_deployments=await missing_deployments(self._client, live.values(), target.owner),
@@ -102,7 +103,7 @@ class Planner:
             desired,
             live=await read_live(target, self._inventory, [one.key for one in desired]),
             owned={},
-            fields=attempt.state.applied.certain,
+            fields=attempt.state.applied.fields,
             owner=target.owner,
             adopt=attempt.deployment.spec.adopt,
         )

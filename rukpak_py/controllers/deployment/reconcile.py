@@ -111,7 +111,7 @@ class DeploymentReconciler:
         return schedule
 
     async def _suspended(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
-        await self._ownership_form.convert(deployment, state)
+        await self._converted(deployment, state)
         return NO_PROGRESS if state.is_converted else _about(look_again(WAIT_QUIET_SECONDS))
 
     async def _bundle(
@@ -177,7 +177,13 @@ class DeploymentReconciler:
         active = self._active(deployment, state, found)
         if active is not None:
             return await self._content.reconcile_content(active, active)
-        return await self._not_corrected(deployment)
+        converted = await with_failed_request(self._converted(deployment, state))
+        return converted + await self._not_corrected(deployment)
+
+    async def _converted(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
+        """Where nothing proves what was applied, and so nothing of it can be lost."""
+        await self._ownership_form.convert(deployment, state)
+        return NO_PROGRESS
 
     def _active(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
         bundle = self._templates.active(deployment)

@@ -26,7 +26,7 @@ from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, Afte
 from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_progress
-from rukpak_py.controllers.deployment.completed import done_and_gone
+from rukpak_py.controllers.deployment.completed import completed_now, done_and_gone
 from rukpak_py.controllers.deployment.facts import (
     GONE,
     answers_slowly,
@@ -117,17 +117,31 @@ class ContentReconciler:
             return await self._kept(untouched, hidden)
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, Progress):
-            return rendered
+            return await self._not_applied_again(attempt, hidden, rendered)
         begun = await self._hooks.proceed(attempt, rendered)
         if isinstance(begun, Progress):
             return begun
         progress = Progress(facts=begun.facts) + await self._applying(attempt, active, rendered, hidden)
         return self._half_upgrade.told(attempt, active, rendered, progress)
 
+    async def _not_applied_again(self, attempt: Attempt, hidden: HiddenKinds, rendered: Progress) -> Progress:
+        """Without its rendering nothing can be; that is told where something is wrong with the objects, too.
+
+        What waits comes back; what has failed is left until everything is to be applied again the next time.
+        """
+        untouched = self._as_applied(attempt, hidden, again=False)
+        if untouched is None:
+            return rendered
+        if any(fact.row.kind is Kind.FAILURE for fact in rendered.facts):
+            attempt.state.applied.again.clear()
+        return await self._after_apply.run(untouched, hidden) + Progress(facts=(look_again(LOOK_AGAIN_SECONDS),))
+
     async def _applying(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: HiddenKinds
     ) -> Progress:
         """Everything after rendering."""
+        if not attempt.is_settled:  # what has ended of a half installation may be gone at its next attempt
+            attempt.state.completed = completed_now(attempt.completed, self._owned(attempt), None)
         target = self._planner.target_of(attempt, rendered.resolution)
         candidate = self._gates.candidate(attempt, rendered, active, target)
         lacking = await self._gates.refusals(GatePhase.CONTENT, attempt, candidate)
@@ -221,9 +235,12 @@ class ContentReconciler:
         """The same where some of the successor was written."""
         return await with_failed_request(self._half_upgrade.correct_drift(attempt, active))
 
-    def _as_applied(self, attempt: Attempt, hidden: HiddenKinds) -> AppliedContent | None:
-        """The watches show what was applied, but for what another client keeps changing and is left alone for now."""
-        if not attempt.is_settled or attempt.applies_all or must_judge_kept_crds(attempt, monotonic()):
+    def _as_applied(self, attempt: Attempt, hidden: HiddenKinds, *, again: bool = True) -> AppliedContent | None:
+        """The watches show what was applied, but for what another client keeps changing and is left alone for now.
+
+        `again` False: whatever is to be applied again.
+        """
+        if not attempt.is_settled or (again and attempt.applies_all) or must_judge_kept_crds(attempt, monotonic()):
             return None
         status, owned = attempt.deployment.status, self._owned(attempt)
         for key in done_and_gone(attempt.completed, owned):

@@ -85,12 +85,13 @@ class Templates:
         controller = bundle.metadata.controller if bundle is not None else None
         return bundle if controller is not None and controller.uid == deployment.metadata.uid else None
 
-    def shows_orphaning(self, deployment: BundleDeployment) -> bool:
-        """Whether the Bundle of what is installed lost its owner, as a deletion that orphans leaves it.
+    def shows_orphaning(self, deployment: BundleDeployment, state: DeploymentState) -> bool:
+        """Whether the Bundle of what is installed, or of a first install, lost its owner: to a deletion that orphans.
 
         It is there after a restart, too, and where no object of the content has an owner reference.
         """
-        bundle = self._bundles.get(deployment.status.active_bundle)
+        wanted = bundle_name(deployment.metadata.name, state.template_hash(deployment))
+        bundle = self._bundles.get(deployment.status.active_bundle or wanted)
         if bundle is None or bundle.metadata.labels.get(OWNER_NAME_LABEL) != deployment.metadata.name:
             return False
         return all(one.uid != deployment.metadata.uid for one in bundle.metadata.owner_references)

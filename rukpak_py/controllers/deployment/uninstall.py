@@ -23,6 +23,7 @@ from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.instances import foreign_instances_of, instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
 from rukpak_py.apply.namespace_contents import foreign_contents
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
@@ -76,11 +77,7 @@ class Uninstall:
         if unlisted:  # what is orphaned might be among them
             return Progress(facts=(unlisted.fact(Cause.DELETING),))
         ours = [one for one in self._inventory.ours(metadata.uid, state.applied.fields).values() if not one.outlives]
-        if (
-            state.deletion.is_orphaning
-            or self._templates.shows_orphaning(deployment)
-            or self._inventory.shows_orphans_of(metadata.name, metadata.uid)
-        ):
+        if self._is_orphaning(deployment, state):
             state.deletion.is_orphaning = True
             return await self._orphan(deployment, ours, hidden)
         content = await self._hooks.content(deployment, state)
@@ -89,6 +86,15 @@ class Uninstall:
         unfinished = await self._delete_with_hooks(deployment, content, ours, hidden)
         unfinished = unfinished or await self._hooks.clean_up(deployment, state)
         return (unfinished or await self._end(deployment)) + Progress(facts=content.facts)
+
+    def _is_orphaning(self, deployment: BundleDeployment, state: DeploymentState) -> bool:
+        """What its events prove; where none were seen, what the collector has done."""
+        if state.deletion.is_orphaning or state.deletion.is_collected:
+            return state.deletion.is_orphaning
+        metadata = deployment.metadata
+        return self._templates.shows_orphaning(deployment, state) or self._inventory.shows_orphans_of(
+            metadata.name, metadata.uid
+        )
 
     async def _delete_with_hooks(
         self,
@@ -105,7 +111,7 @@ class Uninstall:
         if isinstance(before, Progress):
             return before
         unfinished = await self._delete_in_order(deployment, ours, hidden)
-        if unfinished is None and (content.has(HookEvent.POST_DELETE) or any(one.is_annotated for one in ours)):
+        if unfinished is None and (content.has(HookEvent.POST_DELETE) or any(map(_has_say, ours))):
             unfinished = await self._delete_rest(deployment, ours, hidden)
         if unfinished is not None:
             return unfinished + Progress(facts=before.facts)
@@ -240,6 +246,11 @@ class Uninstall:
 
 def _deletion_order(live: ObservedObject) -> tuple[int, ObjectKey]:
     return -deletion_phase(live), live.key
+
+
+def _has_say(live: ObservedObject) -> bool:
+    """Whether it goes only if the policy allows it; one that a former release gave an owner reference, too."""
+    return holds_what_cannot_be_had_again(live.gvk.group_kind)
 
 
 def _allows_data_loss(deployment: BundleDeployment) -> bool:

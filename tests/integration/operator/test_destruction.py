@@ -110,3 +110,16 @@ async def test_orphaning_is_known_after_a_restart_though_nothing_has_an_owner_re
     await eventually(told, what="an Event names what stays")
     await tenant.admin.delete(NAMESPACES, "", shipped(tenant))
     await tenant.admin.delete(BUNDLES, "", bundle)
+
+
+async def test_a_finalizer_that_a_client_took_away_comes_back(tenant: Tenant, operator: Operator) -> None:
+    """`kubectl replace` does, and without it nothing would delete what has no owner reference."""
+    await install(tenant)
+    await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, b'{"metadata":{"finalizers":null}}')
+    await tenant.until(
+        lambda one: ORDERED_DELETION_FINALIZER in one["metadata"].get("finalizers", ()), what="it is back"
+    )
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
+    await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
+    await tenant.left_nothing(NAMESPACES)
+    assert operator.is_running

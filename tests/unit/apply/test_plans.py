@@ -77,6 +77,14 @@ def test_what_this_process_did_not_apply_is_corrected_to_be_sure() -> None:
     assert change.action is Action.CORRECT
 
 
+def test_what_looks_current_is_applied_again_on_request_and_no_drift() -> None:
+    there = live(**owned(**CURRENT))
+    change = decide(WANTED, there, owner=OWNER, adopt=Adopt.NEVER, fields=there.fields, again=True)
+    assert change.action is Action.AGAIN
+    edited = decide(WANTED, there, owner=OWNER, adopt=Adopt.NEVER, fields="others", again=True)
+    assert edited.action is Action.CORRECT
+
+
 def test_a_namespace_that_was_there_before_us_is_taken_so_that_it_outlives_us() -> None:
     want = desired(namespace())
     gvk = GroupVersionKind("", "v1", "Namespace")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from rukpak_py.api.bundle_deployment import CompletedObject
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -195,3 +196,11 @@ def test_there_is_nothing_to_tell(half: Half, why: str) -> None:
         case _:
             half.installed = half.wanted
             assert half.told() == REFUSED
+
+
+async def test_a_job_that_has_ended_and_is_gone_does_not_run_again(half: Half) -> None:
+    gone = half.parts.lives.pop(key("dropped"))
+    half.wanted.state.completed = (
+        CompletedObject(kind="ConfigMap", namespace="ns", name="dropped", applied=gone.applied),
+    )
+    assert await half.corrects() == []

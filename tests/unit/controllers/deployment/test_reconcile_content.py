@@ -10,6 +10,7 @@ import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
 from rukpak_py.api.names import HELM_CLASS, RECONCILE_AT_ANNOTATION
+from rukpak_py.apply.health import Health, HealthStatus
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.preflight import GatePhase, Refusal
@@ -29,7 +30,7 @@ from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError
-from tests.unit.controllers.deployment.parts import attempt, causes_of, concluded, settled
+from tests.unit.controllers.deployment.parts import attempt, causes_of, concluded, ours, settled
 from tests.unit.controllers.fakes import refusal
 from tests.unit.controllers.values import conditions, deployment
 
@@ -92,8 +93,10 @@ class Stages:
     applied: Progress = field(default_factory=Progress)  # what came of the writes
     kept: CertificateResult = field(default_factory=CertificateResult)
     finished: Progress = field(default_factory=Progress)  # the final word
+    lacking: Progress | None = None  # instead of a rendering
     hidden_error: Exception | None = None
     called: list[str] = field(default_factory=list)
+    lives: dict[ObjectKey, ObservedObject] = field(default_factory=dict)
 
     # what can be seen
 
@@ -116,6 +119,8 @@ class Stages:
         return None
 
     async def rendered(self, *_: object) -> Any:
+        if self.lacking is not None:
+            return self.lacking
         return SimpleNamespace(resolution=SimpleNamespace(knows_all_kinds=True), hooks=(), keys=set())
 
     def drop_superseded(self, *_: object) -> None:
@@ -138,7 +143,7 @@ class Stages:
         return None
 
     def owned(self, *_: object) -> dict[ObjectKey, ObservedObject]:
-        return {}
+        return self.lives
 
     async def plan(self, *_: object) -> Any:
         self.called.append("plan")
@@ -327,3 +332,29 @@ def test_instances_of_kept_crds_are_counted_now_and_then_and_when_somebody_asks(
     one = attempt(of=deployment(status=status, annotations={RECONCILE_AT_ANNOTATION: asked}))
     one.state.kept_crds_judged_at = judged_at
     assert must_judge_kept_crds(one, NOW) is expected
+
+
+@pytest.mark.parametrize(("cause", "is_kept"), [(Cause.REFETCHING, True), (Cause.RENDERING_LOST, False)])
+async def test_without_a_rendering_what_is_installed_stays_ready_though_it_is_to_be_applied_again(
+    cause: Cause, *, is_kept: bool
+) -> None:
+    """The content may be gone with the storage of the operator: that must not make Ready deployments wait for it."""
+    (live,) = ours("a").values()
+    one = settled(attempt(), live)
+    one.state.applied.again = {live.key}
+    stages = Stages(lacking=Progress(facts=(Fact(cause=cause),)), finished=Progress(reached=Reached.FINISHED))
+    stages.lives = {live.key: live}
+    progress = await content_of(stages).reconcile_content(one, one)
+    assert progress.reached is Reached.FINISHED
+    assert [fact.cause for fact in progress.facts] == [Cause.LOOK_AGAIN]
+    assert bool(one.state.applied.again) is is_kept
+
+
+async def test_what_ended_of_a_half_installation_is_remembered_before_it_goes() -> None:
+    (live,) = ours("a").values()
+    health = Health(status=HealthStatus.CURRENT, message="", may_go=True)
+    one = attempt()
+    stages = Stages()
+    stages.lives = {live.key: dataclasses.replace(live, health=health)}
+    await content_of(stages).reconcile_content(one, None)
+    assert [entry.name for entry in one.state.completed or ()] == ["a"]

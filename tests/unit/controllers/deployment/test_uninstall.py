@@ -18,6 +18,7 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
+from rukpak_py.apply.identity import applied_value, identity
 from rukpak_py.apply.wakes import kind_wakes
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent
 from rukpak_py.controllers.deployment.hooks.hook_facts import HOOKS_SKIPPED, HooksOver
@@ -100,7 +101,7 @@ class Bench:
         templates: Any = self
         self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, templates, hooks)
 
-    def shows_orphaning(self, _deployment: BundleDeployment) -> bool:
+    def shows_orphaning(self, _deployment: BundleDeployment, _state: DeploymentState) -> bool:
         """Of the Bundle of what is installed."""
         return self.bundle_is_orphaned
 
@@ -387,6 +388,28 @@ async def test_a_bundle_without_its_owner_says_so_where_nothing_has_a_reference(
     assert bench.writes == FINALIZER_GOES
 
 
+async def test_what_a_former_deployment_of_the_name_left_proves_no_orphaning(bench: Bench) -> None:
+    bench.has(BASKETS, "x")
+    bench.has(CONFIG_MAPS, "left", ownerReferences=[])
+    assert causes(await bench.proceed(bench.deleted())) == [Cause.DELETING]
+
+
+async def test_a_deletion_whose_events_prove_that_it_does_not_orphan_needs_no_witness(bench: Bench) -> None:
+    bench.has(BASKETS, "x")
+    bench.bundle_is_orphaned = True
+    bench.seen(deployment(finalizers=(ORDERED_DELETION_FINALIZER,)))
+    assert causes(await bench.proceed(bench.deleted())) == [Cause.DELETING]
+
+
+async def test_a_namespace_that_a_former_release_gave_an_owner_reference_goes_by_the_policy(bench: Bench) -> None:
+    bench.lists(NAMESPACES)
+    bench.has(NAMESPACES, "n")
+    bench.client.put("ConfigMap", {"metadata": {"name": "theirs", "namespace": "n", "uid": "v"}})
+    result = await bench.proceed(bench.deleted(recorded=(*KINDS, NAMESPACES.gvk)))
+    assert causes(result) == [Cause.DATA_LOSS]
+    assert bench.writes == []
+
+
 async def test_labels_alone_prove_no_orphaning(bench: Bench) -> None:
     """Kubernetes copies those of a Service to its Endpoints."""
     bench.has(BASKETS, "x")
@@ -426,7 +449,9 @@ async def test_what_others_have_of_a_crd_holds_the_deletion_until_it_is_allowed(
 async def test_what_the_collector_has_orphaned_says_so_to_a_process_that_did_not_see_it(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     bench.client.put("Basket", {"metadata": {"name": "x", "uid": "u", "ownerReferences": [OWNER.reference]}})
-    bench.has(CONFIG_MAPS, "stripped", ownerReferences=[])
+    place = key("stripped", CONFIG_MAPS.gvk)
+    applied = applied_value(identity(OWNER.uid, place), "sha256:1")
+    bench.has(CONFIG_MAPS, "stripped", ownerReferences=[], annotations={APPLIED_ANNOTATION: applied})
     assert causes(await bench.proceed(bench.deleted())) == [Cause.ORPHANED]
     assert not any("delete" in call for call in bench.client.calls)
     assert not bench.client.objects["Basket", "x"]["metadata"].get("ownerReferences")
