@@ -58,7 +58,7 @@ async def managed(tenant: Tenant, package: str, spec: dict[str, Any], by: str) -
     await tenant.admin.create(resource, tenant.namespace, orjson.dumps(theirs))
 
     await tenant.deploy(**spec)
-    told = f'OLM manages the package "{package}" in this cluster ({resource.gvk.kind} {tenant.namespace}/{name})'
+    told = f'OLM manages the package "{package}" in this cluster ({resource.gvk.group_kind}/{tenant.namespace}/{name})'
     await tenant.until(
         lambda one: told in condition(one, "Installed").get("message", ""), what="it says who manages it"
     )

@@ -31,7 +31,7 @@ async def test_a_kill_during_an_upload_and_right_after_one(
         assert [path.suffix for path in files(operator)] == [""], "nothing has the name of an upload"
 
         await operator.start()
-        assert not files(operator)
+        await eventually(lambda: _holds_nothing(operator), what="what the crash left is removed")
         await in_phase(tenant, "Pending")
 
         assert (await client.put(name, archive(tenant))).status == 201
@@ -125,6 +125,10 @@ async def test_requests_and_bytes_are_counted(plane: ControlPlane, tenant: Tenan
     assert await operator.metric("rukpak_content_bytes_total", direction="sent") == sent
     reviews = sum(n for one, n in (await operator.requests()).items() if one.resource == "subjectaccessreviews")
     assert reviews <= 4, "what was allowed is remembered for a moment"
+
+
+async def _holds_nothing(operator: Operator) -> bool:
+    return not files(operator)
 
 
 async def _holds_something(operator: Operator) -> bool:
