@@ -154,7 +154,7 @@ class Replica:
         )
         ready = {
             "api": lambda: self._prerequisites.missing,
-            "operator": lambda: self._claim.problem,
+            "operator": self._not_leading,
             "certificate": self._certificates.unloaded,
             "bundles": self._bundles,
             "config maps": self._system_config_maps,
@@ -216,6 +216,12 @@ class Replica:
             await asyncio.sleep(CLAIM_SECONDS)
         LOG.info("leading without a lease")
         await self._lead()
+
+    def _not_leading(self) -> str | None:
+        """What keeps it from leading; a follower is ready as well. Without a lease there are no followers."""
+        if self._claim.problem or self._leads or self._settings.leader_elect:
+            return self._claim.problem
+        return "it has not begun to lead yet"
 
     async def _may_lead(self) -> bool:
         return await self._prerequisites.are_met() and await self._claim.is_ours()
