@@ -231,11 +231,16 @@ def test_a_version_that_objects_are_stored_in_is_not_taken_away(installation: In
 def test_uninstalling_waits_for_the_gadget_of_a_user_and_names_it(
     kubectl: Kubectl, installation: Installation, gadgets: Gadgets
 ) -> None:
-    """Its webhooks work until it has gone: whoever holds it can still write it."""
+    """Until it is allowed to delete it; and its webhooks work until it has gone: whoever holds it can still write it."""
     gadgets.set_finalizers("v2", "old", ["example.com/backed-up"])
     kubectl.run("delete", "bundledeployment", installation.name, "--wait=false")
-    told = f"1 Gadget left: Gadget.{installation.group}/default/old"
-    eventually(lambda: installation.condition_with(told), what="the deployment names what it waits for")
+    told = "it would delete what others have"
+    eventually(lambda: installation.condition_with(told), what="the deployment says what it would delete", seconds=60)
+    assert installation.condition_with("3 Gadget objects (default/new, default/newest, default/old)")
+    assert gadgets.sizes("v2", ["old", "new", "newest"]) == [3, 4, 5]
+    kubectl.run("annotate", "bundledeployment", installation.name, "core.rukpak.io/allow-data-loss=true")
+    told = "1 Gadget object (default/old (finalizer example.com/backed-up)) left"
+    eventually(lambda: installation.condition_with(told), what="the deployment names what it waits for", seconds=60)
     gadgets.set_finalizers("v1", "old", [])
 
 

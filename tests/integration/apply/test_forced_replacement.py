@@ -1,10 +1,13 @@
 """An object is replaced only where its owner says so, for immutable fields, and where nothing of others would go."""
 
+from contextlib import suppress
+
 import orjson
 
 from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.names import FORCE_ANNOTATION, OWNER_NAME_LABEL
 from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CRDS, Resource
 from tests.integration.apply.room import Manifest, Room
 from tests.integration.apply.things import thing
@@ -56,7 +59,9 @@ async def test_a_crd_is_replaced_by_an_override_only_and_not_with_instances_of_o
 
     async def replaced() -> bool:
         await room.carry_out(await room.plan(changed, overrides=overrides(group)))
-        return (await room.read(changed))["spec"]["scope"] == "Cluster" if await room.exists(changed) else False
+        with suppress(NotFoundError):
+            return bool((await room.read(changed))["spec"]["scope"] == "Cluster")
+        return False
 
     await eventually(replaced, what="it is replaced")
 
@@ -88,7 +93,9 @@ async def test_the_pods_of_a_stateful_set_that_is_replaced_stay(room: Room) -> N
 
     async def replaced() -> bool:
         await room.bring(changed)
-        return (await room.read(changed))["spec"]["serviceName"] == "other" if await room.exists(changed) else False
+        with suppress(NotFoundError):
+            return bool((await room.read(changed))["spec"]["serviceName"] == "other")
+        return False
 
     await eventually(replaced, what="it is replaced")
     assert await pod() == before

@@ -168,7 +168,9 @@ async def test_a_write_in_between_costs_another_look(room: Room, monkeypatch: py
     old["spec"]["minAvailable"] = new["spec"]["maxUnavailable"] = 1
     await room.installed(new)
     await another_client_writes(room, new, lambda live: live.update(spec=old["spec"]))
-    plan, patch, looks = await room.plan(new), room.client.patch, 0
+    plan, looks = await room.plan(new), 0
+    client = room.target.client
+    patch = client.patch
 
     async def patch_late(resource: Resource, namespace: str, name: str, body: bytes, **how: Any) -> LiveObject:
         nonlocal looks
@@ -180,7 +182,7 @@ async def test_a_write_in_between_costs_another_look(room: Room, monkeypatch: py
                 await patch(resource, namespace, name, change, field_manager="somebody")
         return answer
 
-    monkeypatch.setattr(room.client, "patch", patch_late)
+    monkeypatch.setattr(client, "patch", patch_late)
     change_set = await room.carry_out(plan)
     assert (names(change_set.corrected), change_set.failures) == (["x"], [])
     assert looks > 1

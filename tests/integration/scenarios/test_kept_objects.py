@@ -97,7 +97,10 @@ async def test_a_crd_survives_with_the_instances_of_others(stage: Stage) -> None
     await stage.client.patch(BUNDLE_DEPLOYMENTS, "", name, json.dumps(now).encode())
     gone = [("CustomResourceDefinition", crd, "HadInstances")]
     found = await stage.until_deployment(name, says("Ready", "True"), lambda found: kept(found["status"]) == gone)
-    assert f"{crd} (its instances are gone); to delete, set" in condition(found, "Installed")["message"]
+    assert (
+        f"{crd} (its instances are gone); deleted with the BundleDeployment; to delete"
+        in condition(found, "Installed")["message"]
+    )
     assert "deletionTimestamp" not in (await stage.get(CRDS, "", crd))["metadata"]
 
     await stage.client.patch(CRDS, "", crd, json.dumps(ALLOWED).encode())

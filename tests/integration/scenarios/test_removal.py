@@ -103,9 +103,14 @@ async def test_scenario_51_instances_of_other_origin_are_named_and_waited_for(st
     await stage.create(kind, "", stray)
 
     await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
-    await stage.until_deployment(
-        name, says("Ready", "Unknown", "Deleting", f"1 Widget left: Widget.{stage.group}/stray")
-    )
+    lost = f"CustomResourceDefinition.apiextensions.k8s.io/widgets.{stage.group}: 1 Widget object (stray)"
+    await stage.until_deployment(name, says("Ready", "False", "Deleting", "would delete what others have", lost))
+    crd = await stage.get(CRDS, "", f"widgets.{stage.group}")
+    assert "deletionTimestamp" not in crd["metadata"]
+    allowed = b'{"metadata":{"annotations":{"core.rukpak.io/allow-data-loss":"true"}}}'
+    await stage.client.patch(BUNDLE_DEPLOYMENTS, "", name, allowed)
+    left = f"1 Widget object (stray (finalizer {HELD})) left"
+    await stage.until_deployment(name, says("Ready", "Unknown", "Deleting", left))
     patch = b'[{"op":"remove","path":"/metadata/finalizers"}]'
     await stage.client.patch(kind, "", "stray", patch, content_type=JSON_PATCH)
     await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
