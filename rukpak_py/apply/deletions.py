@@ -38,6 +38,7 @@ class Deletion:
     was_alive: bool = False  # its last event showed no deletion
     is_collected: bool = False  # it is being deleted, and certainly not orphaning
     is_orphaning: bool = False  # `orphan` was seen, or what the collector has stripped already
+    is_told: bool = False  # which objects that leaves
 
     def seen(self, metadata: Deletable, *, listed: bool) -> None:
         """Every event but DELETED, in order. `listed`: it is from a list, and events before it may be missing."""

@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from rukpak_py import __version__
 from rukpak_py.kube.calls import Lane
@@ -114,6 +114,8 @@ class Replica:
                 stack.push_async_callback(server.stop)
             stack.push_async_callback(self._claim.close)
             await self._prerequisites.wait(stop)
+            if not self._settings.leader_elect:  # it leads at once, so that it is ready no sooner than it leads
+                await self._wait_until_unclaimed(stop)
             if stop.is_set():
                 return
             for informer in (self._users.informer, self._config_maps.informer, *self._certificates.informers):
@@ -154,7 +156,7 @@ class Replica:
         )
         ready = {
             "api": lambda: self._prerequisites.missing,
-            "operator": self._not_leading,
+            "operator": lambda: self._claim.problem,
             "certificate": self._certificates.unloaded,
             "bundles": self._bundles,
             "config maps": self._system_config_maps,
@@ -212,19 +214,18 @@ class Replica:
         if self._settings.leader_elect:
             await self._elector.run(self._lead)
             return
-        while not await self._is_unclaimed():  # noqa: ASYNC110 - the API server announces nothing
-            await asyncio.sleep(CLAIM_SECONDS)
         LOG.info("leading without a lease")
         await self._lead()
 
-    def _not_leading(self) -> str | None:
-        """What keeps it from leading; a follower is ready as well. Without a lease there are no followers."""
-        if self._claim.problem or self._leads or self._settings.leader_elect:
-            return self._claim.problem
-        return "it has not begun to lead yet"
-
     async def _may_lead(self) -> bool:
         return await self._prerequisites.are_met() and await self._claim.is_ours()
+
+    async def _wait_until_unclaimed(self, stop: asyncio.Event) -> None:
+        """The API server announces nothing."""
+        while not stop.is_set() and not await self._is_unclaimed():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLAIM_SECONDS):
+                    await stop.wait()
 
     async def _is_unclaimed(self) -> bool:
         try:

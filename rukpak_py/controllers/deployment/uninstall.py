@@ -33,7 +33,7 @@ from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
-from rukpak_py.controllers.deployment.facts import fact_of
+from rukpak_py.controllers.deployment.facts import fact_of, look_again
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
@@ -79,7 +79,7 @@ class Uninstall:
         ours = [one for one in self._inventory.ours(metadata.uid, state.applied.fields).values() if not one.outlives]
         if self._is_orphaning(deployment, state):
             state.deletion.is_orphaning = True
-            return await self._orphan(deployment, ours, hidden)
+            return await self._orphan(deployment, state, ours, hidden)
         content = await self._hooks.content(deployment, state)
         if isinstance(content, Progress):
             return content
@@ -187,7 +187,11 @@ class Uninstall:
         return NO_PROGRESS
 
     async def _orphan(
-        self, deployment: BundleDeployment, lives: Sequence[ObservedObject], hidden: HiddenKinds
+        self,
+        deployment: BundleDeployment,
+        state: DeploymentState,
+        lives: Sequence[ObservedObject],
+        hidden: HiddenKinds,
     ) -> Progress:
         if hidden:
             return Progress(facts=(hidden.fact(Cause.ORPHANING),))
@@ -195,8 +199,11 @@ class Uninstall:
         await run_bounded(lambda live: orphan(target, live, change_set), [one for one in lives if not one.is_annotated])
         if not change_set.failures:
             left = self._inventory.left_by(deployment.metadata.name, deployment.metadata.uid)
+            if not left or state.deletion.is_told:
+                return await self._end(deployment)
+            state.deletion.is_told = True
             happened = Fact(cause=Cause.ORPHANED, detail=Orphaned(), objects=tuple(sorted(left)))
-            return await self._end(deployment) + Progress(facts=(happened,) if left else ())
+            return Progress(facts=(happened, look_again(0.0)))  # while the deployment is there
         return Progress(facts=(fact_of(Cause.ORPHANING_FAILED, change_set.failures),))
 
     async def _delete(

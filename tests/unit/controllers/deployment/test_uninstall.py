@@ -370,7 +370,8 @@ async def test_nothing_is_deleted_of_a_deployment_that_was_ever_orphaning(bench:
     bench.client.put("Basket", {"metadata": {"name": "x", "uid": "u", "ownerReferences": [OWNER.reference]}})
     bench.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))
     result = await bench.proceed(bench.deleted())
-    assert causes(result) == [Cause.ORPHANED]
+    assert causes(result) == [Cause.ORPHANED, Cause.LOOK_AGAIN]
+    assert await bench.proceed(bench.deleted()) == NO_PROGRESS
     assert text(result) == (
         "left 2 objects in the cluster, as a deletion that orphans asks: "
         f"CustomResourceDefinition.apiextensions.k8s.io/{CRD_NAME}, "
@@ -384,7 +385,9 @@ async def test_nothing_is_deleted_of_a_deployment_that_was_ever_orphaning(bench:
 async def test_a_bundle_without_its_owner_says_so_where_nothing_has_a_reference(bench: Bench) -> None:
     bench.has(CRDS, CRD_NAME, ownerReferences=[], annotations=ANNOTATED)
     bench.bundle_is_orphaned = True
-    assert causes(await bench.proceed(bench.deleted())) == [Cause.ORPHANED]
+    assert causes(await bench.proceed(bench.deleted())) == [Cause.ORPHANED, Cause.LOOK_AGAIN]
+    assert bench.writes == []
+    assert await bench.proceed(bench.deleted()) == NO_PROGRESS
     assert bench.writes == FINALIZER_GOES
 
 
@@ -452,7 +455,7 @@ async def test_what_the_collector_has_orphaned_says_so_to_a_process_that_did_not
     place = key("stripped", CONFIG_MAPS.gvk)
     applied = applied_value(identity(OWNER.uid, place), "sha256:1")
     bench.has(CONFIG_MAPS, "stripped", ownerReferences=[], annotations={APPLIED_ANNOTATION: applied})
-    assert causes(await bench.proceed(bench.deleted())) == [Cause.ORPHANED]
+    assert causes(await bench.proceed(bench.deleted())) == [Cause.ORPHANED, Cause.LOOK_AGAIN]
     assert not any("delete" in call for call in bench.client.calls)
     assert not bench.client.objects["Basket", "x"]["metadata"].get("ownerReferences")
 
