@@ -158,6 +158,9 @@ async def test_what_the_former_form_does_not_prove_is_applied(tenant: Tenant, op
     await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "plain", edit, field_manager="somebody")
 
     applied = {("apply", plural, "200"): 1 for plural in ("configmaps", "services", "deployments")}
-    assert await written_after_start(operator) == {STATUS: WRITES, **applied, **CONVERTED}
+    sent = await written_after_start(operator)
+    # The new form of the annotation makes another generation of the Deployment, which its controller sees a bit later.
+    assert sent.pop(STATUS) in {WRITES, WRITES + 1}
+    assert sent == {**applied, **CONVERTED}
     assert (await tenant.read(CONFIG_MAPS, tenant.namespace, "plain"))["data"] == {"v": "1"}
     assert await deployments.have_the_present_form()
