@@ -231,7 +231,7 @@ def test_a_version_that_objects_are_stored_in_is_not_taken_away(installation: In
 def test_uninstalling_waits_for_the_gadget_of_a_user_and_names_it(
     kubectl: Kubectl, installation: Installation, gadgets: Gadgets
 ) -> None:
-    """Until it is allowed to delete it. Its webhooks work until it has gone: whoever holds it can still write it."""
+    """Until it is allowed to delete it. Its webhooks work until it has gone: its owner can still write it."""
     gadgets.set_finalizers("v2", "old", ["example.com/backed-up"])
     kubectl.run("delete", "bundledeployment", installation.name, "--wait=false")
     told = "it would delete what others have"

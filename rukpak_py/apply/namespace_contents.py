@@ -7,15 +7,11 @@ ConfigMaps, without the ConfigMap that Kubernetes itself puts into each namespac
 from rukpak_py.api.names import OWNER_UID_ANNOTATION
 from rukpak_py.apply.instances import NAMED, instances_of
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
-from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.kube.metadata import LiveObject, Metadata
-from rukpak_py.kube.resources import CONFIG_MAPS, PODS, SECRETS, SERVICES, Resource
+from rukpak_py.kube.resources import CLAIMS, CONFIG_MAPS, PODS, SECRETS, SERVICES, Resource
 
-CLAIMS = Resource(
-    gvk=GroupVersionKind("", "v1", "PersistentVolumeClaim"), plural="persistentvolumeclaims", namespaced=True
-)
 COUNTING = (PODS, CLAIMS, SERVICES, SECRETS, CONFIG_MAPS)
 ROOT_CA = "kube-root-ca.crt"
 

@@ -1,7 +1,7 @@
 """What is known of an object in the cluster: just what decisions look at, never its body.
 
 `owner_uid` is the ground on which a desired object is changed: the uid of the BundleDeployment that controls it, or,
-where it has no owner reference, the uid in our annotation while nobody controls it. Labels alone never make an object
+where it has no owner reference, the uid in our annotation while it has no controller. Labels alone never make an object
 ours. All these travel with copies, so what is not desired is deleted only when it `is_proven_of` its deployment.
 """
 

@@ -50,7 +50,7 @@ async def owned_but_unlabelled(target: Target, keys: Iterable[ObjectKey]) -> lis
 
 
 async def last_managers(target: Target, key: ObjectKey) -> list[str]:
-    """Who else wrote to the object itself last. Nobody, where what they write leaves no entry: a field that goes."""
+    """The managers that wrote to the object itself last, beside us. Empty where what they did leaves no entry."""
     try:
         metadata = await target.client.get_metadata(target.resource_of(key), key.namespace, key.name)
     except ApiError:

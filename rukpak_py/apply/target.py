@@ -52,7 +52,7 @@ async def run_bounded(
         nonlocal running, has_failed
         try:
             await work(item)
-        except BaseException:
+        except BaseException:  # a cancellation, too: the group ends, and nothing more may begin in it
             has_failed = True
             raise
         running -= 1

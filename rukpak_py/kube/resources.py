@@ -70,6 +70,7 @@ RESOURCE_QUOTAS = _core("ResourceQuota", "resourcequotas")
 NAMESPACES = _core("Namespace", "namespaces", namespaced=False)
 SERVICE_ACCOUNTS = _core("ServiceAccount", "serviceaccounts")
 PODS = _core("Pod", "pods")
+CLAIMS = _core("PersistentVolumeClaim", "persistentvolumeclaims")
 SERVICES = _core("Service", "services")
 ENDPOINT_SLICES = Resource(
     gvk=GroupVersionKind("discovery.k8s.io", "v1", "EndpointSlice"), plural="endpointslices", namespaced=True

@@ -14,7 +14,7 @@ from rukpak_py.operator.claim import CRD
 
 
 async def claim(client: Client, namespace: str | None) -> None:
-    """As the operator with this system namespace does; None: nobody claims the cluster."""
+    """As the operator with this system namespace does; None: the cluster is unclaimed."""
     body = canonical_json({"metadata": {"annotations": {OPERATOR_NAMESPACE_ANNOTATION: namespace}}})
     with suppress(NotFoundError):
         await client.patch(CRDS, "", CRD, body)

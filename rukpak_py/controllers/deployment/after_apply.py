@@ -2,8 +2,8 @@
 
 Health comes from the watches; only why a workload stays unhealthy is asked of its pods. What left the content goes
 when the new content is healthy (or applied, if the deployment says so), within its budget. What may not be deleted is
-released: it loses our marks and stays. What cannot be had again is kept until somebody allows its deletion. None of
-this waits for what somebody keeps changing, or for kinds that cannot be seen: those are reported beside it.
+released: it loses our marks and stays. What cannot be had again is kept until its deletion is allowed. None of this
+waits for what another client keeps changing, or for kinds that cannot be seen: those are reported beside it.
 """
 
 import logging

@@ -114,7 +114,7 @@ class Bench:
                 found = await pods.fetch(request, request.source.image)
                 if check(found):
                     return found
-                await until(lambda seen=seen: seen != self.changes, seconds=PATIENCE_SECONDS)  # type: ignore[misc]  # now
+                await until(lambda seen=seen: seen != self.changes, seconds=PATIENCE_SECONDS)  # type: ignore[misc]  # a default has no type
 
     async def clean_up(self, pods: UnpackPods, request: FetchRequest) -> None:
         assert request.source.image is not None

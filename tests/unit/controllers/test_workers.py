@@ -127,7 +127,7 @@ async def test_a_failure_that_names_a_pause_gets_it() -> None:
         for wake in (bench.queue.add, bench.queue.add):
             seen = len(bench.seen)
             wake("a")
-            await until(lambda seen=seen: len(bench.seen) > seen and bench.queue.is_idle)  # type: ignore[misc]  # now
+            await until(lambda seen=seen: len(bench.seen) > seen and bench.queue.is_idle)  # type: ignore[misc]  # a default has no type
     bench.queue.close()
     await worker
     _, look = bench.turns
@@ -164,7 +164,7 @@ async def test_a_worker_tells_whether_it_is_an_attempt() -> None:
         for wake in (bench.queue.add, bench.queue.add, bench.queue.wake):
             seen = len(bench.seen)
             wake("a")
-            await until(lambda seen=seen: len(bench.seen) > seen and bench.queue.is_idle)  # type: ignore[misc]  # now
+            await until(lambda seen=seen: len(bench.seen) > seen and bench.queue.is_idle)  # type: ignore[misc]  # a default has no type
     bench.queue.close()
     await worker
     assert [turn.is_attempt for turn in bench.turns] == [True, False, True]
