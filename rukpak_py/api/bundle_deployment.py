@@ -143,7 +143,10 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
         doc(
             "Settings for the provisioner, in its own form. For the class `core-rukpak-io-helm`: `values`, a string of"
             " YAML or an object, and `valuesFrom`, a list of `kind` (`Secret` or `ConfigMap`), `name`, `key` (default:"
-            " `values.yaml`) and `optional`, in the system namespace. Later entries win, and `values` over all.",
+            " `values.yaml`) and `optional`, in the system namespace. Later entries win, and `values` over all."
+            " `releaseName` is the name of the release that templates see (at most 53 bytes; default: the name of the"
+            " BundleDeployment). `crds` says what becomes of the chart's `crds/`: `CreateReplace` (default) applies and"
+            " corrects them, `Skip` leaves them out.",
             x_kubernetes_preserve_unknown_fields=True,
         ),
     ] = None

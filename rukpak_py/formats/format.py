@@ -34,7 +34,7 @@ class Certificates(StrEnum):
 class Release:
     """What templates see of the installation and of the cluster, beside their values."""
 
-    name: str
+    name: str  # of the BundleDeployment; its configuration may say another one
     is_upgrade: bool = False
     kube_version: str | None = None  # None: the newest that helm knows
     api_versions: tuple[str, ...] = ()  # `apps/v1`, `apps/v1/Deployment`

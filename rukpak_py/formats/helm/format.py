@@ -18,6 +18,7 @@ from rukpak_py.formats.helm.layout import archived, chart_root
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering, render_chart
 from rukpak_py.formats.helm.request import DEFAULT_RELEASE, HelmRequest, values_of_config
+from rukpak_py.formats.helm.settings import CrdsMode, settings_of
 from rukpak_py.formats.hook import MOST_HOOKS, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import rendering
 
@@ -34,10 +35,11 @@ class HelmFormat:
         return None if chart_root(tree) else archived(tree)
 
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
-        """What is in crds/, then all other objects, and the hooks."""
+        """What is in crds/, unless `spec.config` skips it, then all other objects, and the hooks."""
         release = options.release or Release(name=DEFAULT_RELEASE)
+        settings = settings_of(options.config or {})
         request = HelmRequest(
-            release_name=release.name,
+            release_name=settings.release_for(release.name),
             namespace=options.install_namespace or DEFAULT_SYSTEM_NAMESPACE,
             values=(*options.values, *values_of_config(options.config or {})),
             kube_version=release.kube_version,
@@ -48,9 +50,10 @@ class HelmFormat:
         program = HelmProgram.find(self.helm or options.helm)
         rendered = render_chart(tree, request, program, chart=chart, limits=options.limits)
         _check_hooks(rendered.hooks, request.namespace)
-        crds = frozenset(one.head.key for one in rendered.crds)
+        in_crds = () if settings.crds is CrdsMode.SKIP else rendered.crds
+        crds = frozenset(one.head.key for one in in_crds)
         return rendering(
-            [*rendered.crds, *rendered.objects],
+            [*in_crds, *rendered.objects],
             crds.union(one.head.key for one in filter(_is_kept, rendered.objects)),
             hooks=rendered.hooks,
             before_hooks=crds,

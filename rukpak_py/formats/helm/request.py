@@ -15,6 +15,7 @@ from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.masking import Mask, Value
+from rukpak_py.formats.helm.settings import SETTINGS
 from rukpak_py.formats.helm.values_from import VALUES_FROM
 from rukpak_py.formats.type_defects import kind_of
 
@@ -74,11 +75,12 @@ class HelmRequest:
 def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
     """Of a BundleDeployment's `spec.config`: its `values`, a YAML text as upstream wants it, or an object.
 
-    Upstream ignores other keys, but reads all of them as strings. What `valuesFrom` refers to is not read here.
+    Upstream ignores other keys, but reads all of them as strings. What `valuesFrom` refers to is not read here, and
+    neither are the settings.
     """
     for key, value in config.items():
         allowed = str | Mapping if key == _VALUES else str
-        if key != VALUES_FROM and value is not None and not isinstance(value, allowed):
+        if key not in {VALUES_FROM, *SETTINGS} and value is not None and not isinstance(value, allowed):
             raise ContentError(f"parse deployment config: spec.config.{key} {_what_is_wrong(key, value)}")
     values = config.get(_VALUES)
     return () if values is None else (ValuesDocument(document=values),)
@@ -87,7 +89,7 @@ def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
 def _what_is_wrong(key: str, value: object) -> str:
     if key == _VALUES:
         return f"must be an object or a string of YAML, got {kind_of(value)}"
-    near = get_close_matches(key, (_VALUES, VALUES_FROM), n=1)
+    near = get_close_matches(key, (_VALUES, VALUES_FROM, *sorted(SETTINGS)), n=1)
     advice = f"did you mean spec.config.{near[0]}?" if near else "values of the chart belong in spec.config.values"
     return f"is not used for charts; {advice}"
 

@@ -1,0 +1,89 @@
+"""`spec.config` beside the values: what it may say, and the sentence about what it may not."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.format import Release, RenderOptions
+from rukpak_py.formats.helm.format import HelmFormat
+from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.settings import ChartSettings, CrdsMode, settings_of
+from tests.unit.charts import chart, config_map, crd, rendered
+
+LONG = "a" * 53
+LETTERS = "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, ChartSettings()),
+        ({"crds": None, "releaseName": None, "values": "a: 1"}, ChartSettings()),
+        ({"crds": "CreateReplace"}, ChartSettings()),
+        ({"crds": "Create", "releaseName": "web"}, ChartSettings(crds=CrdsMode.CREATE, release_name="web")),
+        ({"crds": "Skip", "releaseName": LONG}, ChartSettings(crds=CrdsMode.SKIP, release_name=LONG)),
+        ({"releaseName": "web-1.prod"}, ChartSettings(release_name="web-1.prod")),
+    ],
+)
+def test_settings(config: dict[str, Any], expected: ChartSettings) -> None:
+    assert settings_of(config) == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"crds": "create"}, "spec.config.crds must be one of Create, CreateReplace, Skip, got 'create'"),
+        ({"crds": True}, "spec.config.crds must be one of Create, CreateReplace, Skip, got a boolean"),
+        ({"releaseName": ""}, "spec.config.releaseName must be a release name, got ''"),
+        ({"releaseName": ["a"]}, "spec.config.releaseName must be a release name, got a list"),
+        (
+            {"releaseName": LONG + "a"},
+            f"spec.config.releaseName '{LONG}a' is not a valid release name: it has 54 bytes; helm allows 53",
+        ),
+        (
+            {"releaseName": "--debug"},
+            f"spec.config.releaseName '--debug' is not a valid release name: it must consist of {LETTERS}",
+        ),
+    ],
+)
+def test_what_is_wrong(config: dict[str, Any], text: str) -> None:
+    with pytest.raises(ContentError) as caught:
+        settings_of(config)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("name", ["a\n", "a..b", "a.-b", "A", "a_b", "-", "a-"])
+def test_names_that_helm_refuses(helm: HelmProgram, name: str) -> None:
+    with pytest.raises(ContentError, match=r"^spec\.config\.releaseName "):
+        settings_of({"releaseName": name})
+    with pytest.raises(ContentError, match="release name"):
+        rendered(helm, chart(), release_name=name)
+
+
+def test_a_deployment_with_a_long_name_needs_a_release_name() -> None:
+    assert ChartSettings().release_for(LONG) == LONG
+    assert ChartSettings(release_name="web").release_for(LONG + "a") == "web"
+    with pytest.raises(ContentError) as caught:
+        ChartSettings().release_for(LONG + "a")
+    assert str(caught.value) == (
+        "the name of the BundleDeployment cannot be the name of the release, because it has 54 bytes; helm allows 53; "
+        "set spec.config.releaseName"
+    )
+
+
+def test_templates_see_the_release_name(helm: HelmProgram) -> None:
+    tree = chart({"templates/a.yaml": config_map("a", ".Release.Name")})
+    for config, seen in (({"releaseName": "other"}, "other"), ({}, "web")):
+        options = RenderOptions(release=Release(name="web"), config=config, helm=helm.path)
+        (made,) = HelmFormat().render(tree, options).objects
+        assert made.manifest()["data"]["value"] == seen
+
+
+def test_skipped_crds_are_not_rendered(helm: HelmProgram) -> None:
+    tree = chart({"crds/a.yaml": crd("crd"), "templates/a.yaml": config_map("a")})
+    for config, names in (({"crds": "Skip"}, ["a"]), ({"crds": "Create"}, ["crd", "a"])):
+        options = RenderOptions(release=Release(name="web"), config=config, helm=helm.path)
+        made = HelmFormat().render(tree, options)
+        assert [one.head.name for one in made.objects] == names
+        assert {one.name for one in made.lasting} == set(names) - {"a"}
