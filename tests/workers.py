@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.operator.worker_process import Reply
 from rukpak_py.sources.spool import Spool
 
 Arguments = ParamSpec("Arguments")
@@ -16,6 +17,17 @@ class InThread:
         self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         return await asyncio.to_thread(call, *args, **kwargs)
+
+    async def run_answering(
+        self,
+        reply: Reply | None,
+        call: Callable[Arguments, Result],
+        /,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        assert reply is None, "nothing asks here"
+        return await self.run(call, *args, **kwargs)
 
 
 WORKERS = InThread()

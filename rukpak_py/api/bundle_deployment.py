@@ -343,8 +343,13 @@ class Installation(ApiType, frozen=True, kw_only=True):
         doc("The options it was installed with. Old entries lose them where the history is over 512 KiB."),
     ] = None
     renderer: Annotated[
-        str, doc("In which way a chart was rendered; empty: by `helm template`, without access to the cluster.")
+        str,
+        doc(
+            "In which way a chart was rendered: `Cluster` (`lookup` and `.Capabilities` see the cluster); empty:"
+            " without access to it, as former releases did. Until the next upgrade it is rendered in the same way."
+        ),
     ] = ""
+    is_upgrade: Annotated[bool | None, doc("Of a chart: what `.Release.IsUpgrade` was.")] = None
     rendering_digest: Annotated[
         str,
         doc(

@@ -1,6 +1,6 @@
 """What the controllers need of the rest of the process; `operator` says what stands behind it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
@@ -11,8 +11,11 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
+from rukpak_py.formats.helm.cluster_view import LookedUp
 from rukpak_py.sources.ports import ImageAccess
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+
+ReplyToLookup = Callable[[object], Awaitable[LookedUp]]  # what is asked for comes from a process that is not trusted
 
 
 class Sources(Protocol):
@@ -59,6 +62,11 @@ class Content(Protocol):
 
     async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
         """The objects of the content, always the same for the same classes, tree and options, unless it varies."""
+
+    async def render_with_lookups(
+        self, classes: Classes, tree: Tree, options: RenderOptions, reply: ReplyToLookup
+    ) -> RenderedContent:
+        """The same for templates that see the cluster that the release names; `reply` answers what they look up."""
 
 
 class Records(Protocol):

@@ -76,6 +76,8 @@ class Limits:
     rendered_objects: int = _limit(20_000, "number of objects of a bundle")
     helm_bytes: int = _limit(512 * MIB, "memory of the helm process that renders a chart")
     helm_seconds: int = _limit(60, "seconds that helm may take to render a chart")
+    chart_lookups: int = _limit(1000, "number of objects and lists that a chart may look up while it is rendered")
+    chart_lookup_bytes: int = _limit(32 * MIB, "size of all that a chart looks up while it is rendered")
     server_connections: int = _limit(256, "number of connections to the server of content and uploads at a time")
     server_silence_seconds: int = _limit(
         30, "seconds for which a client of that server may neither send nor take anything"

@@ -16,6 +16,7 @@ from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey
 from rukpak_py.formats.hook import Hook
 
 if TYPE_CHECKING:
+    from rukpak_py.formats.helm.cluster_view import ClusterView, LookUp
     from rukpak_py.formats.helm.request import ValuesDocument
 
 SMALL = 64 * 1024  # bytes; less work than a call of another process
@@ -36,6 +37,7 @@ class Release:
 
     name: str  # of the BundleDeployment; its configuration may say another one
     is_upgrade: bool = False
+    cluster: "ClusterView | None" = None  # None: templates see no cluster, and these are its capabilities
     kube_version: str | None = None  # None: the newest that helm knows
     api_versions: tuple[str, ...] = ()  # `apps/v1`, `apps/v1/Deployment`
 
@@ -52,6 +54,7 @@ class RenderOptions:
     config: Mapping[str, Any] | None = field(default=None, hash=False)  # of a BundleDeployment, as it was written
     values: "tuple[ValuesDocument, ...]" = field(default=(), hash=False)  # what `config` refers to; its own win
     release: Release | None = None
+    look_up: "LookUp | None" = field(default=None, hash=False)  # where the release names a cluster; not picklable
     helm: str | None = None  # the program; None: the one on PATH
     limits: Limits = DEFAULT_LIMITS
 
@@ -82,14 +85,32 @@ class ContentDescription:
     package: str = ""
 
 
+class ChartRenderer(StrEnum):
+    """In which way charts are rendered. What is installed is rendered again in the way in which it was installed."""
+
+    OFFLINE = ""  # `lookup` finds nothing: of the first releases
+    CLUSTER = "Cluster"  # `lookup` and `.Capabilities` see the cluster
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rendering:
+    """How a chart was rendered, to render it again. `is_upgrade` None: it is counted by the history."""
+
+    renderer: str = ChartRenderer.OFFLINE
+    is_upgrade: bool | None = None
+
+
+OFFLINE_RENDERING = Rendering()
+
+
 @dataclass(frozen=True, kw_only=True)
 class RenderedContent:
     """The objects, and what has to be known beside them.
 
     `default_namespace`: where the content itself wants to be, because nobody said it; that namespace is made when it is
     missing, and is shared with others. `lasting`: objects that stay when they leave the content, and when the
-    deployment goes. `digest`: of what was rendered, where rendering again may give something else. `before_hooks`: of
-    the objects those that are applied before the first hook runs.
+    deployment goes. `digest`: of what was rendered, where rendering again may give something else, and `made`: how.
+    `before_hooks`: of the objects those that are applied before the first hook runs.
     """
 
     objects: Sequence[Object]
@@ -99,6 +120,7 @@ class RenderedContent:
     olm: OlmIdentity | None = None
     lasting: frozenset[ObjectKey] = frozenset()  # as the content has them: without the namespace that it leaves out
     digest: str = ""
+    made: Rendering = OFFLINE_RENDERING
     hooks: Sequence[Hook] = ()
     before_hooks: frozenset[ObjectKey] = frozenset()  # as `lasting`
 

@@ -10,14 +10,14 @@ What else `RenderedContent` may have, no format has whose renderings are kept.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
 
 from rukpak_py.core.objects import Object, ObjectKey
-from rukpak_py.formats.format import ContentDescription, RenderedContent
+from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, RenderedContent, Rendering
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 
 MARKS_BYTES = 1024  # of a key in the first line, or of a hook beside its object, at most; a name has 253 characters
@@ -32,20 +32,22 @@ def rendering(
     hooks: Sequence[Hook] = (),
     before_hooks: frozenset[ObjectKey] = frozenset(),
     description: ContentDescription | None = None,
+    made: Rendering = OFFLINE_RENDERING,
 ) -> RenderedContent:
     """With its digest. `before_hooks` are among the lasting, and of no interest without hooks."""
     before_hooks = before_hooks if hooks else frozenset()
-    made = RenderedContent(
+    content = RenderedContent(
         objects=objects,
         lasting=lasting,
         hooks=tuple(hooks),
         before_hooks=before_hooks,
         description=description,
+        made=made,
     )
     digest = hashlib.sha256()
-    for line in _lines(made):
+    for line in _lines(content):
         digest.update(line)
-    return replace(made, digest=f"sha256:{digest.hexdigest()}")
+    return replace(content, digest=f"sha256:{digest.hexdigest()}")
 
 
 def lines_of(content: RenderedContent) -> list[bytes]:
@@ -57,13 +59,15 @@ def read_lines(data: bytes) -> RenderedContent:
     first, *rest = data.splitlines()
     marks = [(ObjectKey(*key[:_KEY_PARTS]), key[_KEY_PARTS:]) for key in orjson.loads(first)]
     manifests = [orjson.loads(line) for line in rest]
-    descriptions = [_read_description(one) for one in manifests if isinstance(one, str)]
+    descriptions = [orjson.loads(one) for one in manifests if isinstance(one, str)]
+    made = _read_made(descriptions[0]) if descriptions else OFFLINE_RENDERING
     return rendering(
         [Object.from_manifest(one) for one in manifests if isinstance(one, dict)],
         frozenset(key for key, _ in marks),
         hooks=[_hook(one) for one in manifests if isinstance(one, list)],
         before_hooks=frozenset(key for key, words in marks if words),
-        description=next(iter(descriptions), None),
+        description=_read_description(descriptions[0]) if descriptions else None,
+        made=made,
     )
 
 
@@ -78,11 +82,16 @@ def _lines(content: RenderedContent) -> Iterator[bytes]:
 
 def _description(content: RenderedContent) -> Iterator[bytes]:
     if content.description is not None:
-        yield orjson.dumps(orjson.dumps(asdict(content.description)).decode()) + b"\n"
+        made = asdict(content.made) if content.made != OFFLINE_RENDERING else {}
+        known = asdict(content.description) | made
+        yield orjson.dumps(orjson.dumps(known).decode()) + b"\n"
 
 
-def _read_description(text: str) -> ContentDescription:
-    known = orjson.loads(text)
+def _read_made(known: Mapping[str, Any]) -> Rendering:
+    return Rendering(renderer=known.get("renderer", ""), is_upgrade=known.get("is_upgrade"))
+
+
+def _read_description(known: Mapping[str, Any]) -> ContentDescription:
     return ContentDescription(
         name=known["name"], version=known["version"], app_version=known["app_version"], package=known["package"]
     )

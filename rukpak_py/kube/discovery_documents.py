@@ -4,7 +4,7 @@ A group version whose backend does not answer is `Stale` in the aggregated form:
 The per-group form cannot say so; there a document that cannot be fetched counts as stale.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -27,6 +27,7 @@ class Served:
     resources: Mapping[GroupVersionKind, Resource] = field(default_factory=dict)
     preferred: Mapping[GroupKind, Resource] = field(default_factory=dict)
     stale: frozenset[str] = frozenset()  # group/version
+    versions: tuple["GroupVersion", ...] = ()  # in the server's order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class GroupVersion:
     group: str
     version: str
     resources: tuple[Resource, ...] = ()
+    subresource_kinds: frozenset[str] = frozenset()
     is_stale: bool = False
 
     @property
@@ -43,7 +45,7 @@ class GroupVersion:
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-def serve(versions: Iterable[GroupVersion]) -> Served:
+def serve(versions: Sequence[GroupVersion]) -> Served:
     resources: dict[GroupVersionKind, Resource] = {}
     preferred: dict[GroupKind, Resource] = {}
     stale: set[str] = set()
@@ -53,7 +55,7 @@ def serve(versions: Iterable[GroupVersion]) -> Served:
         for resource in version.resources:
             resources.setdefault(resource.gvk, resource)
             preferred.setdefault(resource.group_kind, resource)
-    return Served(resources=resources, preferred=preferred, stale=frozenset(stale))
+    return Served(resources=resources, preferred=preferred, stale=frozenset(stale), versions=tuple(versions))
 
 
 class _Kind(msgspec.Struct, gc=False, kw_only=True):
@@ -62,8 +64,9 @@ class _Kind(msgspec.Struct, gc=False, kw_only=True):
     kind: str = ""
 
 
-class _Subresource(msgspec.Struct, gc=False, kw_only=True):
+class _Subresource(msgspec.Struct, gc=False, kw_only=True, rename="camel"):
     subresource: str = ""
+    response_kind: _Kind | None = None
 
 
 class _Resource(msgspec.Struct, gc=False, kw_only=True, rename="camel"):
@@ -121,7 +124,15 @@ def _group_version(group: str, version: _Version) -> GroupVersion:
         for sent in version.resources or ()
         if sent.response_kind is not None and sent.response_kind.kind
     )
-    return GroupVersion(group=group, version=version.version, resources=resources, is_stale=version.freshness == STALE)
+    subresources = [part for sent in version.resources or () for part in sent.subresources or ()]
+    kinds = frozenset(part.response_kind.kind for part in subresources if part.response_kind is not None)
+    return GroupVersion(
+        group=group,
+        version=version.version,
+        resources=resources,
+        subresource_kinds=kinds - {""},
+        is_stale=version.freshness == STALE,
+    )
 
 
 class _GroupVersionName(msgspec.Struct, gc=False, kw_only=True, rename="camel"):
@@ -185,4 +196,5 @@ def read_group_version(name: str, document: bytes) -> GroupVersion:
         for resource in sent
         if "/" not in resource.name and resource.kind
     )
-    return GroupVersion(group=group, version=version, resources=resources)
+    kinds = frozenset(resource.kind for resource in sent if "/" in resource.name)
+    return GroupVersion(group=group, version=version, resources=resources, subresource_kinds=kinds - {""})

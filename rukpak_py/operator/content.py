@@ -18,18 +18,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import InUse
 from rukpak_py.content.store import Store, StoredForm
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.jobs import KeyedLock
+from rukpak_py.controllers.ports import ReplyToLookup
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.operator import content_work
 from rukpak_py.operator.content_records import ContentRecords
+from rukpak_py.operator.worker_process import Reply
 from rukpak_py.server.archives import Archive
 from rukpak_py.sources.ports import Workers
 
@@ -37,12 +39,26 @@ LOG = logging.getLogger(__name__)
 RECENT = 600.0  # seconds
 LOADED_BYTES = 8 * 1024 * 1024  # of trees that stay in memory: most are rendered right after they were stored
 
+Arguments = ParamSpec("Arguments")
 Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 
+class AnsweringWorkers(Workers, Protocol):
+    async def run_answering(
+        self,
+        reply: Reply | None,
+        call: Callable[Arguments, Result],
+        /,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """`run`, for a call that asks something in between."""
+        ...
+
+
 class StoredContent:
-    def __init__(self, directory: Path, limits: Limits, workers: Workers, *, helm: str = "") -> None:
+    def __init__(self, directory: Path, limits: Limits, workers: AnsweringWorkers, *, helm: str = "") -> None:
         """`helm`: the program that renders charts; empty: the one on PATH."""
         self._directory = directory
         self._limits = limits
@@ -126,8 +142,16 @@ class StoredContent:
         return content_work.is_small(classes, tree)
 
     async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
-        limited = replace(options, limits=self._limits, helm=self._helm)
-        return await self._work(content_work.render, classes, tree, limited)
+        return await self._work(content_work.render, classes, tree, self._limited(options))
+
+    async def render_with_lookups(
+        self, classes: Classes, tree: Tree, options: RenderOptions, reply: ReplyToLookup
+    ) -> RenderedContent:
+        limited = self._limited(options)
+        return await self._workers.run_answering(reply, content_work.render_asking, classes, tree, limited)
+
+    def _limited(self, options: RenderOptions) -> RenderOptions:
+        return replace(options, limits=self._limits, helm=self._helm)
 
     def _remember(self, digest: str, tree: Tree) -> None:
         if tree.total_bytes > SMALL:

@@ -1,12 +1,16 @@
 """What is done with content in place or in a worker process, by the same decision for checking and for rendering.
 
-A worker process imports this module, so it imports nothing but the formats.
+A worker process imports this module, so it imports nothing but the formats and what such a process is.
 """
+
+from dataclasses import replace
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment
 from rukpak_py.formats.format import RenderedContent, RenderOptions
+from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
+from rukpak_py.operator.worker import ask
 
 
 def check(classes: Classes, tree: Tree, limits: Limits) -> Tree | None:
@@ -15,6 +19,16 @@ def check(classes: Classes, tree: Tree, limits: Limits) -> Tree | None:
 
 def render(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
     return format_of_deployment(classes).render(tree, options)
+
+
+def render_asking(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
+    """In a worker process: what templates look up is asked of the operator."""
+    return render(classes, tree, replace(options, look_up=_look_up))
+
+
+def _look_up(lookup: Lookup) -> LookedUp:
+    answer: LookedUp = ask(lookup)
+    return answer
 
 
 def is_small(classes: Classes, tree: Tree) -> bool:

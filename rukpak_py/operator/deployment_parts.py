@@ -14,6 +14,7 @@ from rukpak_py.controllers.deployment.after_apply import AfterApply
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
+from rukpak_py.controllers.deployment.chart_releases import ChartReleases
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
@@ -27,6 +28,7 @@ from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kind_visibility import KindVisibility
 from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
 from rukpak_py.controllers.deployment.masks import MaskingRecorder
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planner
@@ -42,6 +44,7 @@ from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Recorder, Renderings, ValuesObjects
+from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
@@ -66,6 +69,8 @@ class DeploymentDependencies:
     now: Callable[[], str]
     system_namespace: str
     hook_seconds: float
+    lookup_secrets_in: frozenset[str]
+    limits: Limits
 
 
 class DeploymentParts:
@@ -92,8 +97,19 @@ class DeploymentParts:
             self.serving_secrets, observe=around.inventory.observe, still_exists=still_exists
         )
         self._render_jobs, self._hook_jobs = Jobs[MadeContent](on_end=queue.add), Jobs[HookEnd | None](on_end=queue.add)
+        releases = ChartReleases(
+            client=around.client,
+            cluster=around.cluster,
+            policy=LookupPolicy(system_namespace=around.system_namespace, opened=around.lookup_secrets_in),
+            limits=around.limits,
+        )
         renderer = Renderer(
-            around.content, Kinds(around.cluster), around.renderings, around.digest_keys, jobs=self._render_jobs
+            around.content,
+            Kinds(around.cluster),
+            around.renderings,
+            around.digest_keys,
+            jobs=self._render_jobs,
+            releases=releases,
         )
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
         templates = Templates(

@@ -186,6 +186,8 @@ class LeaderParts:
                 now=_now,
                 system_namespace=settings.system_namespace,
                 hook_seconds=settings.hook_timeout,
+                lookup_secrets_in=settings.lookup_secrets_in,
+                limits=settings.limits,
             ),
             on_restore=on_restore,
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rukpak_py import __version__
 from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.controllers.deployment.lookup_policy import EVERY_NAMESPACE, FLAG
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
@@ -55,6 +56,7 @@ class Settings:
     helm: str
     hook_timeout: float
     reapply_interval: float
+    lookup_secrets_in: frozenset[str]
     limits: Limits
 
     @property
@@ -104,6 +106,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         helm=given["helm"],
         hook_timeout=given["hook_timeout"],
         reapply_interval=given["reapply_interval"],
+        lookup_secrets_in=given["lookup_secrets_in"],
         limits=limits,
     )
 
@@ -220,6 +223,13 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "seconds after which everything of a BundleDeployment is applied again, also what looks unchanged; 0 for never",
         type=_interval,
     )
+    add(
+        FLAG,
+        "",
+        "namespaces, separated by commas, whose Secrets the templates of every chart may look up, beside those of the "
+        "namespace of its release; * for all of them",
+        type=_lookup_namespaces,
+    )
     add("--log-level", "info", "debug, info, warning or error", type=one_of("debug", "info", "warning", "error"))
     add("--log-format", "text", "text or json", type=one_of("text", "json"))
     for name in LIMIT_NAMES:
@@ -239,6 +249,13 @@ def _namespace(text: str) -> str:
     if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a valid namespace name")
     return text
+
+
+def _lookup_namespaces(text: str) -> frozenset[str]:
+    names = _names(text)
+    for name in names - {EVERY_NAMESPACE}:
+        _namespace(name)
+    return names
 
 
 def _address(text: str) -> Address:

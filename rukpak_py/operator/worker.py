@@ -3,6 +3,7 @@
 Its arguments are its memory in bytes, and for each call its seconds, and its seconds of processor time.
 
 A request is a pickle; so is an answer, behind eight bytes of its length. The first answer, `READY`, comes by itself.
+Before a call has ended it may ask something of the operator (`ask`), which answers with one more pickle.
 Its memory is bounded by the kernel, so that a call which needs more ends in a `MemoryError` here and nowhere else. It
 ends with its input, by `SIGPROF` when a call used up its processor time, and by an alarm when it goes on after its
 time: the operator may be gone. Both signals end it whatever it does, C code that holds the interpreter included. It
@@ -15,6 +16,7 @@ import resource
 import signal
 import struct
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,6 +28,7 @@ from rukpak_py.core.errors import RukPakError
 from rukpak_py.operator.worker_answers import loads
 
 HEADER = struct.Struct(">Q")
+_ASKING = threading.Lock()
 GRACE_SECONDS = 30  # after which an operator that is alive has ended this process itself
 
 
@@ -34,6 +37,11 @@ class CallOutcome(Enum):
     RETURNED = auto()
     RAISED = auto()
     OUT_OF_MEMORY = auto()
+    ASKS = auto()  # the call goes on with what the operator answers
+
+
+_Streams = tuple[BinaryIO, BinaryIO]
+_streams: list[_Streams] = []  # of this process, while it serves
 
 
 class CallAnswer(NamedTuple):
@@ -49,8 +57,17 @@ def main() -> None:
     with suppress(BrokenPipeError), os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
         _send(answers, _framed(CallAnswer(CallOutcome.READY)))
+        _streams.append((requests, answers))
         while _serve(requests, answers, int(seconds) + GRACE_SECONDS, processor_seconds):
             pass
+
+
+def ask(question: object) -> Any:
+    """What the operator answers a call that runs here. One question at a time, whichever thread asks."""
+    with _ASKING:
+        requests, answers = _streams[0]
+        _send(answers, _framed(CallAnswer(CallOutcome.ASKS, question)))
+        return pickle.load(requests)  # noqa: S301 - from the operator
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int, processor_seconds: float) -> bool:

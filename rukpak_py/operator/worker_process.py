@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Self, cast
 
@@ -20,6 +20,7 @@ from rukpak_py.core.text import excerpt
 from rukpak_py.operator.worker import HEADER, CallAnswer, CallOutcome
 from rukpak_py.operator.worker_answers import loads
 
+Reply = Callable[[object], Awaitable[object]]
 START_SECONDS = 60.0
 LARGE_FRAME = 256 * 1024  # bytes; from here on a thread reads it
 _BUFFER = 1 << 20
@@ -92,15 +93,25 @@ class WorkerProcess:
                 await worker.kill()
         return worker
 
-    async def ask(self, request: Sequence[bytes]) -> CallAnswer:
-        """One at a time. Whoever does not wait for the answer has to end the process: it is not ready any more."""
+    async def ask(self, request: Sequence[bytes], reply: Reply | None = None) -> CallAnswer:
+        """One at a time. Whoever does not wait for the answer has to end the process: it is not ready any more.
+
+        `reply` says what the call gets that asks something in between; None: it may not.
+        """
         self.is_ready = False
         self.calls += 1
+        await self._send(request)
+        while (answer := await self._answer()).outcome is CallOutcome.ASKS:
+            if reply is None:
+                raise WorkerDiedError("asked for what it has no use for")
+            await self._send(pickled(await reply(answer.value)))
+        return answer
+
+    async def _send(self, request: Sequence[bytes]) -> None:
         with suppress(ConnectionError):  # what it answered, or how it ended, says more
             for part in request:
                 self._requests.write(part)
                 await self._requests.drain()
-        return await self._answer()
 
     async def kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -126,7 +137,7 @@ class WorkerProcess:
             raise WorkerDiedError(f"{_UNREADABLE} ({excerpt(str(error), _SHOWN)})") from error
         if not isinstance(answer, CallAnswer) or not _is_sound(answer):
             raise WorkerDiedError(_UNREADABLE)
-        self.is_ready = answer.outcome is not CallOutcome.OUT_OF_MEMORY
+        self.is_ready = answer.outcome not in {CallOutcome.OUT_OF_MEMORY, CallOutcome.ASKS}
         return answer
 
 

@@ -19,7 +19,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import readable_size
 from rukpak_py.operator.memory_limit import container_memory, worker_memory
 from rukpak_py.operator.worker import CallAnswer, CallOutcome
-from rukpak_py.operator.worker_process import WorkerDiedError, WorkerProcess, pickled
+from rukpak_py.operator.worker_process import Reply, WorkerDiedError, WorkerProcess, pickled
 
 LOG = logging.getLogger(__name__)
 
@@ -72,16 +72,27 @@ class WorkerProcesses:
         self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         """The call's result, or the error that it raised. All of these must be picklable."""
+        return await self.run_answering(None, call, *args, **kwargs)
+
+    async def run_answering(
+        self,
+        reply: Reply | None,
+        call: Callable[Arguments, Result],
+        /,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """The same for a call that asks something in between. What it asks is as little trusted as its result."""
         async with self._turns:
             request = pickled((call, args, kwargs))
             try:
-                return cast("Result", await self._attempt(request, is_first=True))
+                return cast("Result", await self._attempt(request, reply, is_first=True))
             except _AttemptError as first:
                 LOG.warning("a worker process failed: reading content %s", first)
                 if first.is_final:
                     raise ContentError(f"reading this content {first}") from first
             try:
-                return cast("Result", await self._attempt(request, is_first=False))
+                return cast("Result", await self._attempt(request, reply, is_first=False))
             except _AttemptError as second:
                 LOG.warning("a worker process failed again: reading content %s", second)
                 if second.may_pass:
@@ -100,11 +111,11 @@ class WorkerProcesses:
         self._idle.clear()
         await asyncio.gather(*(process.kill() for process in self._processes))
 
-    async def _attempt(self, request: Sequence[bytes], *, is_first: bool) -> object:
+    async def _attempt(self, request: Sequence[bytes], reply: Reply | None, *, is_first: bool) -> object:
         process = await self._process(may_be_used=is_first)
         try:
             async with asyncio.timeout(self._seconds) as deadline:
-                answer = await process.ask(request)
+                answer = await process.ask(request, reply)
         except TimeoutError as error:
             if not deadline.expired():
                 raise
@@ -184,5 +195,16 @@ class WorkerLane:
     async def run(
         self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
+        return await self.run_answering(None, call, *args, **kwargs)
+
+    async def run_answering(
+        self,
+        reply: Reply | None,
+        call: Callable[Arguments, Result],
+        /,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """See `WorkerProcesses`."""
         async with self._turns:
-            return await self._processes.run(call, *args, **kwargs)
+            return await self._processes.run_answering(reply, call, *args, **kwargs)

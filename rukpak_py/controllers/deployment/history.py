@@ -31,10 +31,12 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.completed import completed_now
 from rukpak_py.controllers.deployment.content_version import content_of, version_of
 from rukpak_py.controllers.deployment.history_size import is_reduced, within_limit
-from rukpak_py.controllers.deployment.kept_renderings import is_rendering_of, key_of
+from rukpak_py.controllers.deployment.installed_rendering import is_rendering_of
+from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.formats.format import OFFLINE_RENDERING, Rendering
 
 
 def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
@@ -111,6 +113,7 @@ def _is_of(entry: Installation, attempt: Attempt) -> bool:
 
 def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -> Installation:
     installed = attempt.installed
+    made = _made(attempt, installed.entry if installed is not None else None)
     return Installation(
         revision=revision,
         bundle=attempt.bundle.metadata.name,
@@ -121,6 +124,8 @@ def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -
         options=recorded(attempt.options),
         template=_template(attempt.bundle),
         rendering_digest=_rendering_digest(attempt, installed.entry if installed is not None else None),
+        renderer=made.renderer,
+        is_upgrade=made.is_upgrade,
         taken_over=installed is not None and installed.is_of_original_operator,
     )
 
@@ -157,6 +162,15 @@ def _rendering_digest(attempt: Attempt, latest: Installation | None) -> str:
     if attempt.facts is not None:
         return attempt.facts.rendering
     return latest.rendering_digest if latest is not None and is_rendering_of(latest, attempt) else ""
+
+
+def _made(attempt: Attempt, latest: Installation | None) -> Rendering:
+    """How, as the digest."""
+    if attempt.facts is not None:
+        return attempt.facts.made
+    if latest is None or not is_rendering_of(latest, attempt):
+        return OFFLINE_RENDERING
+    return Rendering(renderer=latest.renderer, is_upgrade=latest.is_upgrade)
 
 
 def _kinds(lives: Iterable[ObservedObject]) -> tuple[InstalledKind, ...]:

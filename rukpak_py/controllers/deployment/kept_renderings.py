@@ -1,7 +1,8 @@
 """Renderings of charts: made once for each content and its options, kept, and compared with what was installed.
 
-Templates may be random, tell the time, and ask what the cluster serves, so a second rendering may differ. What was made
-once is used again after a restart. When it is lost, it is rendered again; only what has the digest of what was
+Templates may be random, tell the time, and look objects up in the cluster, so a second rendering may differ. What was
+made once is used again after a restart. When it is lost, it is rendered again, in the way in which it was made at
+first: templates see the objects that they have made, and keep what is in them. Only what has the digest of what was
 installed counts as the same. What differs is never stored in its place.
 
 Beside content and options nothing is part of the key: neither a new kind in the cluster nor a new version of it changes
@@ -18,33 +19,32 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment, Installation, RecordedValues
+from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.install_options import (
     config_digest,
-    identities,
     options_of,
     recorded_config_digest,
-    records_config,
 )
 from rukpak_py.api.installed import installed_of
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.chart_releases import ChartReleases
+from rukpak_py.controllers.deployment.installed_rendering import installed_rendering
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.keyed_digests import are_comparable, key_id
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.formats.format import Release, RenderedContent, RenderOptions
+from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.formats.stored_rendering import lines_of
 
 _SECRET = b'"kind":"Secret"'  # in canonical JSON
 
 
 class KeptRenderings:
-    def __init__(self, content: Content, renderings: Renderings, cluster: Cluster, keys: DigestKeys) -> None:
+    def __init__(self, content: Content, renderings: Renderings, keys: DigestKeys, *, releases: ChartReleases) -> None:
         self._content = content
         self._renderings = renderings
-        self._cluster = cluster
         self._keys = keys
+        self._releases = releases
 
     async def load(self, attempt: Attempt) -> RenderedContent | None:
         stored = await self._renderings.load(key_of(attempt))
@@ -55,11 +55,23 @@ class KeptRenderings:
 
     async def make(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
         """Stored when it returns, unless it differs from what was installed."""
-        made = await self._content.render(attempt.classes, tree, options)
-        sealed = await self._sealed(attempt, made)
+        rendered = await self._render(attempt, tree, options)
+        sealed = await self._sealed(attempt, rendered)
         if sealed.digest == (installed_rendering(attempt) or sealed.digest):
-            await self._renderings.keep(key_of(attempt), made)
+            await self._renderings.keep(key_of(attempt), rendered)
         return sealed
+
+    async def _render(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
+        made = await self._releases.rendering_of(attempt)
+        release = await self._releases.release_of(attempt, made)
+        options = replace(options, release=release)
+        if release.cluster is None:
+            rendered = await self._content.render(attempt.classes, tree, options)
+        else:
+            lookups = self._releases.lookups_of(attempt)
+            rendering = self._content.render_with_lookups(attempt.classes, tree, options, lookups.reply)
+            rendered = await lookups.during(rendering)
+        return replace(rendered, made=made)
 
     async def _sealed(self, attempt: Attempt, content: RenderedContent) -> RenderedContent:
         """With the digest that may stand in a status; a plain one where that is what stands there already."""
@@ -70,16 +82,6 @@ class KeptRenderings:
             return content
         key = await self._keys.get()
         return replace(content, digest=key.digest(b"rendering", content.digest.encode()))
-
-    async def release(self, attempt: Attempt) -> Release:
-        """What templates see, as it is at this moment."""
-        capabilities = await self._cluster.capabilities()
-        return Release(
-            name=attempt.deployment.metadata.name,
-            is_upgrade=is_upgrade(attempt),
-            kube_version=capabilities.kube_version,
-            api_versions=capabilities.api_versions,
-        )
 
 
 def key_of(attempt: Attempt) -> str:
@@ -120,33 +122,6 @@ def keys_in_use(
     begun = {record.revision for record in deployment.status.hooks}  # what its hooks have seen is installed
     begun |= {running.revision} if running is not None else set()
     return begun | {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | recorded}
-
-
-def is_rendering_of(entry: Installation, attempt: Attempt) -> bool:
-    """Whether content and options are those of an entry of the history, as far as a rendering depends on them."""
-    options = attempt.options
-    return (
-        entry.options is not None
-        and entry.digest == attempt.bundle.status.digest
-        and entry.options.install_namespace == options.install_namespace
-        and records_config(entry.options, options.config)
-        and identities(entry.options.values_from) == identities(options.values_from)
-    )
-
-
-def installed_rendering(attempt: Attempt) -> str:
-    """The digest of what is installed; empty when the attempt is about something else: any other template is."""
-    entry = attempt.installed.entry if attempt.installed is not None else None
-    if entry is None or entry.bundle != attempt.bundle.metadata.name or not is_rendering_of(entry, attempt):
-        return ""
-    return entry.rendering_digest
-
-
-def is_upgrade(attempt: Attempt) -> bool:
-    """Whether something was installed before. A rendering that is made again has to be told the same as at first."""
-    history = attempt.installed.history if attempt.installed is not None else ()
-    first = max((at for at, entry in enumerate(history) if is_rendering_of(entry, attempt)), default=-1)
-    return len(history) == HISTORY or first < len(history) - 1
 
 
 def _parts(values: Iterable[RecordedValues]) -> list[str]:

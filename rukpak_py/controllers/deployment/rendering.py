@@ -24,8 +24,10 @@ from rukpak_py.apply.serving_certificates import wanted_certificates
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.chart_releases import ChartReleases
 from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, installed_rendering
+from rukpak_py.controllers.deployment.installed_rendering import installed_rendering
+from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering_failures import Loss
 from rukpak_py.controllers.deployment.state import ContentFacts
@@ -84,10 +86,11 @@ class Renderer:
         keys: DigestKeys,
         *,
         jobs: "Jobs[MadeContent]",
+        releases: ChartReleases,
     ) -> None:
         self._content = content
         self._kinds = kinds
-        self._renderings = KeptRenderings(content, renderings, kinds.cluster, keys)
+        self._renderings = KeptRenderings(content, renderings, keys, releases=releases)
         self._jobs = jobs
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
@@ -174,9 +177,7 @@ class Renderer:
         async def render_once() -> MadeContent:
             served = self._kinds.cluster.discovery.served  # it may have changed when the result is taken
             try:
-                release = await self._renderings.release(attempt)
-                made = await self._renderings.make(attempt, tree, replace(options, release=release))
-                return MadeContent(made, served)
+                return MadeContent(await self._renderings.make(attempt, tree, options), served)
             except ContentError as error:
                 return MadeContent(error, served)
 
@@ -204,6 +205,7 @@ class Renderer:
             olm=kept.olm,
             lasting=kept.lasting,
             digest=kept.digest,
+            made=kept.facts.made,
             hooks=kept.hooks,
             before_hooks=kept.before_hooks,
         )
@@ -225,6 +227,7 @@ class Renderer:
             namespace=content.default_namespace,
             description=content.description,
             rendering=content.digest,
+            made=content.made,
             delete_hooks=has_delete_hooks(content.hooks),
         )
         attempt.state.rendered(attempt.content, facts)

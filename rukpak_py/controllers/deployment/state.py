@@ -29,7 +29,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.objects import GroupKind, ObjectKey
-from rukpak_py.formats.format import ContentDescription
+from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
 _NOT_DUE = Fact(cause=Cause.NOT_DUE)
@@ -201,6 +201,7 @@ class ContentFacts:
     namespace: str = ""  # by its own choice; empty: it does not choose
     description: ContentDescription | None = None  # what it says about itself
     rendering: str = ""  # its digest, where a second rendering may differ
+    made: Rendering = OFFLINE_RENDERING  # how, then
     delete_hooks: bool = False
     certificates: WantedCertificates = field(default_factory=WantedCertificates)
 

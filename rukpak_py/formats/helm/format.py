@@ -17,7 +17,7 @@ from rukpak_py.formats.helm.hooks import RESOURCE_POLICY, is_kept
 from rukpak_py.formats.helm.layout import archived, chart_root
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering, render_chart
-from rukpak_py.formats.helm.request import DEFAULT_RELEASE, HelmRequest, values_of_config
+from rukpak_py.formats.helm.request import DEFAULT_RELEASE, ChartCluster, HelmRequest, values_of_config
 from rukpak_py.formats.helm.settings import CrdsMode, settings_of
 from rukpak_py.formats.hook import MOST_HOOKS, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import rendering
@@ -45,6 +45,7 @@ class HelmFormat:
             kube_version=release.kube_version,
             api_versions=release.api_versions,
             is_upgrade=release.is_upgrade,
+            cluster=_cluster(options),
         )
         chart = read_chart(tree, options.limits)
         program = HelmProgram.find(self.helm or options.helm)
@@ -69,6 +70,15 @@ class HelmFormat:
 
     def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - a line of a template may become megabytes
         return False
+
+
+def _cluster(options: RenderOptions) -> ChartCluster | None:
+    view = options.release.cluster if options.release is not None else None
+    if view is None:
+        return None
+    if options.look_up is None:
+        raise ValueError("a chart that sees a cluster needs somebody who looks objects up in it")
+    return ChartCluster(view=view, look_up=options.look_up)
 
 
 def _is_kept(rendered: Object) -> bool:

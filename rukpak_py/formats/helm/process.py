@@ -1,5 +1,8 @@
 """One helm process in its sandbox: bounded in time, memory and output, and ended as a group whatever happens.
 
+It may get an API server that only reads, and which is ours (`api_server`). Then what it renders goes through a
+post-renderer into a pipe of ours, and helm goes on with nothing: with the manifests in hand it would ask for each kind.
+
 Its input is in files of memory that it reads by descriptor, so nothing is written to disk. It sees nothing of our
 environment: no kubeconfig, no service of the cluster, no proxy but one that nobody serves; its home is a directory that
 does not exist, and it cannot write files. See `core.launcher` for what the kernel bounds.
@@ -10,16 +13,19 @@ import resource
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import IO, Final
+from types import TracebackType
+from typing import IO, Final, Self
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.launcher import NOT_STARTED, launcher_command
 from rukpak_py.core.limits import MIB
+from rukpak_py.formats.helm.api_server import VARIABLE, Answer, ApiServer
 
 NOWHERE: Final = "/nonexistent"
 _DEAD_PROXY: Final = "http://127.0.0.1:9"  # the port of the discard service
@@ -41,9 +47,18 @@ _ENVIRONMENT: Final = {
     "HELM_NO_PLUGINS": "1",
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _DEAD_PROXY),
     "NO_PROXY": "",
+    # client-go keeps discovery on disk, and as root it would make the directory; below a file it cannot.
+    "KUBECACHEDIR": "/dev/null/cache",
     "GOTRACEBACK": "none",
     "GOMAXPROCS": str(_THREADS),
 }
+
+
+_TAKE: Final = """import os, sys
+while piece := os.read(0, 65536):
+    while piece:
+        piece = piece[os.write(int(sys.argv[1]), piece):]
+"""
 
 
 class Stop(Enum):
@@ -63,7 +78,7 @@ class Bounds:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ended:
     code: int
-    output: bytes
+    output: bytes  # what the post-renderer was given comes first
     errors: str
     stop: Stop | None
     memory: int  # bytes that it had: fewer than were asked for in a process that has fewer itself
@@ -78,43 +93,100 @@ def memory_file(name: str, pieces: Iterable[bytes]) -> Iterator[int]:
         yield file.fileno()
 
 
+class Pipe:
+    """What a process of ours reads, and one that it starts writes."""
+
+    def __init__(self) -> None:
+        source, self.end = os.pipe()
+        self.source = os.fdopen(source, "rb", buffering=0)
+        self._is_ours = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_end()
+        self.source.close()
+
+    def close_end(self) -> None:
+        """Ours: else it never ends."""
+        if self._is_ours:
+            os.close(self.end)
+        self._is_ours = False
+
+
 def path_of(descriptor: int) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 
-def run(command: Sequence[str], *, bounds: Bounds, stdin: int = subprocess.DEVNULL, files: Sequence[int] = ()) -> Ended:
-    """Blocks; UnavailableError when the program cannot be started."""
-    memory, cpu_seconds = _memory(bounds), int(bounds.seconds * _THREADS) + 1
-    launcher = launcher_command(
-        memory=memory,
-        file_size=0,  # it writes none
-        cpu_seconds=cpu_seconds,
-        open_files=_OPEN_FILES,
-        end_signal=signal.SIGKILL,
-        has_network=_HAS_NETWORK,
-    )
-    environment = {**_ENVIRONMENT, "GOMEMLIMIT": f"{memory * 3 // 4 // MIB}MiB"}
-    try:
-        process = subprocess.Popen(  # noqa: S603 - an argument list, and no shell
-            [*launcher, *command],
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=files,
-            env=environment,
-            cwd="/",
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise UnavailableError(f"helm cannot be started: {error}") from error
+def post_renderer(pipe: int) -> list[str]:
+    """Options by which helm hands out what it rendered, into a pipe that `run` reads."""
+    arguments = ("-I", "-S", "-c", _TAKE, str(pipe))
+    return [f"--post-renderer={sys.executable}", *(f"--post-renderer-args={argument}" for argument in arguments)]
+
+
+def run(
+    command: Sequence[str],
+    *,
+    bounds: Bounds,
+    stdin: int = subprocess.DEVNULL,
+    files: Sequence[int] = (),
+    taken: Pipe | None = None,
+    answer: Answer | None = None,
+) -> Ended:
+    """Blocks; UnavailableError when the program cannot be started. `answer`: of the API server that it gets."""
+    memory = _memory(bounds)
     with ExitStack() as stack:
+        server = stack.enter_context(ApiServer(answer)) if answer is not None else None
+        process = _started(command, bounds, memory, stdin, files=files, taken=taken, server=server)
         stack.callback(_end, process)
-        output, errors, stop = _read(process, bounds)
+        if server is not None:
+            server.started()
+        if taken is not None:
+            taken.close_end()
+        output, errors, stop = _read(process, bounds, taken)
         code = _end(process) if stop else process.wait()
     text = errors.decode(errors="replace")
     if code == NOT_STARTED:
         raise UnavailableError(f"helm cannot be started: {text.strip()}")
     return Ended(code=code, output=output, errors=text, stop=stop, memory=memory)
+
+
+def _started(
+    command: Sequence[str],
+    bounds: Bounds,
+    memory: int,
+    stdin: int,
+    *,
+    files: Sequence[int],
+    taken: Pipe | None,
+    server: ApiServer | None,
+) -> subprocess.Popen[bytes]:
+    launcher = launcher_command(
+        memory=memory,
+        file_size=0,  # it writes none
+        cpu_seconds=int(bounds.seconds * _THREADS) + 1,
+        open_files=_OPEN_FILES,
+        end_signal=signal.SIGKILL,
+        has_network=_HAS_NETWORK,
+        listener=(server.channel, VARIABLE) if server is not None else None,
+    )
+    passed = [*files, *([server.channel] if server is not None else []), *([taken.end] if taken is not None else [])]
+    try:
+        return subprocess.Popen(  # noqa: S603 - an argument list, and no shell
+            [*launcher, *command],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=passed,
+            env={**_ENVIRONMENT, "GOMEMLIMIT": f"{memory * 3 // 4 // MIB}MiB"},
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UnavailableError(f"helm cannot be started: {error}") from error
 
 
 def _memory(bounds: Bounds) -> int:
@@ -123,13 +195,15 @@ def _memory(bounds: Bounds) -> int:
     return bounds.memory if most == resource.RLIM_INFINITY else min(bounds.memory, most)
 
 
-def _read(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bytes, Stop | None]:
-    """Both streams to their ends, or until one of the bounds."""
+def _read(process: subprocess.Popen[bytes], bounds: Bounds, taken: Pipe | None) -> tuple[bytes, bytes, Stop | None]:
+    """All streams to their ends, or until one of the bounds."""
     deadline = time.monotonic() + bounds.seconds
-    output, errors = bytearray(), bytearray()
+    given, output, errors = bytearray(), bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
         for stream, target in ((process.stdout, output), (process.stderr, errors)):
             selector.register(_open(stream), selectors.EVENT_READ, target)
+        if taken is not None:
+            selector.register(taken.source, selectors.EVENT_READ, given)
         while selector.get_map():
             ready = selector.select(max(deadline - time.monotonic(), 0))
             if not ready or time.monotonic() > deadline:
@@ -142,10 +216,10 @@ def _read(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, byte
                     errors += piece
                     del errors[_ERROR_BYTES:-_ERROR_BYTES]
                 else:
-                    output += piece
-            if len(output) > bounds.output:
+                    key.data.extend(piece)
+            if len(given) + len(output) > bounds.output:
                 return b"", bytes(errors), Stop.OUTPUT
-    return bytes(output), bytes(errors), None
+    return bytes(given + output), bytes(errors), None
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:

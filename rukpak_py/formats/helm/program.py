@@ -14,7 +14,8 @@ from typing import Final, Self
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import MIB
-from rukpak_py.formats.helm.process import Bounds, Ended, run
+from rukpak_py.formats.helm.api_server import Answer
+from rukpak_py.formats.helm.process import Bounds, Ended, Pipe, run
 
 VARIABLE: Final = "RUKPAK_HELM"
 OLDEST: Final = (3, 16)  # of which `--skip-schema-validation` is
@@ -42,8 +43,17 @@ class HelmProgram:
         _demand_known(str(program), status.st_mtime_ns, status.st_size)
         return cls(path=str(program))
 
-    def run(self, arguments: Sequence[str], *, bounds: Bounds, stdin: int, files: Sequence[int]) -> Ended:
-        return run([self.path, *arguments], bounds=bounds, stdin=stdin, files=files)
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        bounds: Bounds,
+        stdin: int,
+        files: Sequence[int],
+        taken: Pipe | None = None,
+        answer: Answer | None = None,
+    ) -> Ended:
+        return run([self.path, *arguments], bounds=bounds, stdin=stdin, files=files, taken=taken, answer=answer)
 
 
 @lru_cache

@@ -1,6 +1,8 @@
-"""A chart rendered by the real `helm template`, cut off from the cluster, the network and the disk.
+"""A chart rendered by the real `helm template`, cut off from the network and the disk.
 
-* `lookup` finds nothing, `.Capabilities` are what the request says, DNS is off.
+* With a `cluster` in the request `lookup` and `.Capabilities` are as for `helm install` there: helm asks an API server
+  of ours, which reads and nothing else. Without one `lookup` finds nothing, and `.Capabilities` are what the request
+  says. DNS is off.
 * Some functions are random or tell the time (`randAlphaNum`, `genCA`, `now`): the same request may give another
   rendering. Render once for each digest, values and capabilities, and keep what came out.
 * What helm prints is read by our rules of YAML and within our limits. Files of crds/, hooks and all other objects are
@@ -22,7 +24,7 @@ from rukpak_py.core.objects import Object, canonical_json
 from rukpak_py.formats.helm.chart import Chart, read_chart
 from rukpak_py.formats.helm.layout import archived, chart_of
 from rukpak_py.formats.helm.output import crd_files, sections
-from rukpak_py.formats.helm.process import Bounds, Ended, Stop, memory_file, path_of
+from rukpak_py.formats.helm.process import Bounds, Ended, Pipe, Stop, memory_file, path_of, post_renderer
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.rendered_objects import RenderedObjects
 from rukpak_py.formats.helm.request import HelmRequest, merged_values, without_secrets
@@ -59,7 +61,7 @@ def render_chart(
     """`chart` is what was read of the tree, where that has been done."""
     chart = chart or read_chart(tree, limits)
     unchecked = why_unchecked(chart)
-    ended = _run(tree, request, program, limits, is_checked=not unchecked)
+    ended = _run(tree, request, program, limits, chart=chart, is_checked=not unchecked)
     try:
         collected = RenderedObjects(request.namespace, limits)
         for section in sections(ended.output, crd_files(chart)):
@@ -76,29 +78,42 @@ def render_chart(
     )
 
 
-def _run(tree: Tree, request: HelmRequest, program: HelmProgram, limits: Limits, *, is_checked: bool) -> Ended:
+def _run(
+    tree: Tree, request: HelmRequest, program: HelmProgram, limits: Limits, *, chart: Chart, is_checked: bool
+) -> Ended:
     bounds = Bounds(memory=limits.helm_bytes, seconds=limits.helm_seconds, output=limits.rendered_bytes)
     values = canonical_json(merged_values(request.values, limits))
+    cluster = request.cluster
     with ExitStack() as stack:
         archive = stack.enter_context(memory_file("chart", write_tgz(archived(chart_of(tree)))))
         stdin = stack.enter_context(memory_file("values", [values]))
-        arguments = _arguments(request, path_of(archive), is_checked=is_checked)
-        ended = program.run(arguments, bounds=bounds, stdin=stdin, files=[archive])
+        taken = stack.enter_context(Pipe()) if cluster is not None else None
+        arguments = _arguments(request, path_of(archive), is_checked=is_checked, taken=taken)
+        answer = cluster.answers(chart, limits).answer if cluster is not None else None
+        ended = program.run(arguments, bounds=bounds, stdin=stdin, files=[archive], taken=taken, answer=answer)
     _demand_success(ended, request, limits)
     return ended
 
 
-def _arguments(request: HelmRequest, chart: str, *, is_checked: bool) -> list[str]:
-    versions = () if request.kube_version is None else (f"--kube-version={request.kube_version}",)
+def _arguments(request: HelmRequest, chart: str, *, is_checked: bool, taken: Pipe | None) -> list[str]:
     return [
         *("template", f"--namespace={request.namespace}", "--include-crds", "--values=-"),
         *(f"--set={setting}" for setting in request.settings),
-        *versions,
-        *(f"--api-versions={version}" for version in request.api_versions or ()),
+        *(_told_capabilities(request) if taken is None else _asked_capabilities(taken)),
         *(("--is-upgrade",) if request.is_upgrade else ()),
         *(() if is_checked else ("--skip-schema-validation",)),
         *("--", request.release_name, chart),
     ]
+
+
+def _told_capabilities(request: HelmRequest) -> list[str]:
+    versions = [] if request.kube_version is None else [f"--kube-version={request.kube_version}"]
+    return [*versions, *(f"--api-versions={version}" for version in request.api_versions or ())]
+
+
+def _asked_capabilities(taken: Pipe) -> list[str]:
+    """`--dry-run=server` looks objects up, and only with `--validate` helm asks what is served."""
+    return ["--dry-run=server", "--validate", "--disable-openapi-validation", *post_renderer(taken.end)]
 
 
 def _demand_success(ended: Ended, request: HelmRequest, limits: Limits) -> None:

@@ -15,6 +15,10 @@ from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.masking import Mask, Value
+from rukpak_py.formats.helm.api_answers import ApiAnswers
+from rukpak_py.formats.helm.chart import Chart
+from rukpak_py.formats.helm.cluster_view import ClusterView, LookUp
+from rukpak_py.formats.helm.own_kinds import with_own_kinds
 from rukpak_py.formats.helm.settings import SETTINGS
 from rukpak_py.formats.helm.values_from import VALUES_FROM
 from rukpak_py.formats.type_defects import kind_of
@@ -70,6 +74,16 @@ class HelmRequest:
     kube_version: str | None = None  # None: what this helm takes for the newest
     api_versions: tuple[str, ...] | None = None  # `apps/v1`, `apps/v1/Deployment`; they add to those that helm knows
     is_upgrade: bool = False
+    cluster: "ChartCluster | None" = None  # what templates see of it; then no version is told
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChartCluster:
+    view: ClusterView
+    look_up: LookUp
+
+    def answers(self, chart: Chart, limits: Limits) -> ApiAnswers:
+        return ApiAnswers(with_own_kinds(self.view, chart, limits), self.view, self.look_up)
 
 
 def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:

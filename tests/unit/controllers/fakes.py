@@ -14,6 +14,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree, TreeBuilder
+from rukpak_py.controllers.ports import ReplyToLookup
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import Object
@@ -207,6 +208,11 @@ class FakeContent:
     async def render(self, _classes: Classes, _tree: Tree, _options: RenderOptions) -> RenderedContent:
         self.renders += 1
         return RenderedContent(objects=list(self.objects))
+
+    async def render_with_lookups(
+        self, classes: Classes, tree: Tree, options: RenderOptions, _reply: ReplyToLookup
+    ) -> RenderedContent:
+        return await self.render(classes, tree, options)
 
 
 @dataclass

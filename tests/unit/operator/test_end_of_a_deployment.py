@@ -91,6 +91,9 @@ class Content:
     async def render(self, _classes: Classes, _tree: Tree, _options: RenderOptions) -> RenderedContent:
         return RenderedContent(objects=[])
 
+    async def render_with_lookups(self, *_: object) -> RenderedContent:
+        return RenderedContent(objects=[])
+
 
 @pytest.fixture
 async def parts(tmp_path: Path) -> AsyncIterator[LeaderParts]:
@@ -106,7 +109,7 @@ async def parts(tmp_path: Path) -> AsyncIterator[LeaderParts]:
         on_restore=lambda *_: None,
         on_gap=lambda: None,
     )
-    for name in ("is_content_of", "load", "renders_in_place", "render"):
+    for name in ("is_content_of", "load", "renders_in_place", "render", "render_with_lookups"):
         setattr(parts.content, name, getattr(Content(), name))
     yield parts
     await parts.deployments.close()

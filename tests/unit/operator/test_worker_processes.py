@@ -15,7 +15,7 @@ from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB
 from rukpak_py.formats.by_class import Classes
-from rukpak_py.operator import content_work, worker_process
+from rukpak_py.operator import content_work, worker, worker_process
 from rukpak_py.operator.memory_limit import worker_memory
 from rukpak_py.operator.worker_processes import WorkerProcesses
 from tests.unit.bundles import tree_of
@@ -320,3 +320,36 @@ async def test_closing_ends_what_runs() -> None:
         assert not alive(worker)
         with pytest.raises(UnavailableError, match="stopped"):
             await processes.run(identity)
+
+
+# Calls that ask something in between
+
+
+def asking(*questions: str) -> list[str]:
+    return [worker.ask(question) for question in questions]
+
+
+async def test_a_call_that_asks_goes_on_with_the_answers() -> None:
+    async def reply(question: object) -> object:
+        return f"{question}!"
+
+    async with working() as processes:
+        assert await processes.run_answering(reply, asking, "a", "b") == ["a!", "b!"]
+        assert await processes.run_answering(reply, asking, "c") == ["c!"]
+
+
+async def test_a_call_that_may_not_ask_costs_its_process_alone() -> None:
+    async with working() as processes:
+        with pytest.raises(ContentError, match="asked for what it has no use for"):
+            await processes.run(asking, "a")
+        assert await processes.run(identity) != os.getpid()
+
+
+async def test_a_question_that_is_not_answered_in_time_ends_the_call() -> None:
+    async def reply(_question: object) -> object:
+        await asyncio.Event().wait()
+        return ""
+
+    async with working(seconds=1) as processes:
+        with pytest.raises(UnavailableError, match="takes more than 1 s"):
+            await processes.run_answering(reply, asking, "a")

@@ -17,16 +17,20 @@ from rukpak_py.controllers.cluster import Capabilities, Cluster, CrdFacts
 from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.chart_releases import ChartReleases
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.key_facts import key_facts
 from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Conclusion
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
+from rukpak_py.formats.helm.cluster_view import ClusterView
 from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
@@ -39,6 +43,7 @@ BASKET = GroupVersionKind("shop.example.org", "v1", "Basket")
 BASKETS = Resource(gvk=BASKET, plural="baskets", namespaced=True)
 WIDGET = GroupVersionKind("shop.example.org", "v1", "Widget")
 WIDGETS = Resource(gvk=WIDGET, plural="widgets", namespaced=True)
+VIEW = ClusterView(version=b"{}", served=())
 OLD_CRON_JOB = GroupVersionKind("batch", "v1beta1", "CronJob")
 
 
@@ -99,6 +104,9 @@ class FakeCluster:
     async def capabilities(self) -> Capabilities:
         return Capabilities(kube_version="v1.35.0", api_versions=("v1", "v1/ConfigMap"))
 
+    async def view(self) -> ClusterView:
+        return VIEW
+
     async def refresh(self) -> None:
         self.refreshes += 1
         self.resources, self.coming = [*self.resources, *self.coming], []
@@ -106,6 +114,15 @@ class FakeCluster:
     def hides(self, resource: Resource) -> None:
         """Discovery shows it no longer, as right after a restart of the API server."""
         self.resources.remove(resource)
+
+
+def releases(cluster: FakeCluster, client: FakeClient | None = None) -> ChartReleases:
+    return ChartReleases(
+        client=cast("Any", client or FakeClient()),
+        cluster=cast("Any", cluster),
+        policy=LookupPolicy(system_namespace="ns"),
+        limits=DEFAULT_LIMITS,
+    )
 
 
 def crd_facts(resource: Resource, *versions: str) -> dict[GroupKind, CrdFacts]:

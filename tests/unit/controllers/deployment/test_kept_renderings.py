@@ -18,7 +18,7 @@ from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.kept_renderings import is_upgrade, key_of, keys_in_use
+from rukpak_py.controllers.deployment.kept_renderings import key_of, keys_in_use
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.jobs import Jobs
@@ -26,11 +26,11 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.keyed_digests import DigestKey, key_id
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
-from rukpak_py.formats.format import RenderedContent, RenderOptions
+from rukpak_py.formats.format import ChartRenderer, ContentDescription, RenderedContent, Rendering, RenderOptions
 from rukpak_py.formats.helm.request import ValuesDocument
-from rukpak_py.formats.stored_rendering import rendering
+from rukpak_py.formats.stored_rendering import lines_of, read_lines, rendering
 from tests.manifests import config_map
-from tests.unit.controllers.deployment.parts import BASKETS, FakeCluster, attempt
+from tests.unit.controllers.deployment.parts import BASKETS, VIEW, FakeCluster, attempt, releases
 from tests.unit.controllers.fakes import NOW, FakeContent, FakeDigestKeys, FakeRenderings, tree
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, spec, unpacked
 from tests.waiting import until
@@ -71,7 +71,8 @@ class Bench:
         self.keys = FakeDigestKeys(key or KEY)
         kinds = self.cluster.as_kinds()
         jobs = Jobs[MadeContent](on_end=self.ended.append)
-        self.renderer = Renderer(self.content, kinds, self.renderings, self.keys, jobs=jobs)
+        self.releases = releases(self.cluster)
+        self.renderer = Renderer(self.content, kinds, self.renderings, self.keys, jobs=jobs, releases=self.releases)
 
     async def rendered(self, one: Attempt) -> Rendered | NotRendered:
         """As the reconciles that the ends of jobs bring come to it."""
@@ -128,7 +129,36 @@ async def test_templates_see_the_release_and_the_cluster() -> None:
     assert (options.config, options.install_namespace) == ({"values": "a: 1"}, "ns")
     assert options.release is not None
     assert (options.release.name, options.release.is_upgrade) == ("shop", False)
+    assert (options.release.cluster, options.release.kube_version, options.release.api_versions) == (VIEW, None, ())
+
+
+async def test_what_a_former_release_installed_is_rendered_again_without_the_cluster() -> None:
+    """Else it might differ, and count as lost: it sees the cluster from its next upgrade on."""
+    bench = Bench()
+    of = chart(entry(rendered_as=made(1).digest))
+    await bench.rendered(of)
+    (options,) = bench.content.options
+    assert options.release is not None
+    assert options.release.cluster is None
     assert (options.release.kube_version, options.release.api_versions) == ("v1.35.0", ("v1", "v1/ConfigMap"))
+    edited = chart(entry(rendered_as=made(1).digest), config={"values": "a: 1"})
+    await bench.rendered(edited)
+    release = bench.content.options[-1].release
+    assert release is not None
+    assert (release.cluster, release.is_upgrade) == (VIEW, True)
+
+
+async def test_how_it_was_rendered_is_kept_beside_it() -> None:
+    bench = Bench()
+    one = chart()
+    await bench.rendered(one)
+    assert one.facts is not None
+    assert one.facts.made == Rendering(renderer=ChartRenderer.CLUSTER, is_upgrade=False)
+    assert read_lines(b"".join(lines_of(described(one.facts.made)))).made == one.facts.made
+
+
+def described(how: Rendering) -> RenderedContent:
+    return rendering([], frozenset(), description=ContentDescription(name="web"), made=how)
 
 
 async def test_what_lasts_gets_no_owner_reference() -> None:
@@ -330,10 +360,12 @@ def test_what_is_installed_and_what_is_wanted_stay(config: dict[str, Any] | None
         ((entry(),) * HISTORY, True),  # what came before is forgotten
     ],
 )
-def test_templates_hear_the_same_when_they_are_rendered_again(
+async def test_templates_hear_the_same_when_they_are_rendered_again(
     history: tuple[Installation, ...], *, expected: bool
 ) -> None:
-    assert is_upgrade(chart(*history)) is expected
+    bench = Bench()
+    made = await bench.releases.rendering_of(chart(*history))
+    assert made.is_upgrade is expected
 
 
 def test_options_of_the_spec_are_those_that_are_recorded() -> None:

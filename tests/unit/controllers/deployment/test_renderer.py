@@ -33,6 +33,7 @@ from tests.unit.controllers.deployment.parts import (
     crd_facts,
     objects,
     recording,
+    releases,
 )
 from tests.unit.controllers.fakes import FakeContent, FakeDigestKeys, FakeRenderings, tree
 from tests.unit.controllers.values import UID, deployment, unpacked
@@ -66,7 +67,9 @@ class Bench:
         self.ended: list[str] = []
         kinds, renderings = self.cluster.as_kinds(), FakeRenderings()
         self.jobs, self.states = Jobs[MadeContent](on_end=self.ended.append), DeploymentStates()
-        self.renderer = Renderer(self.content, kinds, renderings, FakeDigestKeys(), jobs=self.jobs)
+        self.renderer = Renderer(
+            self.content, kinds, renderings, FakeDigestKeys(), jobs=self.jobs, releases=releases(self.cluster)
+        )
         self.states.attach(self.renderer.ended, self.jobs.drop)
 
     async def outcome(self, uid: str = UID, **of: Any) -> Rendered | NotRendered:

@@ -73,6 +73,14 @@ def attempt(name: str, *, digest: str = "") -> Attempt:
     )
 
 
+NO_CHARTS: Any = None
+
+
+def rendering(content: SlowContent, jobs: Jobs[MadeContent]) -> Renderer:
+    keys, of_content = FakeDigestKeys(), cast("Any", content)
+    return Renderer(of_content, kinds(), FakeRenderings(), keys, jobs=jobs, releases=NO_CHARTS)
+
+
 def kinds() -> Kinds:
     """Never asked: what is rendered here has no objects."""
     nobody = cast("Any", None)
@@ -82,7 +90,9 @@ def kinds() -> Kinds:
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:
     content, queue, ready = SlowContent(), Queue[str](), set[str]()
     jobs = Jobs[MadeContent](on_end=queue.add)
-    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs)
+    renderer = Renderer(
+        cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs, releases=NO_CHARTS
+    )
 
     async def reconcile(name: str, _turn: Turn) -> Schedule:
         if not isinstance(await renderer.rendered(attempt(name)), Rendered):
@@ -113,7 +123,9 @@ async def test_the_result_for_a_template_that_was_edited_meanwhile_is_let_go() -
     content, ended = SlowContent(), asyncio.Queue[str]()
     content.gate.set()
     jobs = Jobs[MadeContent](on_end=ended.put_nowait)
-    renderer = Renderer(cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs)
+    renderer = Renderer(
+        cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs, releases=NO_CHARTS
+    )
     for digest in ("first", "second", "third"):
         await renderer.rendered(attempt("shop", digest=digest))
         await ended.get()

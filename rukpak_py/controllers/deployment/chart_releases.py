@@ -1,0 +1,80 @@
+"""As which release a chart is rendered for an attempt, in which way, and what its templates may look up.
+
+What is installed is rendered again as it was rendered at first, until its next upgrade: in the way that its entry of
+the history records, and with the same answer of `.Release.IsUpgrade`. Anything else is rendered in the newest way.
+"""
+
+from dataclasses import dataclass
+
+from rukpak_py.api.bundle_deployment import HISTORY, Adopt
+from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.installed_rendering import installed_entry, is_rendering_of
+from rukpak_py.controllers.deployment.lookup_policy import LookingUp, LookupPolicy
+from rukpak_py.controllers.deployment.lookups import Lookups
+from rukpak_py.core.limits import Limits
+from rukpak_py.formats.format import ChartRenderer, Release, Rendering
+from rukpak_py.formats.helm.settings import settings_of
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import SECRETS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartReleases:
+    client: Client
+    cluster: Cluster
+    policy: LookupPolicy
+    limits: Limits
+
+    async def rendering_of(self, attempt: Attempt) -> Rendering:
+        entry = installed_entry(attempt)
+        if entry is None:
+            is_upgrade = _was_installed(attempt) or await self._is_release_of_helm(attempt)
+            return Rendering(renderer=ChartRenderer.CLUSTER, is_upgrade=is_upgrade)
+        is_upgrade = _counts_as_upgrade(attempt) if entry.is_upgrade is None else entry.is_upgrade
+        return Rendering(renderer=entry.renderer, is_upgrade=is_upgrade)
+
+    async def release_of(self, attempt: Attempt, made: Rendering) -> Release:
+        """What templates see, as it is at this moment."""
+        name, is_upgrade = attempt.deployment.metadata.name, bool(made.is_upgrade)
+        if made.renderer == ChartRenderer.CLUSTER:
+            return Release(name=name, is_upgrade=is_upgrade, cluster=await self.cluster.view())
+        capabilities = await self.cluster.capabilities()
+        return Release(
+            name=name,
+            is_upgrade=is_upgrade,
+            kube_version=capabilities.kube_version,
+            api_versions=capabilities.api_versions,
+        )
+
+    def lookups_of(self, attempt: Attempt) -> Lookups:
+        who = LookingUp(
+            release=_release_name(attempt),
+            namespace=attempt.install_namespace,
+            uid=attempt.deployment.metadata.uid,
+            policy=self.policy,
+        )
+        return Lookups(self.client, self.cluster.discovery.served, who, limits=self.limits)
+
+    async def _is_release_of_helm(self, attempt: Attempt) -> bool:
+        """Whether a release of helm is taken over: its own upgrade would be one, too."""
+        if attempt.deployment.spec.adopt is not Adopt.FORCE:
+            return False
+        selector = f"owner=helm,status=deployed,name={_release_name(attempt)}"
+        found = await self.client.list_page(SECRETS, attempt.install_namespace, limit=1, label_selector=selector)
+        return bool(found.items)
+
+
+def _release_name(attempt: Attempt) -> str:
+    return settings_of(attempt.options.config or {}).release_for(attempt.deployment.metadata.name)
+
+
+def _was_installed(attempt: Attempt) -> bool:
+    return attempt.installed is not None
+
+
+def _counts_as_upgrade(attempt: Attempt) -> bool:
+    """Of entries that do not record it: whether something was installed before."""
+    history = attempt.installed.history if attempt.installed is not None else ()
+    first = max((at for at, entry in enumerate(history) if is_rendering_of(entry, attempt)), default=-1)
+    return len(history) == HISTORY or first < len(history) - 1

@@ -1,0 +1,163 @@
+"""What the templates of a chart look up in the cluster while it is rendered.
+
+Helm makes nothing of a 404, and charts make a new password of nothing. So 404 is answered only where the API server
+says that the object does not exist. A question that cannot be answered, because a right is missing, the server is away
+or a Secret is not shown to this chart, ends the rendering: `failure` is the reason, and it counts whatever helm makes
+of it. A list that leaves something out would be a wrong answer, and ends it, too.
+"""
+
+from collections.abc import Awaitable, Sequence
+from http import HTTPStatus
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
+import orjson
+
+from rukpak_py.controllers.deployment.lookup_policy import LookingUp
+from rukpak_py.controllers.deployment.rendering_failures import FailedAfterLookupsError
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.limits import Limits
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.helm.api_answers import status_body
+from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery_documents import Served
+from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, NotFoundError
+from rukpak_py.kube.metadata import Metadata, decode_metadata
+from rukpak_py.kube.resources import SECRETS, Resource, is_segment
+
+_PAGE: Final = 250
+T = TypeVar("T")
+
+
+class _Secret(msgspec.Struct, gc=False, kw_only=True):
+    type: str | None = None
+
+
+class _Place(NamedTuple):
+    """What is looked up: one object, or all where `name` is empty."""
+
+    resource: Resource
+    namespace: str
+    name: str
+
+    @property
+    def is_secret(self) -> bool:
+        return self.resource.group_kind == SECRETS.group_kind
+
+    def __str__(self) -> str:
+        if self.name:
+            return str(self.resource.key(self.namespace, self.name))
+        where = f"in namespace {self.namespace}" if self.namespace else "of the cluster"
+        return f"all {self.resource.group_kind} objects {where}"
+
+
+class Lookups:
+    """Of one rendering."""
+
+    def __init__(self, client: Client, served: Served, who: LookingUp, *, limits: Limits) -> None:
+        """`client`: with the identity of the deployment."""
+        self._client = client
+        self._resources = {(*gvk[:2], resource.plural): resource for gvk, resource in served.resources.items()}
+        self._who = who
+        self._limits = limits
+        self._bytes = 0
+        self.count = 0
+        self.failure: RukPakError | None = None
+
+    async def reply(self, question: object) -> LookedUp:
+        """The process that asks reads hostile content, so its question may be anything."""
+        if self.failure is None:
+            try:
+                return await self._looked_up(self._place_of(question))
+            except RukPakError as error:
+                self.failure = error
+        status = HTTPStatus.FORBIDDEN if isinstance(self.failure, AccessError) else HTTPStatus.SERVICE_UNAVAILABLE
+        return LookedUp(status, status_body(status, "", "it cannot be looked up now"))
+
+    async def during(self, rendering: Awaitable[T]) -> T:
+        """What the rendering gives, unless a question of it could not be answered."""
+        try:
+            made = await rendering
+        except ContentError as error:
+            if self.failure is not None:
+                raise self.failure from error
+            if self.count:
+                failed = FailedAfterLookupsError(str(error))
+                failed.brief = error.brief
+                raise failed from error
+            raise
+        if self.failure is not None:
+            raise self.failure
+        return made
+
+    def _place_of(self, question: object) -> _Place:
+        self.count += 1
+        if self.count > self._limits.chart_lookups:
+            raise self._limits.exceeded("chart_lookups", "the number of lookups of the chart")
+        if not isinstance(question, Lookup) or not all(isinstance(part, str) for part in question):
+            raise UnavailableError("the process that renders the chart asked for what is no object")
+        resource = self._resources.get(question[:3])
+        if resource is None or not (is_segment(question.namespace) and is_segment(question.name)):
+            raise UnavailableError("the chart looks up an object of a kind that is not served at the moment")
+        return _Place(resource, question.namespace, question.name)
+
+    async def _looked_up(self, place: _Place) -> LookedUp:
+        if place.is_secret:
+            self._demand_shown(place, self._who.hidden_by_name(place.namespace, place.name))
+        try:
+            return LookedUp(HTTPStatus.OK, await (self._object(place) if place.name else self._list(place)))
+        except NotFoundError as error:
+            return LookedUp(HTTPStatus.NOT_FOUND, status_body(HTTPStatus.NOT_FOUND, "NotFound", error.message))
+        except ForbiddenError as error:
+            raise AccessError(f"the chart looks up {place}, which is refused: {error.message}") from error
+        except KindNotServedError as error:
+            raise UnavailableError(f"the chart looks up {place}, whose kind is not served at the moment") from error
+        except ApiError as error:
+            text = f"the chart looks up {place}, which fails: {error.message}"
+            raise UnavailableError(text, retry_after=error.retry_after) from error
+
+    async def _object(self, place: _Place) -> bytes:
+        body = await self._client.get(place.resource, place.namespace, place.name)
+        self._count_bytes(len(body))
+        if place.is_secret:
+            self._demand_shown(place, self._who.hidden(decode_metadata(body), _type_of(body)))
+        return body
+
+    async def _list(self, place: _Place) -> bytes:
+        items, token, version = list[bytes](), "", ""
+        while token or not version:
+            page = await self._client.list_page(place.resource, place.namespace, limit=_PAGE, token=token, full=True)
+            for item in page.items:
+                body = item.json or b"{}"
+                self._count_bytes(len(body))
+                if place.is_secret:
+                    self._demand_listed(place, item.metadata, _type_of(body))
+                items.append(body)
+            token, version = page.token, page.resource_version or "0"
+        return _list_of(place.resource.gvk, version, items)
+
+    def _demand_listed(self, place: _Place, metadata: Metadata, secret_type: str) -> None:
+        if hidden := self._who.hidden(metadata, secret_type):
+            self._demand_shown(place, f"one of them is {metadata.name}: {hidden}")
+
+    @staticmethod
+    def _demand_shown(place: _Place, hidden: str) -> None:
+        if hidden:
+            raise AccessError(f"the chart looks up {place}, which it may not read: {hidden}")
+
+    def _count_bytes(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > self._limits.chart_lookup_bytes:
+            raise self._limits.exceeded("chart_lookup_bytes", "the size of what the chart looks up")
+
+
+def _type_of(secret: bytes) -> str:
+    return msgspec.json.decode(secret, type=_Secret).type or ""
+
+
+def _list_of(gvk: GroupVersionKind, version: str, items: Sequence[bytes]) -> bytes:
+    head = orjson.dumps(
+        {"apiVersion": gvk.api_version, "kind": f"{gvk.kind}List", "metadata": {"resourceVersion": version}}
+    )
+    return head.removesuffix(b"}") + b',"items":[' + b",".join(items) + b"]}"

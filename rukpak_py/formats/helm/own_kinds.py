@@ -1,0 +1,64 @@
+"""The kinds that the chart's own crds/ bring: `helm install` asks what the cluster serves after it has created them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from rukpak_py.content import yaml
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+from rukpak_py.formats.helm.chart import Chart
+from rukpak_py.formats.helm.cluster_view import ClusterView, ServedKind, ServedVersion
+from rukpak_py.formats.helm.output import crd_files
+
+_CRD = "CustomResourceDefinition"
+
+
+def with_own_kinds(view: ClusterView, chart: Chart, limits: Limits) -> ClusterView:
+    """What the cluster serves already stays as it is."""
+    served = {(one.group, one.version): one for one in view.served}
+    for own in own_kinds(chart, limits):
+        there = served.setdefault((own.group, own.version), replace(own, kinds=()))
+        known = {kind.kind for kind in there.kinds}
+        added = tuple(kind for kind in own.kinds if kind.kind not in known)
+        served[own.group, own.version] = replace(there, kinds=(*there.kinds, *added))
+    return replace(view, served=tuple(served.values()))
+
+
+def own_kinds(chart: Chart, limits: Limits) -> Iterator[ServedVersion]:
+    for files in crd_files(chart).values():
+        for data in files:
+            yield from _kinds_of(data, limits)
+
+
+def _kinds_of(data: bytes, limits: Limits) -> Iterator[ServedVersion]:
+    """What cannot be read is refused where it is rendered, with its file."""
+    try:
+        documents = list(yaml.documents(data, limits=limits))
+    except ContentError:
+        return
+    for document in documents:
+        if isinstance(document, dict) and document.get("kind") == _CRD:
+            yield from _of_definition(_mapping(document.get("spec")))
+
+
+def _of_definition(spec: Mapping[str, Any]) -> Iterator[ServedVersion]:
+    names, group = _mapping(spec.get("names")), spec.get("group")
+    kind, plural = names.get("kind"), names.get("plural")
+    if not (isinstance(group, str) and isinstance(kind, str) and isinstance(plural, str) and group and kind and plural):
+        return
+    one = ServedKind(kind=kind, plural=plural, namespaced=spec.get("scope") == "Namespaced")
+    for version in _served(spec.get("versions")):
+        yield ServedVersion(group=group, version=version, kinds=(one,))
+
+
+def _served(versions: object) -> Iterable[str]:
+    for version in versions if isinstance(versions, list) else ():
+        named = _mapping(version)
+        name = named.get("name")
+        if isinstance(name, str) and named.get("served"):
+            yield name
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
