@@ -53,6 +53,13 @@ MARKS = {
             " outlives the BundleDeployment."
         ),
     ),
+    "RELEASED_ANNOTATION": (
+        "operator, on objects that left the content and stay",
+        (
+            "Proves that a BundleDeployment left this very object in the cluster: when it comes back into the content,"
+            " it is taken again without `spec.adopt`."
+        ),
+    ),
     "UNPACK_POD_ANNOTATION": ("unpack pods", "the digest of its spec: the pod is made again when another is wanted"),
     "PRUNE_ANNOTATION": (
         "you, on an object, in the bundle or in the cluster",

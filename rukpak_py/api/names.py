@@ -33,6 +33,7 @@ SERVING_CERTIFICATE_LABEL = f"{GROUP}/serving-certificate-of"  # on Secrets that
 APPLIED_ANNOTATION = f"{GROUP}/applied"
 OWNER_UID_ANNOTATION = f"{GROUP}/owner-uid"  # who owns what has no owner reference, and so is never collected
 DELETION_POLICY_ANNOTATION = f"{GROUP}/deletion-policy"  # beside it: `Delete`, else the object outlives its deployment
+RELEASED_ANNOTATION = f"{GROUP}/released"  # on what a deployment has left in the cluster: it may take it again
 UNPACK_POD_ANNOTATION = f"{GROUP}/unpack-pod"  # on an unpack pod: the digest of its spec
 PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"

@@ -27,7 +27,7 @@ from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase, is_builtin
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.pace import Pace
-from rukpak_py.apply.plan import WRITES, Action, Change, Plan, not_checkable
+from rukpak_py.apply.plan import TAKES, WRITES, Action, Change, Plan, not_checkable
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.repair import without_fields
 from rukpak_py.apply.replacing import (
@@ -236,7 +236,7 @@ class Engine:
         match change.action:
             case Action.CREATE:
                 return await self._create(target, change, change_set)
-            case Action.TAKE if change.live is not None:
+            case action if action in TAKES and change.live is not None:
                 return await self._take(target, change, change.live, change_set)
             case _:
                 return await self._update(target, change, change_set)
@@ -360,7 +360,7 @@ class Engine:
                     change_set.replaced[change.key] = why
             case Action.TAKE:
                 change_set.taken.append(change.key)
-            case Action.UPDATE:
+            case Action.UPDATE | Action.TAKE_BACK:
                 change_set.updated.append(change.key)
             case _ if change.live is None or change.live.version != live.version:
                 change_set.corrected.append(change.key)

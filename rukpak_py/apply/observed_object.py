@@ -19,6 +19,7 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
+    RELEASED_ANNOTATION,
     ca_field_manager,
     field_manager,
 )
@@ -54,6 +55,7 @@ class ObservedObject:
     ca_fields: str = ""  # hash of the `caBundle` fields that the signer owns for that deployment; empty: none
     prune: bool | None = None  # what an annotation that counts says of deleting it; None: nothing
     other_tool: str = ""  # who else manages it, when no controller and no label of ours says whose it is
+    released: str = ""  # our mark on what left the content and stayed; see `released`
     is_from_upstream: bool = False  # the original operator installed it, for the deployment that our labels name
     is_left_to_collector: bool = False  # other owners, or a finalizer of the garbage collector: it alone deletes this
     held_by: tuple[str, ...] = ()  # the finalizers of what is being deleted: it waits for them
@@ -110,6 +112,7 @@ def observed_object(
         is_half_converted=lasts and is_annotated and not _has_annotation(metadata, name, OWNER_UID_ANNOTATION),
         prune=None if may_prune and lasts and _has_annotation(metadata, name, PRUNE_ANNOTATION) else may_prune,
         other_tool=other_tool(labels, annotations) if controller is None and not labelled_for else "",
+        released=annotations.get(RELEASED_ANNOTATION, ""),
         is_from_upstream=bool(labelled_for)
         and not applied
         and annotations.get(HELM_RELEASE_ANNOTATION, "") == labelled_for,

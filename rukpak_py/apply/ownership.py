@@ -5,10 +5,14 @@ from enum import Enum, auto
 
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.identity import identity
+from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
-from rukpak_py.core.objects import ObjectKey
+from rukpak_py.apply.released import released_mark
+from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.wording import counted, named
+
+_TAKE_IT = f"set spec.adopt to {Adopt.IF_UNOWNED} to take it over"
 
 
 class OwnershipSituation(Enum):
@@ -20,6 +24,7 @@ class OwnershipSituation(Enum):
     OTHER_CONTROLLER = auto()
     OURS_BY_LABEL = auto()  # our labels or identity, and no controller: bootstrapped, orphaned, restored or stripped
     MISSING_DEPLOYMENT = auto()  # labels of a BundleDeployment that does not exist: renamed, or orphaned
+    RELEASED = auto()  # we left it in the cluster when it left the content
     OTHER_TOOL = auto()  # no controller, but marks of Helm, Flux, Argo CD or another tool
     UNOWNED = auto()
 
@@ -43,13 +48,15 @@ def situation(
     if live.labelled_for:
         is_missing = live.labelled_for in missing_deployments
         return OwnershipSituation.MISSING_DEPLOYMENT if is_missing else OwnershipSituation.OTHER_DEPLOYMENT
+    if live.released == released_mark(owner.uid, live.key, live.uid, live.other_tool):
+        return OwnershipSituation.RELEASED
     return OwnershipSituation.OTHER_TOOL if live.other_tool else OwnershipSituation.UNOWNED
 
 
 def may_take(found: OwnershipSituation, adopt: Adopt) -> bool:
     """Whether an object that exists and is not ours by uid may become ours."""
     match found:
-        case OwnershipSituation.OURS_BY_LABEL:
+        case OwnershipSituation.OURS_BY_LABEL | OwnershipSituation.RELEASED:
             return True
         case OwnershipSituation.MISSING_DEPLOYMENT | OwnershipSituation.UNOWNED:
             return adopt in {Adopt.IF_UNOWNED, Adopt.FORCE}
@@ -65,16 +72,17 @@ def adopted(taken: Collection[ObjectKey]) -> str:
 
 
 def belongs_to_deployment(key: ObjectKey, name: str) -> str:
+    where = "this bundle" if _holds(key) else "one of the two bundles"
     return (
         f'{key} belongs to the BundleDeployment "{name}"; '
-        "remove it from one of the two bundles, or, to hand its objects over, delete that BundleDeployment "
+        f"remove it from {where}, or, to hand its objects over, delete that BundleDeployment "
         f"with --cascade=orphan and set spec.adopt: {Adopt.IF_UNOWNED} here"
     )
 
 
 def refusal(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> str:
-    """Why we keep our hands off, and what to do about it."""
-    key = live.key
+    """Why we keep our hands off, and what to do about it: never what deletes contents, data or instances of others."""
+    key, holds = live.key, _holds(live.key)
     match found:
         case OwnershipSituation.OTHER_DEPLOYMENT:
             other = live.controller.name if live.controller is not None else live.labelled_for
@@ -84,20 +92,21 @@ def refusal(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> st
         case OwnershipSituation.OTHER_CONTROLLER if live.controller is not None:
             return (
                 f"{key} is controlled by the {live.controller.kind} "
-                f'"{live.controller.name}"; remove it from the bundle, or delete its controller'
+                f'"{live.controller.name}"; remove it from the bundle{"" if holds else ", or delete its controller"}'
             )
         case OwnershipSituation.MISSING_DEPLOYMENT:
             return (
                 f'{key} was installed by the BundleDeployment "{live.labelled_for}", which does not exist; '
-                f"delete the object, or set spec.adopt to {Adopt.IF_UNOWNED} to take it over"
+                f"{_TAKE_IT if holds else f'delete the object, or {_TAKE_IT}'}"
             )
         case OwnershipSituation.OTHER_TOOL:
             return (
-                f"{key} is managed by {live.other_tool}; remove it from the bundle or from there, "
+                f"{key} is managed by {live.other_tool}; remove it from the bundle{'' if holds else ' or from there'}, "
                 f"or set spec.adopt to {Adopt.FORCE} to take it over"
             )
         case _:
-            return (
-                f"{key} exists and is not managed by anyone; "
-                f"delete it, or set spec.adopt to {Adopt.IF_UNOWNED} to take it over"
-            )
+            return f"{key} exists and is not managed by anyone; {_TAKE_IT if holds else f'delete it, or {_TAKE_IT}'}"
+
+
+def _holds(key: ObjectKey) -> bool:
+    return holds_what_cannot_be_had_again(GroupKind(key.group, key.kind))

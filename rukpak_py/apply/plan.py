@@ -22,6 +22,7 @@ from rukpak_py.kube.resources import NAMESPACES
 class Action(Enum):
     CREATE = auto()  # the name is free: apply without force, the answer must be 201
     TAKE = auto()  # it exists and may become ours: former managers lose their fields
+    TAKE_BACK = auto()  # the same with what we left in the cluster when it left the content
     UPDATE = auto()  # ours; the content changed
     CORRECT = auto()  # ours; somebody changed fields that we own, or we cannot tell
     AGAIN = auto()  # ours and as it should be, as far as one can see; applied once more all the same
@@ -30,7 +31,8 @@ class Action(Enum):
     REFUSE = auto()  # somebody else's
 
 
-WRITES = frozenset({Action.CREATE, Action.TAKE, Action.UPDATE, Action.CORRECT, Action.AGAIN})
+TAKES = frozenset({Action.TAKE, Action.TAKE_BACK})
+WRITES = frozenset({Action.CREATE, *TAKES, Action.UPDATE, Action.CORRECT, Action.AGAIN})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,7 +122,9 @@ def decide(
         return change(Action.WAIT, live.going)
     is_our_work = found is OwnershipSituation.OURS_BY_LABEL and not live.outlives
     payload = desired.payload if is_our_work else desired.payload_when_taken
-    return change(Action.TAKE, "it is taken over", payload)
+    is_back = found is OwnershipSituation.RELEASED  # whether we had created it is not known any more
+    how = (Action.TAKE_BACK, "it is in the content again") if is_back else (Action.TAKE, "it is taken over")
+    return change(*how, payload)
 
 
 def make_plan(

@@ -20,10 +20,12 @@ from rukpak_py.api.names import (
     OWNER_KIND_LABEL,
     OWNER_NAME_LABEL,
     OWNER_UID_ANNOTATION,
+    RELEASED_ANNOTATION,
 )
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase
+from rukpak_py.apply.released import released_value
 from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target, run_bounded
@@ -107,22 +109,21 @@ def _grounds(live: ObservedObject) -> tuple[str, str, bool, bool | None, bool]:
 
 
 async def release(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:
-    """Remove our labels, annotations and owner reference: nobody manages the object from then on."""
-    marks = {
-        "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
-        "annotations": dict.fromkeys((OWNER_UID_ANNOTATION, DELETION_POLICY_ANNOTATION, APPLIED_ANNOTATION)),
-    }
-    if await _disown(target, live, marks, change_set):
+    """Remove our labels, annotations and owner reference: nobody manages the object from then on.
+
+    One annotation says that we may take it again when it comes back into the content.
+    """
+    if await _disown(target, live, change_set, is_released=True):
         change_set.released.append(live.key)
 
 
 async def orphan(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:
     """As the collector does: the labels stay, so that a deployment of the same name may take the object again."""
-    await _disown(target, live, {}, change_set)
+    await _disown(target, live, change_set)
 
 
-async def _disown(target: Target, live: ObservedObject, marks: dict[str, Any], change_set: ChangeSet) -> bool:
-    """Remove our owner reference, and these marks. False: it is not there any more, or could not be changed."""
+async def _disown(target: Target, live: ObservedObject, change_set: ChangeSet, *, is_released: bool = False) -> bool:
+    """Remove our owner reference, and our marks from what is released. False: it is gone, or could not be changed."""
     is_there = True
     try:
         resource = target.resource_of(live.key)
@@ -131,6 +132,7 @@ async def _disown(target: Target, live: ObservedObject, marks: dict[str, Any], c
             return False
         others = [msgspec.to_builtins(one) for one in metadata.owner_references if one.uid != target.owner.uid]
         identity = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+        marks = _marks_of_released(target.owner.uid, live, metadata) if is_released else {}
         body = {"metadata": {**identity, **marks, "ownerReferences": others or None}}
         await target.client.patch(resource, live.key.namespace, live.key.name, canonical_json(body))
     except (NotFoundError, KindNotServedError):
@@ -140,3 +142,11 @@ async def _disown(target: Target, live: ObservedObject, marks: dict[str, Any], c
         return False
     target.last_applied.forget(live.key)
     return is_there
+
+
+def _marks_of_released(owner_uid: str, live: ObservedObject, metadata: Metadata) -> dict[str, Any]:
+    removed = dict.fromkeys((OWNER_UID_ANNOTATION, DELETION_POLICY_ANNOTATION, APPLIED_ANNOTATION))
+    return {
+        "labels": {OWNER_KIND_LABEL: None, OWNER_NAME_LABEL: None},
+        "annotations": {**removed, RELEASED_ANNOTATION: released_value(owner_uid, live.key, metadata)},
+    }

@@ -39,6 +39,8 @@ def why_not_deleted(change: Change) -> str:
     """Why it is left as it is, whatever `force` says; empty: nothing forbids its deletion."""
     if change.action is Action.TAKE:
         return "it existed before this BundleDeployment"
+    if change.action is Action.TAKE_BACK:
+        return "it was left in the cluster when it left the bundle"
     if change.live is None or not change.live.outlives:
         return ""
     if change.desired.payload != change.desired.payload_when_taken:
@@ -48,12 +50,13 @@ def why_not_deleted(change: Change) -> str:
 
 def advice(change: Change) -> str:
     """What helps when the server does not let a field of it change."""
+    kind = GroupKind(change.key.group, change.key.kind)
     why = why_not_deleted(change)
     if why:
-        return f"{why} and is not deleted: restore the old value, or delete it yourself"
+        itself = "" if holds_what_cannot_be_had_again(kind) else ", or delete it yourself"
+        return f"{why} and is not deleted: restore the old value{itself}"
     if change.desired.force:
         return ""  # the server would not take it as a new object either
-    kind = GroupKind(change.key.group, change.key.kind)
     if holds_what_cannot_be_had_again(kind):
         return _REPLACE_LASTING.format(_LOST.get(kind, "its data is"))
     return REPLACE
@@ -69,7 +72,7 @@ def failure_for_instances(change: Change, error: ApiError, instances: ForeignIns
         case UnlistedInstances(why=why):
             lost = f"its instances could not be listed: {why}"
         case _ if instances.count:
-            lost = f"that would delete {instances}; delete them first, or restore the old value"
+            lost = f"that would delete {instances}; restore the old value; it is replaced once they are gone"
         case _:
             return None
     message = f"{change.key}: {concise_message(error)}; it is not deleted and re-created: {lost}"

@@ -4,10 +4,12 @@ A field that somebody else owns beside us stays when we drop it. So before our f
 are subtracted from the entries of all others in `managedFields`, in one write that names the version that was judged.
 Fields that the content does not have stay with those who set them; so do entries of subresources and of other API
 versions. Only of the original operator, for the same deployment, everything becomes ours: what the content lacks goes.
+So does the mark of what a deployment has left in the cluster: with the same apply that makes the object ours.
 
 Which fields these are, only the server can tell: `outcome` is its answer to a dry run of the apply.
 """
 
+from rukpak_py.api.names import RELEASED_ANNOTATION
 from rukpak_py.apply.field_sets import FieldSet, subtract, union
 from rukpak_py.apply.managed_entries import Entry, entry_with, fields_in, is_ours
 from rukpak_py.apply.observed_object import ObservedObject
@@ -18,6 +20,7 @@ from rukpak_py.kube.errors import ErrorAnswer, StaleError
 from rukpak_py.kube.metadata import ManagedFields, Metadata
 from rukpak_py.kube.resources import Resource
 
+_RELEASED: FieldSet = {"f:metadata": {"f:annotations": {f"f:{RELEASED_ANNOTATION}": {}}}}
 UPSTREAM_MANAGERS = frozenset({"manager", "core", "Go-http-client", "rukpakctl"})
 
 
@@ -55,7 +58,8 @@ def entries_taken_over(
     """
     ours = _fields_of(outcome, manager, api_version)
     kept: list[Entry] = []
-    is_changed, theirs = False, FieldSet()
+    mark = _RELEASED if RELEASED_ANNOTATION in before.annotations else FieldSet()
+    is_changed, theirs = bool(mark), mark
     for entry in outcome.managed_fields:
         if is_ours(entry, manager):
             continue
@@ -65,6 +69,7 @@ def entries_taken_over(
                 left, theirs = FieldSet(), union(theirs, fields)
             else:
                 left = subtract(fields, ours)
+        left = subtract(left, mark)
         is_changed |= left != fields
         if left:
             kept.append(entry_with(entry, left))

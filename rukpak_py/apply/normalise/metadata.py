@@ -15,6 +15,7 @@ from rukpak_py.api.names import (
     GROUP,
     HOOK_RUN_ANNOTATION,
     OWNER_UID_ANNOTATION,
+    RELEASED_ANNOTATION,
 )
 from rukpak_py.apply.normalise.notes import Notes
 
@@ -32,7 +33,13 @@ _SERVER_OWNED = {
     "selfLink",
     "uid",
 }
-_OUR_ANNOTATIONS = (APPLIED_ANNOTATION, OWNER_UID_ANNOTATION, DELETION_POLICY_ANNOTATION, HOOK_RUN_ANNOTATION)
+_OUR_ANNOTATIONS = (
+    APPLIED_ANNOTATION,
+    OWNER_UID_ANNOTATION,
+    DELETION_POLICY_ANNOTATION,
+    HOOK_RUN_ANNOTATION,
+    RELEASED_ANNOTATION,
+)
 _REVISION_ANNOTATION = "deployment.kubernetes.io/revision"  # written back by its controller: we would fight for ever
 
 

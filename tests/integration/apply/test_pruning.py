@@ -8,6 +8,7 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
+    RELEASED_ANNOTATION,
 )
 from rukpak_py.apply.plan import Action, Plan
 from rukpak_py.apply.prune import prune, release
@@ -123,7 +124,7 @@ async def test_what_must_stay_loses_our_marks_and_with_them_its_collector(room: 
     assert not change_set.failures
     metadata = (await room.read(stays))["metadata"]
     assert metadata["labels"] == {"theirs": "1"}
-    assert metadata["annotations"] == {PRUNE_ANNOTATION: "false"}
+    assert metadata["annotations"].keys() == {PRUNE_ANNOTATION, RELEASED_ANNOTATION}
     assert "ownerReferences" not in metadata
     await until(lambda: names(room.inventory.owned_by(room.owner.uid)) == ["b"])
 

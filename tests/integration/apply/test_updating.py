@@ -192,7 +192,8 @@ async def test_an_adopted_claim_is_never_replaced(room: Room) -> None:
     await room.installed(forced(claim("ReadWriteOnce")), adopt=Adopt.IF_UNOWNED)
     (failure,) = (await room.bring(forced(claim("ReadOnlyMany")))).failures
     assert failure.message.endswith(
-        f"; it is a PersistentVolumeClaim that existed before this BundleDeployment {NOT_DELETED}"
+        "; it is a PersistentVolumeClaim that existed before this BundleDeployment and is not deleted: "
+        "restore the old value"
     )
     assert await room.exists(claim("ReadWriteOnce"))
 

@@ -9,9 +9,10 @@ from tests.manifests import Document
 from tests.unit.charts import METADATA
 
 
-async def publish(tenant: Tenant, text: str, name: str = "chart") -> list[Document]:
-    """A chart with one template; the items of its source."""
+async def publish(tenant: Tenant, text: str, name: str = "chart", *, crds: str = "") -> list[Document]:
+    """A chart with one template, and one file in crds/ where there is any; the items of its source."""
     files = {"web": {"Chart.yaml": METADATA}, "web/templates": {"a.yaml": text}}
+    files |= {"web/crds": {"crds.yaml": crds}} if crds else {}
     items = []
     for number, (path, data) in enumerate(files.items()):
         body = {"metadata": {"name": f"{name}-{number}"}, "immutable": True, "data": data}

@@ -2,6 +2,7 @@
 
 import json
 
+from rukpak_py.api.names import RELEASED_ANNOTATION
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.scenarios.events import until_told
 from tests.integration.scenarios.stage import (
@@ -94,14 +95,14 @@ async def set_ready(stage: Stage, status: str) -> None:
 
 
 async def test_an_object_that_says_so_survives_a_pivot(stage: Stage) -> None:
-    """From then on it belongs to nobody: none of our marks is left on it."""
+    """From then on it belongs to nobody; the one mark that is left says that its deployment may take it again."""
     name, v2 = await two_versions(stage, settings(stage.namespace, "stays", annotations=KEEP))
     assert "ownerReferences" not in (await stage.settings("stays"))["metadata"]
     await upgraded(stage, name, v2)
     metadata = (
         await stage.until(CONFIG_MAPS, stage.namespace, "stays", lambda found: "labels" not in found["metadata"])
     )["metadata"]
-    assert metadata["annotations"] == KEEP
+    assert metadata["annotations"].keys() == {*KEEP, RELEASED_ANNOTATION}
     assert "ownerReferences" not in metadata
     text = f'left ConfigMap {stage.namespace}/stays in the cluster, no longer managed (core.rukpak.io/prune: "false")'
     await until_told(stage, name, "Released", f"Normal: {text}")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rukpak_py.api.names import RELEASED_ANNOTATION
 from rukpak_py.apply.managed_entries import Entry
 from rukpak_py.apply.take_over import UPSTREAM_MANAGERS, entries_taken_over
 from tests.unit.apply.lives import OWNER, managed, metadata
@@ -49,6 +50,21 @@ def test_who_set_more_keeps_the_rest() -> None:
 def test_by_apply_or_by_update() -> None:
     assert taken_over(entry("argocd", OURS, operation="Apply")) == [ours(OURS)]
     assert taken_over(entry(OWNER.manager, OURS)) == [ours(OURS)], "an update under our name is not our apply"
+
+
+def test_the_mark_of_what_was_released_goes_with_the_apply() -> None:
+    mark: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:{RELEASED_ANNOTATION}": {}}}}
+    more: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:{RELEASED_ANNOTATION}": {}, "f:a": {}}}}
+    left: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, "f:a": {}}}}
+    found = entries_taken_over(
+        metadata(annotations={RELEASED_ANNOTATION: "v1:x"}, managedFields=[ours(OURS)]),
+        metadata(managedFields=[ours(OURS), entry("rukpak", mark), entry("kubectl-annotate", more)]),
+        manager=OWNER.manager,
+        api_version="v1",
+        everything_of=frozenset(),
+    )
+    mine = {**OURS, "f:metadata": {"f:annotations": {f"f:{RELEASED_ANNOTATION}": {}}}}
+    assert found == [entry("kubectl-annotate", left), ours(mine)]
 
 
 def test_without_a_field_in_common_nothing_is_written() -> None:

@@ -13,10 +13,12 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
+    RELEASED_ANNOTATION,
 )
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.plan import WRITES, Action, Plan, decide, make_plan
+from rukpak_py.apply.released import released_mark
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from tests.manifests import config_map
 from tests.unit.apply.lives import (
@@ -26,6 +28,7 @@ from tests.unit.apply.lives import (
     OWNER,
     REPLICA_SET,
     desired,
+    key,
     live,
     namespace,
     owned,
@@ -39,6 +42,7 @@ GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 NAMES = "abcd"
 RELEASE: dict[str, Any] = {"annotations": {HELM_RELEASE_ANNOTATION: OWNER.name, APPLIED_ANNOTATION: ""}}
 LABELS_OF_MISSING = {**OUR_LABELS, OWNER_NAME_LABEL: "renamed"}
+RELEASED = {RELEASED_ANNOTATION: released_mark(OWNER.uid, key(), "u", "")}
 DECISIONS: list[tuple[str, dict[str, Any] | None, Action, Action, Action]] = [
     ("free", None, Action.CREATE, Action.CREATE, Action.CREATE),
     ("ours and current", owned(**CURRENT), Action.LEAVE, Action.LEAVE, Action.LEAVE),
@@ -50,6 +54,8 @@ DECISIONS: list[tuple[str, dict[str, Any] | None, Action, Action, Action]] = [
     ("ours, by the original operator, and going", owned(**RELEASE, **GOING), Action.WAIT, Action.WAIT, Action.WAIT),
     ("ours by label", {"labels": OUR_LABELS}, Action.TAKE, Action.TAKE, Action.TAKE),
     ("ours by label and going", {"labels": OUR_LABELS, **GOING}, Action.WAIT, Action.WAIT, Action.WAIT),
+    ("released by us", {"annotations": RELEASED}, Action.TAKE_BACK, Action.TAKE_BACK, Action.TAKE_BACK),
+    ("released by us and going", {"annotations": RELEASED, **GOING}, Action.WAIT, Action.WAIT, Action.WAIT),
     ("nobody's", {}, Action.REFUSE, Action.TAKE, Action.TAKE),
     ("nobody's and going", GOING, Action.REFUSE, Action.WAIT, Action.WAIT),
     ("a missing deployment's", {"labels": LABELS_OF_MISSING}, Action.REFUSE, Action.TAKE, Action.TAKE),
@@ -109,6 +115,18 @@ def test_what_outlived_a_former_deployment_of_our_name_outlives_us_too() -> None
     assert (change.action, change.payload) == (Action.TAKE, want.payload_when_taken)
     orphaned = live("a", gvk=gvk, namespace="", labels=OUR_LABELS)
     assert decide(want, orphaned, owner=OWNER, adopt=Adopt.NEVER, fields=None).payload == want.payload
+
+
+def test_a_claim_that_comes_back_outlives_us() -> None:
+    """It may have been there before us, or its owner said that it must stay."""
+    gvk = GroupVersionKind("", "v1", "PersistentVolumeClaim")
+    want = desired({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "a"}})
+    mark = released_mark(OWNER.uid, key("a", gvk), "u", "")
+    back = decide(
+        want, live("a", gvk=gvk, annotations={RELEASED_ANNOTATION: mark}), owner=OWNER, adopt=Adopt.NEVER, fields=None
+    )
+    assert (back.action, back.payload) == (Action.TAKE_BACK, want.payload_when_taken)
+    assert want.payload_when_taken != want.payload
 
 
 def test_a_namespace_that_we_made_goes_with_us() -> None:

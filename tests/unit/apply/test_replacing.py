@@ -16,7 +16,8 @@ from tests.unit.apply.lives import OUR_LABELS, OWNER, desired, live, owned
 CLAIM = GroupVersionKind("", "v1", "PersistentVolumeClaim")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 OUTLIVES = {"ownerReferences": [], "labels": OUR_LABELS}
-NOT_DELETED = "and is not deleted: restore the old value, or delete it yourself"
+CLAIM_NOT_DELETED = "and is not deleted: restore the old value"
+NOT_DELETED = f"{CLAIM_NOT_DELETED}, or delete it yourself"
 
 
 def wanted(gvk: GroupVersionKind, **annotations: str) -> Desired:
@@ -47,7 +48,7 @@ def change(gvk: GroupVersionKind, *, is_ours: bool = True, outlives: bool = Fals
         (
             change(CLAIM, outlives=True, force="true"),
             "it is a PersistentVolumeClaim that existed before this BundleDeployment",
-            f"it is a PersistentVolumeClaim that existed before this BundleDeployment {NOT_DELETED}",
+            f"it is a PersistentVolumeClaim that existed before this BundleDeployment {CLAIM_NOT_DELETED}",
         ),
         (
             change(CONFIG_MAP, outlives=True, force="true", prune="false"),

@@ -13,11 +13,14 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
+    RELEASED_ANNOTATION,
 )
 from rukpak_py.apply.missing_deployments import deployments_to_ask_for
 from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.ownership import OwnershipSituation, adopted, may_take, refusal, situation
+from rukpak_py.apply.released import released_mark
+from rukpak_py.core.objects import GroupVersionKind
 from tests.unit.apply.lives import (
     CONFIG_MAP,
     DEPLOYMENT_REFERENCE,
@@ -37,6 +40,14 @@ MISSING = "renamed"
 LABELS_OF_MISSING = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: MISSING}
 BY_HELM = {"app.kubernetes.io/managed-by": "Helm"}
 UID_ONLY = {"annotations": {OWNER_UID_ANNOTATION: OWNER.uid}}
+HELM_LABEL = '"Helm" (label app.kubernetes.io/managed-by)'
+
+
+def released(*, by: str = OWNER.uid, name: str = "a", uid: str = "u", tool: str = "", **fields: Any) -> dict[str, Any]:
+    """An object that a deployment of this uid left in the cluster, when it had this key, uid and tool."""
+    return {"annotations": {RELEASED_ANNOTATION: released_mark(by, key(name), uid, tool)}, **fields}
+
+
 SITUATIONS: list[tuple[str, dict[str, Any], OwnershipSituation]] = [
     ("controlled by us", owned(), OwnershipSituation.OURS),
     ("controlled by us, labels stripped", {"ownerReferences": [OWNER.reference]}, OwnershipSituation.OURS),
@@ -94,6 +105,14 @@ SITUATIONS: list[tuple[str, dict[str, Any], OwnershipSituation]] = [
         {"ownerReferences": [REPLICA_SET], "labels": OUR_LABELS, **UID_ONLY},
         OwnershipSituation.OTHER_CONTROLLER,
     ),
+    ("released by us", released(), OwnershipSituation.RELEASED),
+    ("released by us, and of a chart", released(tool=HELM_LABEL, labels=BY_HELM), OwnershipSituation.RELEASED),
+    ("released by us, since taken by Helm", released(labels=BY_HELM), OwnershipSituation.OTHER_TOOL),
+    ("released by us, since controlled", released(ownerReferences=[REPLICA_SET]), OwnershipSituation.OTHER_CONTROLLER),
+    ("released by us, since another's", released(labels=LABELS_OF_OTHER), OwnershipSituation.OTHER_DEPLOYMENT),
+    ("released by us, made anew", released(uid="another"), OwnershipSituation.UNOWNED),
+    ("a copy of it under another name", released(name="b"), OwnershipSituation.UNOWNED),
+    ("released by a former one of our name", released(by="former"), OwnershipSituation.UNOWNED),
     ("nobody's", {}, OwnershipSituation.UNOWNED),
     ("our uid without our labels", UID_ONLY, OwnershipSituation.UNOWNED),
     (
@@ -126,6 +145,7 @@ SITUATIONS: list[tuple[str, dict[str, Any], OwnershipSituation]] = [
 ]
 TABLE = [
     (OwnershipSituation.OURS_BY_LABEL, True, True, True),
+    (OwnershipSituation.RELEASED, True, True, True),
     (OwnershipSituation.OTHER_DEPLOYMENT, False, False, False),
     (OwnershipSituation.OTHER_CONTROLLER, False, False, False),
     (OwnershipSituation.MISSING_DEPLOYMENT, False, True, True),
@@ -187,6 +207,27 @@ def test_a_refusal_names_the_object_the_owner_and_the_way_out(fields: dict[str, 
     text = refusal(one, situation(one, OWNER, {MISSING}), OWNER)
     assert text.startswith("ConfigMap ns/a ")
     assert all(word in text for word in named)
+
+
+@pytest.mark.parametrize("kind", ["Namespace", "PersistentVolume", "PersistentVolumeClaim", "CustomResourceDefinition"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        owned(by=OTHER),
+        {"labels": LABELS_OF_OTHER},
+        {"ownerReferences": [REPLICA_SET]},
+        {"labels": LABELS_OF_MISSING},
+        {"labels": BY_HELM},
+        {},
+    ],
+)
+def test_no_refusal_advises_to_delete_what_holds_things_of_others(kind: str, fields: dict[str, Any]) -> None:
+    group = "apiextensions.k8s.io" if kind == "CustomResourceDefinition" else ""
+    one = live(**{"name": "a", "gvk": GroupVersionKind(group, "v1", kind), **fields})
+    text = refusal(one, situation(one, OWNER, {MISSING}), OWNER)
+    for advice in ("delete it", "delete the object", "delete its controller", "from there", "of the two bundles"):
+        assert advice not in text
+    assert "remove it from th" in text or "set spec.adopt to IfUnowned" in text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from rukpak_py.apply import desired as desired_module
 from rukpak_py.apply import owner as owner_module
 from rukpak_py.apply.desired import desire
 from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.released import released_value
 from rukpak_py.apply.serving_certificates import secret as secret_module
 from rukpak_py.apply.serving_certificates.secret import new_secret
 from rukpak_py.apply.serving_certificates.steps import Issued
@@ -89,6 +90,16 @@ def test_digests_on_objects() -> None:
     found = {kind: desired(kind).payload.digest for kind in MANIFESTS}
     found["ConfigMap that outlives its deployment"] = desired("ConfigMap", outlives=True).payload.digest
     check("annotation core.rukpak.io/applied", found)
+
+
+def test_marks_of_what_was_released() -> None:
+    name = ObjectKey("", "ConfigMap", "ns", "a")
+    by_helm = {"labels": {"app.kubernetes.io/managed-by": "Helm"}}
+    found = {
+        title: released_value("uid-1", name, decode_metadata(orjson.dumps({"metadata": {"uid": "uid-2", **more}})))
+        for title, more in {"ConfigMap": {}, "of a chart": by_helm}.items()
+    }
+    check("annotation core.rukpak.io/released", found)
 
 
 def test_marks_of_an_owner() -> None:

@@ -19,6 +19,7 @@ from rukpak_py.api.names import (
     RECONCILE_AT_ANNOTATION,
 )
 from rukpak_py.apply import ownership
+from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.observed_object import is_deployment, observed_object
 from rukpak_py.apply.owner import Owner
@@ -122,7 +123,8 @@ def refusal(live: Metadata, wanted: HookObject) -> str:
     other = next((one.name for one in live.owner_references if is_deployment(one) and not one.controller), "")
     if other:
         return ownership.belongs_to_deployment(key, other)
-    if _is_left(live):
+    holds = holds_what_cannot_be_had_again(wanted.resource.group_kind)
+    if _is_left(live) and not holds:
         return (
             f"{key} was left by a hook that is not of this BundleDeployment; "
             f"delete it, or set spec.adopt to {Adopt.IF_UNOWNED} to replace it"
@@ -133,6 +135,8 @@ def refusal(live: Metadata, wanted: HookObject) -> str:
         return f"{key} is installed by the chart, too; give the hook another name"
     if found in {ownership.OwnershipSituation.OTHER_DEPLOYMENT, ownership.OwnershipSituation.OTHER_CONTROLLER}:
         return ownership.refusal(observed, found, owner)
+    if holds:
+        return f"{key} exists, and is not of a hook of this BundleDeployment; give the hook another name"
     by = observed.other_tool or "nobody"
     return f"{key} exists, is not a hook, and is managed by {by}; delete it, or give the hook another name"
 

@@ -16,6 +16,7 @@ from time import monotonic
 import orjson
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, HookObjectSituation, refusal, situation
 from rukpak_py.controllers.deployment.hooks.verdict import JOB, SUCCEEDED, HookVerdict, has_verdict, verdict
 from rukpak_py.core.errors import ConflictError, UnavailableError
@@ -225,9 +226,11 @@ def _has_succeeded(hook: HookObject, live: LiveObject) -> bool:
 
 
 def _not_replaced(hook: HookObject) -> str:
+    holds = holds_what_cannot_be_had_again(hook.resource.group_kind)
+    way_out = "give the hook another name" if holds else "delete it, or add before-hook-creation to the policy"
     return (
         f"{hook.key} was left by a former hook, and its helm.sh/hook-delete-policy does not allow to replace it; "
-        "delete it, or add before-hook-creation to the policy"
+        f"{way_out}"
     )
 
 

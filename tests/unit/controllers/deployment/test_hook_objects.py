@@ -146,6 +146,14 @@ def test_what_is_said_of_foreign_objects(live: dict[str, Any], text: str) -> Non
     assert text in said
 
 
+@pytest.mark.parametrize("live", [{}, {"annotations": HELM}])
+def test_a_claim_is_never_to_be_deleted(live: dict[str, Any]) -> None:
+    gvk = GroupVersionKind("", "v1", "PersistentVolumeClaim")
+    claims = Resource(gvk=gvk, plural="persistentvolumeclaims", namespaced=True)
+    claim = made({"apiVersion": "v1", "kind": gvk.kind, "metadata": {"name": "a"}}, claims)
+    assert refusal(metadata(**live), claim).endswith("of this BundleDeployment; give the hook another name")
+
+
 # Whether it has ended
 
 
