@@ -23,7 +23,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.formats.option_checks import demand_namespace, demand_namespaces, demand_several, member
-from rukpak_py.sources.local import open_tree
+from rukpak_py.sources.local import open_content
 
 if TYPE_CHECKING:
     from rukpak_py.formats.helm.request import HelmRequest
@@ -166,6 +166,7 @@ class OpenedBundle:
     """A bundle that was found; it is read when it is asked for."""
 
     tree: Tree
+    is_directory: bool = True  # no archive: charts are loaded differently
     format: FormatName
     parity: bool
     limits: Limits
@@ -192,13 +193,21 @@ class OpenedBundle:
         """What a rendering leaves out, adds or merges, and did not refuse."""
         from rukpak_py.formats import render_warnings  # noqa: PLC0415 - who only renders does not pay for it
 
-        return render_warnings.warnings(self.format, self.tree, lambda: self.reading, self.limits)
+        return render_warnings.warnings(
+            self.format, self.tree, lambda: self.reading, self.limits, is_directory=self.is_directory
+        )
 
     def findings(self, profiles: Collection[str] = ()) -> list[Finding]:
         from rukpak_py.formats import validation  # noqa: PLC0415 - who renders does not pay for the rules
 
         asked = [member(validation.Profile, profile, "profile") for profile in profiles]
-        return validation.validate(self.tree, format_name=self.format, profiles=asked, limits=self.limits)
+        return validation.validate(
+            self.tree,
+            format_name=self.format,
+            is_directory=self.is_directory,
+            profiles=asked,
+            limits=self.limits,
+        )
 
     def render(self, options: RenderOptions, chart: ChartOptions | None = None) -> Rendering:
         chart = chart or ChartOptions()
@@ -265,7 +274,9 @@ class OpenedBundle:
 
         namespace = options.install_namespace or DEFAULT_SYSTEM_NAMESPACE
         request = _helm_request(chart, namespace)
-        made = HelmFormat(helm=chart.helm).render_release(self.tree, request, limits=self.limits)
+        made = HelmFormat(helm=chart.helm).render_release(
+            self.tree, request, is_directory=self.is_directory, limits=self.limits
+        )
         return Rendering(
             objects=[one.manifest() for one in (*made.crds, *made.objects)],
             hooks=[hook.object.manifest() for hook in made.hooks],
@@ -292,9 +303,11 @@ def open_bundle(
     """What is at `path`, its format found out unless it is given; ContentError when it cannot be opened."""
     if not os.fspath(path):  # for Path it is the working directory; it is a variable that somebody forgot to set
         raise ContentError("the path of the bundle is empty")
-    tree = open_tree(path, limits=limits)
-    name = detect_format(tree, limits) if format is None else member(FormatName, format, "format")
-    opened = OpenedBundle(tree=tree, format=name, parity=False, limits=limits)
+    content = open_content(path, limits=limits)
+    name = detect_format(content.tree, limits) if format is None else member(FormatName, format, "format")
+    opened = OpenedBundle(
+        tree=content.tree, is_directory=content.is_directory, format=name, parity=False, limits=limits
+    )
     return opened.in_parity(is_detected=format is None) if parity else opened
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec.structs import replace
 
+from rukpak_py.api.names import SourceType
 from rukpak_py.api.schema import ApiType, CelRule, doc
 
 _CA_BUNDLE = doc(
@@ -138,6 +139,11 @@ class Source(ApiType, frozen=True, kw_only=True):
         if self.git is not None:
             return f"commit {self.git.ref.commit}" if self.git.ref.commit else ""
         return self.image.ref if self.image is not None else ""
+
+
+def is_directory(source: Source) -> bool:
+    """Whether the content is no archive as `helm package` makes it: charts are loaded differently."""
+    return source.type != SourceType.HTTP
 
 
 def without_ca_bundles(source: Source) -> Source:

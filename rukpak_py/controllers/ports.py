@@ -32,8 +32,11 @@ class Sources(Protocol):
 class Content(Protocol):
     """Checking, keeping and rendering content; what is long or blocking happens in threads and worker processes."""
 
-    async def check(self, classes: Classes, tree: Tree) -> Tree | None:
-        """`ContentError` when the tree is not what the class expects. The answer: its converted form, if it has one."""
+    async def check(self, classes: Classes, tree: Tree, *, is_directory: bool) -> Tree | None:
+        """`ContentError` when the tree is not what the class expects. The answer: its converted form, if it has one.
+
+        `is_directory`: the tree does not come from an archive.
+        """
 
     async def keep(self, tree: Tree, converted: Tree | None = None) -> str:
         """Store the content once; the answer is its digest."""

@@ -46,6 +46,7 @@ class Release:
 class RenderOptions:
     """What a format has no use for it ignores."""
 
+    is_directory: bool = False  # how the content came; else as an archive: charts are loaded differently
     install_namespace: str | None = None  # where namespaced objects without a namespace go; None: the bundle decides
     watch_namespaces: tuple[str, ...] | None = None  # ("",) is all of them; None: the bundle decides
     certificates: Certificates = Certificates.OPERATOR
@@ -88,7 +89,7 @@ class ContentDescription:
 class ChartRenderer(StrEnum):
     """In which way charts are rendered. What is installed is rendered again in the way in which it was installed."""
 
-    OFFLINE = ""  # `lookup` finds nothing: of the first releases
+    OFFLINE = ""  # of former releases: `lookup` finds nothing, and `.helmignore` has no effect
     CLUSTER = "Cluster"  # `lookup` and `.Capabilities` see the cluster
 
 
@@ -126,10 +127,11 @@ class RenderedContent:
 
 
 class Format(Protocol):
-    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
+    def check(self, tree: Tree, *, is_directory: bool = False, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
         """ContentError, in upstream's words, when the Tree is not a bundle of this format.
 
-        The answer is the form that is served to others, where that is not the Tree itself.
+        `is_directory`: as in RenderOptions. The answer is the form that is served to others, where that is not the Tree
+        itself.
         """
 
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent: ...

@@ -40,7 +40,13 @@ RENDERING = "read bundle objects from bundle: "
 
 
 class PlainFormat:
-    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def check(
+        self,
+        tree: Tree,
+        *,
+        is_directory: bool = False,  # noqa: ARG002 - for charts
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         prefix = "get objects from bundle manifests: "
         size = RenderedSize(limits)
         is_empty = True

@@ -16,12 +16,15 @@ from rukpak_py.formats.rules import Locator, judge
 _FIELDS_OF_ROLES = "RV1-945"  # the only one of its family that tells of a rendering, not of a cluster
 
 
-def warnings(format_name: FormatName, tree: Tree, read: Callable[[], Reading], limits: Limits) -> list[Finding]:
-    """`read` gives the reading of a registry+v1 bundle."""
+def warnings(
+    format_name: FormatName, tree: Tree, read: Callable[[], Reading], limits: Limits, *, is_directory: bool
+) -> list[Finding]:
+    """`read` gives the reading of a registry+v1 bundle. `is_directory`: the tree does not come from an archive."""
     locator = Locator(tree, limits)
     match format_name:
         case FormatName.HELM:
-            return list(judge((helm_rules.RENDERING,), helm_rules.ChartReading.of(tree, limits), locator))
+            reading = helm_rules.ChartReading.of(tree, limits, is_directory=is_directory)
+            return list(judge((helm_rules.RENDERING,), reading, locator))
         case FormatName.PLAIN:
             return list(judge((plain_rules.FIELDS,), PlainReading.of(tree, limits), locator))
         case FormatName.REGISTRY:

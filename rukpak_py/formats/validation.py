@@ -58,15 +58,19 @@ def validate(
     tree: Tree,
     *,
     format_name: str | None = None,
+    is_directory: bool = False,
     profiles: Collection[Profile] = (),
     makes_certificates: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> list[Finding]:
-    """Without `format_name` the content decides; without certificates, webhooks are refused."""
+    """Without `format_name` the content decides; without certificates, webhooks are refused.
+
+    `is_directory`: the tree does not come from an archive.
+    """
     locator = Locator(tree, limits)
     match detect_format(tree, limits) if format_name is None else FormatName(format_name):
         case FormatName.HELM:
-            found = judge(HELM_FAMILIES, ChartReading.of(tree, limits), locator)
+            found = judge(HELM_FAMILIES, ChartReading.of(tree, limits, is_directory=is_directory), locator)
         case FormatName.PLAIN:
             found = chain(
                 judge(FILE_FAMILIES, Files(tree=tree, limits=limits), locator),

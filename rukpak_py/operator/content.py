@@ -79,8 +79,9 @@ class StoredContent:
         except StoreUnavailableError as error:
             LOG.warning("%s. The status of each Bundle that needs it says so; it is tried again", error)
 
-    async def check(self, classes: Classes, tree: Tree) -> Tree | None:
-        return await self._work(content_work.check, classes, tree, self._limits)
+    async def check(self, classes: Classes, tree: Tree, *, is_directory: bool) -> Tree | None:
+        options = content_work.CheckOptions(is_directory=is_directory, limits=self._limits)
+        return await self._work(content_work.check, classes, tree, options)
 
     async def keep(self, tree: Tree, converted: Tree | None = None) -> str:
         digest = await asyncio.to_thread((await self._store()).put, tree, converted)

@@ -3,7 +3,7 @@
 A worker process imports this module, so it imports nothing but the formats and what such a process is.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import Limits
@@ -13,8 +13,14 @@ from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
 from rukpak_py.operator.worker import ask
 
 
-def check(classes: Classes, tree: Tree, limits: Limits) -> Tree | None:
-    return format_of_bundle(classes).check(tree, limits=limits)
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    is_directory: bool
+    limits: Limits
+
+
+def check(classes: Classes, tree: Tree, options: CheckOptions) -> Tree | None:
+    return format_of_bundle(classes).check(tree, is_directory=options.is_directory, limits=options.limits)
 
 
 def render(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:

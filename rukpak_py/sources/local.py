@@ -9,6 +9,7 @@ other archive everything is read.
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from rukpak_py.content.tar import read_archive
@@ -30,7 +31,19 @@ _BUNDLE_NAMES = frozenset({"manifests", "metadata"})
 _IMAGE_NAMES = frozenset({layout.MARK, layout.INDEX, docker_archive.MANIFEST, "blobs"})
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LocalContent:
+    """`is_directory`: it is one, or an image of one; no archive of files."""
+
+    tree: Tree
+    is_directory: bool
+
+
 def open_tree(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Tree:
+    return open_content(path, limits=limits).tree
+
+
+def open_content(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> LocalContent:
     """The files at what was typed; ContentError for what cannot be content, with what to do about it.
 
     It may be a path, or one with a name of skopeo's before it (`oci:DIR`) and the name of an image behind it.
@@ -47,17 +60,17 @@ def open_tree(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) 
         raise UnavailableError(f"{error.filename or typed}: cannot be read: {error.strerror}") from error
 
 
-def _pulled(reference: ImageReference, typed: str, limits: Limits) -> Tree:
+def _pulled(reference: ImageReference, typed: str, limits: Limits) -> LocalContent:
     from rukpak_py.sources.image.opening import open_image  # noqa: PLC0415 - only who pulls pays for the client
 
     try:
-        return _not_empty(open_image(reference, limits=limits))
+        return LocalContent(tree=_not_empty(open_image(reference, limits=limits)), is_directory=True)
     except RukPakError as error:
         missing = "" if typed.startswith(("docker:", "oci:")) else f"{MISSING}, and as an image it "
         raise type(error)(f"{missing}cannot be pulled: {error}") from error
 
 
-def _opened(location: Location, limits: Limits) -> Tree:
+def _opened(location: Location, limits: Limits) -> LocalContent:
     path, wanted = location.path, location.wanted
     if path.is_dir():
         if (path / layout.MARK).is_file() and (path / layout.INDEX).is_file():
@@ -66,7 +79,7 @@ def _opened(location: Location, limits: Limits) -> Tree:
         if (path / layout.FLAT_MARK).is_file() and (path / layout.FLAT_MANIFEST).is_file():
             blobs = DirectoryBlobs(path)
             return _of_image(lambda: layout.layers_of_flat_directory(blobs, limits=limits), limits)
-        return _of_directory(path, limits)
+        return LocalContent(tree=_of_directory(path, limits), is_directory=True)
     if not path.is_file():
         raise ContentError("is neither a directory nor a regular file")
     return _of_file(path, wanted, limits)
@@ -79,7 +92,7 @@ def _of_directory(path: Path, limits: Limits) -> Tree:
     return tree
 
 
-def _of_file(path: Path, wanted: WantedPlatform, limits: Limits) -> Tree:
+def _of_file(path: Path, wanted: WantedPlatform, limits: Limits) -> LocalContent:
     refuse_what_is_no_archive(path)
     archive = ArchiveBlobs(path, limits)
     names = archive.names(_IMAGE_NAMES, until=_BUNDLE_NAMES)
@@ -91,7 +104,7 @@ def _of_file(path: Path, wanted: WantedPlatform, limits: Limits) -> Tree:
     tree = read_archive(pieces(path), limits=limits)
     if not tree and not tree.directories:
         raise ContentError("the archive is empty")
-    return tree
+    return LocalContent(tree=tree, is_directory=False)
 
 
 def _refuse_choice(wanted: WantedPlatform) -> None:
@@ -99,13 +112,14 @@ def _refuse_choice(wanted: WantedPlatform) -> None:
         raise ContentError(f"holds no images to choose {str(wanted)[:200]!r} from: give the path alone")
 
 
-def _of_layout(blobs: Blobs, wanted: WantedPlatform, limits: Limits) -> Tree:
+def _of_layout(blobs: Blobs, wanted: WantedPlatform, limits: Limits) -> LocalContent:
     host = layout.host_platform()
     return _of_image(lambda: layout.layers_of_layout(blobs, limits=limits, host=host, wanted=wanted), limits)
 
 
-def _of_image(layers: Callable[[], Iterable[Iterable[bytes]]], limits: Limits) -> Tree:
-    return _not_empty(read_bundle_or_chart(lambda keep: tree_of_image(layers, keep=keep, limits=limits)))
+def _of_image(layers: Callable[[], Iterable[Iterable[bytes]]], limits: Limits) -> LocalContent:
+    tree = _not_empty(read_bundle_or_chart(lambda keep: tree_of_image(layers, keep=keep, limits=limits)))
+    return LocalContent(tree=tree, is_directory=True)
 
 
 def _not_empty(tree: Tree) -> Tree:

@@ -41,7 +41,7 @@ def inspect(*, path: str, format_name: str | None, output: str, **chosen: Any) -
         found |= inspection.of_bundle(bundle)
     else:
         if opened.format is FormatName.HELM:
-            found |= inspection.of_chart(read_chart(opened.tree, opened.limits))
+            found |= inspection.of_chart(read_chart(opened.tree, opened.limits, is_directory=opened.is_directory))
         found |= inspection.of_objects(opened.render(RenderOptions(), chart).all)
     if output == "json":
         print_json(found)

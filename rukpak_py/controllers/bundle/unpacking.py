@@ -16,7 +16,7 @@ from time import perf_counter
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import Installation
-from rukpak_py.api.source import Source
+from rukpak_py.api.source import Source, is_directory
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.source_advice import for_source
 from rukpak_py.controllers.bundle.state import BundleStates
@@ -216,7 +216,7 @@ class UnpackJobs:
     async def _checked(self, tree: Tree, classes: Classes, source: Source, *, pinned: str) -> Tree | None:
         """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""
         try:
-            return await self._content.check(classes, tree)
+            return await self._content.check(classes, tree, is_directory=is_directory(source))
         except ContentError as error:
             if not pinned or await asyncio.to_thread(lambda: tree.digest) != pinned:
                 raise for_source(error, source, tree) from error

@@ -33,7 +33,7 @@ from rukpak_py.controllers.deployment.installed_rendering import installed_rende
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.keyed_digests import are_comparable, key_id
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.formats.format import RenderedContent, RenderOptions
+from rukpak_py.formats.format import ChartRenderer, RenderedContent, RenderOptions
 from rukpak_py.formats.stored_rendering import lines_of
 
 _SECRET = b'"kind":"Secret"'  # in canonical JSON
@@ -64,7 +64,8 @@ class KeptRenderings:
     async def _render(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
         made = await self._releases.rendering_of(attempt)
         release = await self._releases.release_of(attempt, made)
-        options = replace(options, release=release)
+        sees_all_files = made.renderer == ChartRenderer.OFFLINE
+        options = replace(options, release=release, is_directory=options.is_directory and not sees_all_files)
         if release.cluster is None:
             rendered = await self._content.render(attempt.classes, tree, options)
         else:

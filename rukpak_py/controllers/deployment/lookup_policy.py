@@ -9,9 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rukpak_py.api.names import HELM_RELEASE_ANNOTATION, HELM_RELEASE_NAMESPACE_ANNOTATION, MANAGED_BY_LABEL
+from rukpak_py.api.names import (
+    HELM_RELEASE_ANNOTATION,
+    HELM_RELEASE_NAMESPACE_ANNOTATION,
+    MANAGED_BY_LABEL,
+    RELEASED_ANNOTATION,
+)
 from rukpak_py.api.own_secrets import own_by_marks, own_by_name
 from rukpak_py.apply.observed_object import observed_object
+from rukpak_py.apply.released import released_value
 from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import SECRETS
 
@@ -72,8 +78,11 @@ class LookingUp:
         return namespace == self.policy.system_namespace
 
     def _is_of_deployment(self, metadata: Metadata) -> bool:
-        seen = observed_object(SECRETS.key(metadata.namespace, metadata.name), SECRETS.gvk, metadata)
-        return seen.owner_uid == self.uid and seen.is_proven_of(self.uid)
+        """What it has, or has left when it left the content."""
+        key = SECRETS.key(metadata.namespace, metadata.name)
+        seen = observed_object(key, SECRETS.gvk, metadata)
+        is_owned = seen.owner_uid == self.uid and seen.is_proven_of(self.uid)
+        return is_owned or metadata.annotations.get(RELEASED_ANNOTATION) == released_value(self.uid, key, metadata)
 
     def _is_left_by_helm(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
         return (

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
+from rukpak_py.api.source import is_directory
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.order import is_builtin
@@ -329,6 +330,7 @@ def _desire(
 
 def _options(attempt: Attempt) -> RenderOptions:
     return RenderOptions(
+        is_directory=is_directory(attempt.bundle.spec.source),
         install_namespace=attempt.install_namespace or None,
         watch_namespaces=attempt.options.watch_namespaces or None,
         config=attempt.options.config,

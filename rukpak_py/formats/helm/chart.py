@@ -1,4 +1,4 @@
-"""A chart as helm loads it from an archive: metadata, files, and the charts in its charts/, packed or not.
+"""A chart as helm loads it: metadata, files, and the charts in its charts/, packed or not.
 
 What helm refuses when it loads a chart is refused here, in its words, before any process is started: see `read_chart`.
 Packed subcharts are unpacked within one budget for all of them, however deep they lie.
@@ -17,7 +17,8 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, Limits
 from rukpak_py.formats.class_advice import advice_on_olm, advice_on_plain
-from rukpak_py.formats.helm.layout import CHART, chart_of, chart_root
+from rukpak_py.formats.helm.ignored import FILE, IgnoreRuleError, loaded_files
+from rukpak_py.formats.helm.layout import CHART, chart_root
 from rukpak_py.formats.helm.metadata import LIBRARY, ChartMetadata, dependencies_of, metadata_of, validate
 from rukpak_py.formats.type_defects import Wanted, must_be
 
@@ -54,16 +55,24 @@ class Chart:
             yield from chart.with_subcharts()
 
 
-def read_chart(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> Chart:
-    """The chart of a bundle that can be installed; InvalidBundleError with the first reason why it cannot."""
-    files = chart_of(tree)
-    root = chart_root(tree)
+def read_chart(tree: Tree, limits: Limits = DEFAULT_LIMITS, *, is_directory: bool = False) -> Chart:
+    """The chart of a bundle that can be installed; InvalidBundleError with the first reason why it cannot.
+
+    `is_directory`: the content did not come as an archive, so its `.helmignore` counts.
+    """
     try:
-        chart = _Loader(limits).load(files)
+        chart = _Loader(limits).load(_files_of(tree, is_directory=is_directory))
         _demand_installable(chart)
     except _DefectError as error:
-        raise error.located(root) from error
+        raise error.located(chart_root(tree)) from error
     return chart
+
+
+def _files_of(tree: Tree, *, is_directory: bool) -> Tree:
+    try:
+        return loaded_files(tree, is_directory=is_directory)
+    except IgnoreRuleError as error:
+        raise _DefectError(f"cannot load {FILE}: {error}", file=FILE, at=(error.line, 0)) from error
 
 
 class _DefectError(ContentError):

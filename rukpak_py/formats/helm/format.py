@@ -29,9 +29,9 @@ class HelmFormat:
 
     helm: str | None = None
 
-    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
+    def check(self, tree: Tree, *, is_directory: bool = False, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
         """The answer: the chart below a directory, where it is not in one already."""
-        read_chart(tree, limits)
+        read_chart(tree, limits, is_directory=is_directory)
         return None if chart_root(tree) else archived(tree)
 
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
@@ -47,9 +47,10 @@ class HelmFormat:
             is_upgrade=release.is_upgrade,
             cluster=_cluster(options),
         )
-        chart = read_chart(tree, options.limits)
+        is_directory = options.is_directory
+        chart = read_chart(tree, options.limits, is_directory=is_directory)
         program = HelmProgram.find(self.helm or options.helm)
-        rendered = render_chart(tree, request, program, chart=chart, limits=options.limits)
+        rendered = render_chart(tree, request, program, chart=chart, is_directory=is_directory, limits=options.limits)
         _check_hooks(rendered.hooks, request.namespace)
         in_crds = () if settings.crds is CrdsMode.SKIP else rendered.crds
         crds = frozenset(one.head.key for one in in_crds)
@@ -63,10 +64,14 @@ class HelmFormat:
             ),
         )
 
-    def render_release(self, tree: Tree, request: HelmRequest, *, limits: Limits = DEFAULT_LIMITS) -> HelmRendering:
+    def render_release(
+        self, tree: Tree, request: HelmRequest, *, is_directory: bool, limits: Limits = DEFAULT_LIMITS
+    ) -> HelmRendering:
         """Blocks as long as helm runs: for a thread or a worker process."""
-        chart = read_chart(tree, limits)  # a broken chart is told as such, with or without helm
-        return render_chart(tree, request, HelmProgram.find(self.helm), chart=chart, limits=limits)
+        # A broken chart is told as such, with or without helm.
+        chart = read_chart(tree, limits, is_directory=is_directory)
+        program = HelmProgram.find(self.helm)
+        return render_chart(tree, request, program, chart=chart, is_directory=is_directory, limits=limits)
 
     def stays_small(self, tree: Tree) -> bool:  # noqa: ARG002 - a line of a template may become megabytes
         return False

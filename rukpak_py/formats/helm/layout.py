@@ -1,8 +1,7 @@
 """Where the chart is in a bundle: at its root, or in the one directory that the root has.
 
 The original decides by the root alone: exactly one entry, and that is a directory, is the chart; everything else is put
-below a new directory. So the name of the directory says nothing, and `.helmignore`, which helm applies to directories
-but not to archives, has no effect.
+below a new directory. So the name of the directory says nothing.
 """
 
 from typing import Final

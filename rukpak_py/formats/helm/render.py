@@ -22,7 +22,8 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, readable_size
 from rukpak_py.core.objects import Object, canonical_json
 from rukpak_py.formats.helm.chart import Chart, read_chart
-from rukpak_py.formats.helm.layout import archived, chart_of
+from rukpak_py.formats.helm.ignored import loaded_files
+from rukpak_py.formats.helm.layout import archived
 from rukpak_py.formats.helm.output import crd_files, sections
 from rukpak_py.formats.helm.process import Bounds, Ended, Pipe, Stop, memory_file, path_of, post_renderer
 from rukpak_py.formats.helm.program import HelmProgram
@@ -56,12 +57,14 @@ def render_chart(
     program: HelmProgram,
     *,
     chart: Chart | None = None,
+    is_directory: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> HelmRendering:
-    """`chart` is what was read of the tree, where that has been done."""
-    chart = chart or read_chart(tree, limits)
+    """`chart` is what was read of the tree, where that has been done. `is_directory`: see `read_chart`."""
+    chart = chart or read_chart(tree, limits, is_directory=is_directory)
     unchecked = why_unchecked(chart)
-    ended = _run(tree, request, program, limits, chart=chart, is_checked=not unchecked)
+    files = loaded_files(tree, is_directory=is_directory)
+    ended = _run(files, request, program, limits, chart=chart, is_checked=not unchecked)
     try:
         collected = RenderedObjects(request.namespace, limits)
         for section in sections(ended.output, crd_files(chart)):
@@ -79,13 +82,13 @@ def render_chart(
 
 
 def _run(
-    tree: Tree, request: HelmRequest, program: HelmProgram, limits: Limits, *, chart: Chart, is_checked: bool
+    files: Tree, request: HelmRequest, program: HelmProgram, limits: Limits, *, chart: Chart, is_checked: bool
 ) -> Ended:
     bounds = Bounds(memory=limits.helm_bytes, seconds=limits.helm_seconds, output=limits.rendered_bytes)
     values = canonical_json(merged_values(request.values, limits))
     cluster = request.cluster
     with ExitStack() as stack:
-        archive = stack.enter_context(memory_file("chart", write_tgz(archived(chart_of(tree)))))
+        archive = stack.enter_context(memory_file("chart", write_tgz(archived(files))))
         stdin = stack.enter_context(memory_file("values", [values]))
         taken = stack.enter_context(Pipe()) if cluster is not None else None
         arguments = _arguments(request, path_of(archive), is_checked=is_checked, taken=taken)

@@ -13,6 +13,7 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.wording import named
 from rukpak_py.formats.helm.chart import HINTS, LOADING, MISSING, NOT_INSTALLABLE, SCHEMA, Chart, read_chart
+from rukpak_py.formats.helm.ignored import loaded_files
 from rukpak_py.formats.helm.layout import chart_of, chart_root
 from rukpak_py.formats.helm.schemas import why_unchecked
 from rukpak_py.formats.rules import Family, Place, Problem
@@ -37,13 +38,14 @@ class ChartReading:
     refusal: Finding | None  # the first
 
     @classmethod
-    def of(cls, tree: Tree, limits: Limits) -> "ChartReading":
-        chart, refusal = None, None
+    def of(cls, tree: Tree, limits: Limits, *, is_directory: bool) -> "ChartReading":
+        root = chart_root(tree)
         try:
-            chart = read_chart(tree, limits)
+            chart = read_chart(tree, limits, is_directory=is_directory)
+            files = loaded_files(tree, is_directory=is_directory)
         except InvalidBundleError as error:
-            refusal = error.findings[0]
-        return cls(tree=chart_of(tree), root=chart_root(tree), chart=chart, refusal=refusal)
+            return cls(tree=chart_of(tree), root=root, chart=None, refusal=error.findings[0])
+        return cls(tree=files, root=root, chart=chart, refusal=None)
 
     def place(self, file: str) -> Place:
         return Place(file="/".join(filter(None, (self.root, file))))

@@ -28,7 +28,13 @@ MANIFEST = "manifests/manifest.yaml"
 
 
 class ConvertedFormat:
-    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
+    def check(
+        self,
+        tree: Tree,
+        *,
+        is_directory: bool = False,  # noqa: ARG002 - for charts
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> Tree:
         bundle = _read(tree, limits)
         return _archive(bundle, _convert(bundle, tree, limits), limits)
 

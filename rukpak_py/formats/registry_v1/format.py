@@ -15,7 +15,13 @@ from rukpak_py.formats.rules import Locator
 
 
 class RegistryV1Format:
-    def check(self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
+    def check(
+        self,
+        tree: Tree,
+        *,
+        is_directory: bool = False,  # noqa: ARG002 - for charts
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> Tree | None:
         """Whether it can be rendered at all; where to, and for which namespaces, is the deployment's to say."""
         bundle = read(tree, limits=limits).complete()
         demand_renderable(InstallRequest(bundle=bundle), Locator(tree, limits))

@@ -10,7 +10,7 @@ from rukpak_py.kube.resources import BUNDLES
 from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer
-from tests.integration.scenarios.helm_charts import DEPLOYMENTS, HELLO_WORLD, below, deploy, is_available
+from tests.integration.scenarios.helm_charts import DEPLOYMENTS, HELLO_WORLD, WORKLOAD, below, deploy, is_available
 from tests.integration.scenarios.stage import SYSTEM, Document, Stage, says
 from tests.unit.sources.websites import Authority, Site, authority, tgz, website
 
@@ -110,3 +110,16 @@ async def test_scenario_61_a_chart_at_the_root(stage: Stage, charts: Repository,
 
 async def test_scenario_62_values(stage: Stage, site: Site, ours: Authority) -> None:
     await hello_world(stage, http(site, ours), name="fromvalues", config={"values": "nameOverride: fromvalues\n"})
+
+
+async def test_helmignore_counts_in_a_repository_and_not_in_an_archive(
+    stage: Stage, site: Site, ours: Authority, git_repository: Repository, git_web: GitWebServer
+) -> None:
+    """What an editor left behind is the same object once more."""
+    left_behind = {".helmignore": "*.orig\n", "templates/deployment.yaml.orig": WORKLOAD}
+    files = below("hello-world", HELLO_WORLD | left_behind)
+    git_repository.commit(files)
+    await hello_world(stage, git(git_web, "./hello-world"))
+    site.gives("/packed.tgz", tgz(files))
+    name = await deploy(stage, http(site, ours, "/packed.tgz"), name=f"{stage.name}-packed")
+    await stage.until_deployment(name, says("HasValidBundle", "False", "", "is there already, from hello-world/templ"))

@@ -173,7 +173,7 @@ class FakeContent:
     renders: int = 0
     foreign: set[str] = field(default_factory=set)  # digests that no record has
 
-    async def check(self, _classes: Classes, _tree: Tree) -> Tree | None:
+    async def check(self, _classes: Classes, _tree: Tree, *, is_directory: bool) -> Tree | None:
         if self.refusing is not None:
             raise self.refusing
         return None

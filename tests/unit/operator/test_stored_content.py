@@ -42,7 +42,7 @@ async def stored(tmp_path: Path) -> AsyncIterator[StoredContent]:
 
 
 async def test_what_is_kept_can_be_rendered(stored: StoredContent) -> None:
-    await stored.check(PLAIN, FILES)
+    await stored.check(PLAIN, FILES, is_directory=True)
     digest = await stored.keep(FILES)
     assert digest == FILES.digest
     assert await stored.has(digest)
@@ -118,7 +118,7 @@ async def test_many_clients_of_one_archive_hash_it_one_after_the_other(
 
 async def test_a_class_without_a_format_is_wrong_content(stored: StoredContent) -> None:
     with pytest.raises(ContentError, match="the provisioner class 'example' is not served"):
-        await stored.check(Classes("example"), FILES)
+        await stored.check(Classes("example"), FILES, is_directory=True)
 
 
 @pytest.mark.parametrize("limit", [1, DEFAULT_LIMITS.yaml_bytes])
@@ -127,7 +127,7 @@ async def test_the_limits_of_the_settings_hold_for_checking_and_rendering(tmp_pa
     await stored.open()
 
     async def check() -> None:
-        await stored.check(PLAIN, FILES)
+        await stored.check(PLAIN, FILES, is_directory=True)
 
     async def render() -> None:
         await stored.render(PLAIN, FILES, OPTIONS)
@@ -164,7 +164,7 @@ async def test_content_that_may_become_large_is_read_by_a_worker_and_its_failure
     rendered = await stored.render(PLAIN, tree(**{"manifests/a.yaml": with_alias}), OPTIONS)
     assert [one.head.name for one in rendered.objects] == ["a"]
     with pytest.raises(ContentError, match="found zero objects"):
-        await stored.check(PLAIN, tree(**{"manifests/empty.yaml": b"#" * SMALL + b"\n"}))
+        await stored.check(PLAIN, tree(**{"manifests/empty.yaml": b"#" * SMALL + b"\n"}), is_directory=True)
 
 
 @pytest.mark.parametrize(

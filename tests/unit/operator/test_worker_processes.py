@@ -215,8 +215,9 @@ async def test_fifty_megabytes_of_manifests_are_checked_in_the_memory_of_one_pro
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m-{number}, namespace: a}}\ndata: {{v: {value}}}\n"
     tree = tree_of({f"manifests/{n}.yaml": head.format(number=n, value=value) for n in range(50)})
     assert tree.total_bytes > 50_000_000
+    options = content_work.CheckOptions(is_directory=True, limits=DEFAULT_LIMITS)
     async with working(1, memory=worker_memory(2, 512 * MIB)) as processes:
-        await processes.run(content_work.check, Classes(PLAIN_CLASS), tree, DEFAULT_LIMITS)
+        await processes.run(content_work.check, Classes(PLAIN_CLASS), tree, options)
 
 
 async def test_content_that_needs_too_much_memory_is_wrong_content() -> None:

@@ -203,7 +203,7 @@ async def test_content_of_a_source_that_does_not_announce_it_counts_from_its_end
             super().__init__()
             self.gate = asyncio.Event()
 
-        async def check(self, _classes: Classes, _tree: Tree) -> None:
+        async def check(self, _classes: Classes, _tree: Tree, *, is_directory: bool) -> None:
             self.at_once += 1
             await self.gate.wait()
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import (
     HISTORY,
     BundleDeployment,
@@ -16,6 +17,7 @@ from rukpak_py.api.bundle_deployment import (
 )
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.api.names import HELM_CLASS
+from rukpak_py.api.source import HttpSource, Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import key_of, keys_in_use
@@ -159,6 +161,20 @@ async def test_how_it_was_rendered_is_kept_beside_it() -> None:
 
 def described(how: Rendering) -> RenderedContent:
     return rendering([], frozenset(), description=ContentDescription(name="web"), made=how)
+
+
+async def test_helmignore_counts_for_directories_and_not_for_what_was_installed_before() -> None:
+    bench = Bench()
+    git = chart(config={"values": "a: 1"})
+    http = dataclasses.replace(chart(config={"values": "a: 2"}), bundle=of_archive(git.bundle))
+    for one in (git, http, chart(entry(of=made(7)))):
+        await bench.rendered(one)
+    assert [options.is_directory for options in bench.content.options] == [True, False, False]
+
+
+def of_archive(bundle: Bundle) -> Bundle:
+    source = Source(type="http", http=HttpSource(url="https://example.com/web.tgz"))
+    return replace(bundle, spec=replace(bundle.spec, source=source))
 
 
 async def test_what_lasts_gets_no_owner_reference() -> None:

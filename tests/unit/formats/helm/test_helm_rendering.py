@@ -77,11 +77,10 @@ def test_random_functions_differ_from_run_to_run(helm: HelmProgram) -> None:
     assert value_of(rendered(helm, tree), "a") != value_of(rendered(helm, tree), "a")
 
 
-def test_files_of_the_chart_are_there_and_helmignore_has_no_effect(helm: HelmProgram) -> None:
+def test_files_of_the_chart_are_there(helm: HelmProgram) -> None:
     files = {
         "templates/a.yaml": config_map("a", '(.Files.Get "extra/x.txt")'),
         "extra/x.txt": "here",
-        ".helmignore": "extra\n",
     }
     for root in ("", "any"):
         assert value_of(rendered(helm, chart(files, root=root)), "a") == "here"
