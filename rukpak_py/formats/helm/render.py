@@ -21,6 +21,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, readable_size
 from rukpak_py.core.objects import Object, canonical_json
+from rukpak_py.formats.helm.cause import cause_first
 from rukpak_py.formats.helm.chart import Chart, read_chart
 from rukpak_py.formats.helm.ignored import loaded_files
 from rukpak_py.formats.helm.layout import archived
@@ -136,7 +137,7 @@ def _demand_success(ended: Ended, request: HelmRequest, limits: Limits) -> None:
 def _failure(ended: Ended, request: HelmRequest, limits: Limits) -> ContentError:
     said = ended.errors
     if begin := _ERROR.search(said):
-        return ContentError(_cleaned(said[begin.end() :], request, limits))
+        return ContentError(cause_first(_cleaned(said[begin.end() :], request, limits)))
     if _OUT_OF_MEMORY.search(said):
         return _too_little_memory(ended.memory, limits)
     if crash := _CRASH.search(said):

@@ -73,7 +73,7 @@ class TestRender:
     @pytest.mark.parametrize(
         ("arguments", "text"),
         [
-            (("--set", "page="), "execution error at (web/templates/web.yaml:6:17): set the value page"),
+            (("--set", "page="), "web/templates/web.yaml:6: set the value page"),
             (("--set", "page"), 'failed parsing --set data: key "page" has no value'),
             (("--helm", "/nonexistent/helm"), "there is no program '/nonexistent/helm'. Install helm 3.16 or newer"),
             (("--config", str(NOTES / "manifests/notes.yaml")), "only bundles of format registry+v1 can be configured"),
