@@ -1,0 +1,70 @@
+"""What may differ between helm and the operator, and why. The suite prints it; anything else fails it.
+
+What differs in each object (marks, field managers) is left out of the comparison: see `snapshot`.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from tests.helm_oracle.cases import Step
+from tests.helm_oracle.comparing import NO_PATH, Difference, Differs
+from tests.helm_oracle.snapshot import Path, begins
+
+ALL_STEPS = frozenset(Step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """`chart`, `name` (of the object) and the parts of `path` may have wildcards."""
+
+    chart: str = "*"
+    steps: frozenset[Step] = ALL_STEPS
+    kinds: frozenset[Differs]
+    object: str = "*"  # kind and name: `ConfigMap settings`
+    path: Path = NO_PATH
+    why: str
+
+    def covers(self, chart: str, step: Step, one: Difference) -> bool:
+        name = f"{one.object.kind} {one.object.name}" if one.object is not None else ""
+        return (
+            step in self.steps
+            and one.kind in self.kinds
+            and fnmatchcase(chart, self.chart)
+            and fnmatchcase(name, self.object)
+            and begins(one.path, self.path)
+        )
+
+
+EXPECTED = (
+    Expected(
+        chart="release-facts",
+        kinds=frozenset({Differs.FIELD}),
+        object="ConfigMap facts",
+        path=("data", "revision"),
+        why=".Release.Revision is always 1: a rendering is the same whenever it is made",
+    ),
+    Expected(
+        chart="hooks",
+        steps=frozenset({Step.BACK}),
+        kinds=frozenset({Differs.FIELD}),
+        object="ConfigMap *-upgrade",
+        path=("data",),
+        why="going back is an upgrade to older content, and runs its hooks",
+    ),
+    Expected(
+        chart="hooks",
+        kinds=frozenset({Differs.ONLY_HELM}),
+        object="ConfigMap *-rollback",
+        why="going back is an upgrade to older content: hooks of a rollback never run",
+    ),
+    Expected(
+        chart="hooks",
+        steps=frozenset({Step.DELETE}),
+        kinds=frozenset({Differs.ONLY_HELM}),
+        why="helm leaves objects of hooks behind; here they belong to the BundleDeployment, and go with it",
+    ),
+)
+
+
+def reason_for(chart: str, step: Step, one: Difference) -> Expected | None:
+    return next((expected for expected in EXPECTED if expected.covers(chart, step, one)), None)
