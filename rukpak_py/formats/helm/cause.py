@@ -1,4 +1,4 @@
-"""The cause of helm's error first.
+r"""The cause of helm's error first.
 
 helm begins with a headline, or with the template that called the one that failed, and says the cause last, often on
 another line: conditions and Events show the first line alone. What is rearranged is helm's own printed form; a text of

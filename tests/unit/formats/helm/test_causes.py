@@ -58,8 +58,7 @@ RAISED = [
     pytest.param(
         "execution error at (shop/templates/NOTES.txt:55:4): \nPASSWORDS ERROR: You must provide them.\n"
         "    'auth.password' must not be empty",
-        "shop/templates/NOTES.txt:55: PASSWORDS ERROR: You must provide them.\n"
-        "    'auth.password' must not be empty",
+        "shop/templates/NOTES.txt:55: PASSWORDS ERROR: You must provide them.\n    'auth.password' must not be empty",
         id="fail, the cause on the next line",
     ),
     pytest.param(
